@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -171,7 +172,7 @@ func TestCloudEventsHeaders(t *testing.T) {
 		"ce-id":          out.ID,
 		"Nats-Msg-Id":    out.ID,
 		"ce-source":      "/interlock/my%20team",
-		"ce-type":        "interlock.run.transitioned",
+		"ce-type":        "run.interlock.run.transitioned",
 		"ce-subject":     "a.b é%",
 		"ce-time":        "2026-01-02T03:04:05.006Z",
 		"content-type":   "application/json",
@@ -224,8 +225,12 @@ func TestCloudEventsHeadersOfEveryType(t *testing.T) {
 			t.Fatal(err)
 		}
 		header := message(&store.OutboxEntry{ID: out.ID, Subject: out.Subject, Payload: out.Payload}, "").Header
+		about := ev.EntityId
+		if call := cmp.Or(ev.GetToolcallDecided().GetCallId(), ev.GetToolcallReported().GetCallId(), ev.GetToolcallOutcome().GetCallId()); call != "" {
+			about += "/" + call
+		}
 		for attribute, want := range map[string]string{
-			"ce-source": "/interlock/" + ev.Namespace, "ce-type": "interlock." + name, "ce-subject": ev.EntityId, "ce-id": ev.Id,
+			"ce-source": "/interlock/" + ev.Namespace, "ce-type": "run.interlock." + name, "ce-subject": about, "ce-id": ev.Id,
 		} {
 			if got, err := url.PathUnescape(header.Get(attribute)); err != nil || got != want {
 				t.Errorf("%s: %s is %q, want %q", name, attribute, got, want)

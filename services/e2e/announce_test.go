@@ -12,6 +12,7 @@ import (
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/bus/bustest"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
@@ -53,6 +54,7 @@ func (e *events) next(t testing.TB) *eventv1.Event {
 			t.Fatalf("after %d events no more came: %v; the stream holds %v", len(e.seen), err, e.holds(t))
 		}
 		ev := must[*eventv1.Event](t)(bus.Decode(m.Payload))
+		bustest.Valid(t, bus.AsyncAPI, m.Payload)
 		if id, era, ok := strings.Cut(m.ID, "@"); !ok || era == "" || ev.GetId() != id {
 			t.Fatalf("the message's id is %q and the event's %q", m.ID, ev.GetId())
 		}

@@ -200,7 +200,7 @@ func (s *separate) storage() []string {
 // stateArgs makes retries soon, and lets runners that are killed
 // be missed early.
 func (s *separate) stateArgs() []string {
-	return append(s.storage(), "--task-lease", "3s", "--state-update-delay", "100ms")
+	return append(s.storage(), "--task-claim", "3s", "--state-update-delay", "100ms")
 }
 
 func (s *separate) engineArgs(i int) []string {

@@ -57,7 +57,7 @@ func TestViewsAreComplete(t *testing.T) {
 	complete(t, jsonview.WriterOf)
 	complete(t, jsonview.SessionOf)
 	complete(t, jsonview.TaskOf,
-		"lease_token", // anyone who has it could end the task
+		"claim_token", // anyone who has it could end the task
 		"execution",   // for the runner that has the task
 	)
 	complete(t, jsonview.ComponentOf)

@@ -48,7 +48,7 @@ func TestStateViews(t *testing.T) {
 				`"callbacks":[],"labels":{},"subject":"","grants":[],"version":0,` + times + `}`,
 		},
 		"task": {
-			jsonview.TaskOf(&statev1.Task{TaskId: "t", Kind: statev1.TaskKind_TASK_KIND_START, Status: statev1.TaskStatus_TASK_STATUS_DELAYED, LeaseToken: 7}),
+			jsonview.TaskOf(&statev1.Task{TaskId: "t", Kind: statev1.TaskKind_TASK_KIND_START, Status: statev1.TaskStatus_TASK_STATUS_DELAYED, ClaimToken: 7}),
 			`{"task_id":"t","kind":"start","status":"delayed","session_id":"","session_name":"","root_session_id":"","prompt":"","labels":{},"given":0,"created_at":` + zero + `}`,
 		},
 		"component": {
@@ -86,7 +86,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ got, want []string }{
 		"sessions": {jsonview.SessionStatuses(), []string{"running", "finished", "ended"}},
-		"tasks":    {jsonview.TaskStatuses(), []string{"delayed", "ready", "leased", "done", "dropped"}},
+		"tasks":    {jsonview.TaskStatuses(), []string{"delayed", "ready", "claimed", "done", "dropped"}},
 		"updates":  {jsonview.StateUpdates(), []string{"required", "skip"}},
 	} {
 		if !slices.Equal(tc.got, tc.want) {

@@ -15,6 +15,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/await"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/approvals"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
@@ -32,76 +36,62 @@ type approvalView struct {
 }
 
 // waitApproval waits for decisions of people (S9.5).
-func (s *Server) waitApproval(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
-	id := args.str("approval_id")
+func (s *Server) waitApproval(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	id := args.Text("approval_id")
 	own := id == "" // it is that of the run
 	if own {
 		at, none := s.loaded(ctx, c)
 		if none != nil {
 			return none
 		}
-		if !at.run.GetApproval().GetPending() {
-			run := viewRun(at.run)
-			return answer("No transition of this run waits for an approval. To wait for that of a tool call, name it: approval_id.\n"+
-				brief.State(at.run, s.cfg.ToolPrefix), approvalView{Run: &run})
+		if !at.Run.GetApproval().GetPending() {
+			run := viewRun(at.Run)
+			return reply.Answer("No transition of this run waits for an approval. To wait for that of a tool call, name it: approval_id.\n"+
+				brief.State(at.Run, s.cfg.ToolPrefix), approvalView{Run: &run})
 		}
-		id = at.run.GetApproval().GetApprovalId()
+		id = at.Run.GetApproval().GetApprovalId()
 	}
 	if s.cfg.Approvals == nil {
-		return refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an approval service; " +
-			s.cfg.ToolPrefix + "wait returns when a waiting run has changed"}.result()
+		return reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an approval service; " +
+			s.cfg.ToolPrefix + "wait returns when a waiting run has changed"}.Result()
 	}
 	got, err := s.cfg.Approvals.GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
 	switch {
 	case err == nil, fault.ReasonOf(err) == fault.Unavailable: // it is asked again below
-	case own && isNotFound(err):
+	case own && reply.IsNotFound(err):
 		// People have not been asked yet, because the approval service was away. The
 		// engine asks later, and the run shows the outcome.
 		return s.wait(ctx, c, args)
 	default:
-		return refuseFault(err, "Not waited").result()
+		return reply.Fault(err, "Not waited").Result()
 	}
 	approval := got.GetApproval()
 	if !await.Decided(approval) {
-		if invitation := s.invite(c, id); invitation != nil {
+		if invitation := s.desk.Invite(c, id); invitation != nil {
 			return invitation
 		}
-		limit := cmp.Or(time.Duration(args.integer("timeout_seconds"))*time.Second, longestWait)
-		if approval, err = s.awaitDecision(ctx, c, id, limit); err != nil {
-			return refuseFault(err, "Not waited").result()
+		limit := cmp.Or(time.Duration(args.Integer("timeout_seconds"))*time.Second, longestWait)
+		if approval, err = s.desk.Await(ctx, c, id, limit); err != nil {
+			return reply.Fault(err, "Not waited").Result()
 		}
 	}
 	return s.decided(ctx, c, approval)
 }
 
-// awaitDecision waits for the decision of an approval until limit has passed or the
-// server drains. In the meantime it shows the client's user where to decide, and how long
-// it has waited. ctx must be outgoing.
-func (s *Server) awaitDecision(ctx context.Context, c caller, id string, limit time.Duration) (*approvalv1.Approval, error) {
-	defer s.countProgress(ctx, c.call, limit, "waiting for people to decide approval "+id)()
-	decided := s.showLink(ctx, c, id)
-	waiting, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.life.streams, cancel)()
-	approval, err := await.Decision(waiting, s.cfg.Approvals, id, limit)
-	decided(await.Decided(approval))
-	return approval, err
-}
-
 // decided returns the answer to a caller that waited: the decision, if there is one, and
 // where the run then stands.
-func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) *sdk.CallToolResult {
+func (s *Server) decided(ctx context.Context, c caller.Caller, a *approvalv1.Approval) *sdk.CallToolResult {
 	view := approvalView{
-		ApprovalID: a.GetApprovalId(), Pending: !await.Decided(a), Outcome: a.GetOutcome(), Link: s.link(a.GetApprovalId()),
+		ApprovalID: a.GetApprovalId(), Pending: !await.Decided(a), Outcome: a.GetOutcome(), Link: s.desk.Link(a.GetApprovalId()),
 		Status: jsonview.ApprovalStatus(a.GetStatus()),
 	}
-	lines := []string{outcomeOf(a)}
+	lines := []string{approvals.Outcome(a)}
 	if view.Pending {
 		lines = append(lines, brief.Deciders(view.Link), "Call "+s.cfg.ToolPrefix+"wait_approval again to continue waiting.")
-		return answer(strings.Join(lines, "\n"), view)
+		return reply.Answer(strings.Join(lines, "\n"), view)
 	}
 	if edited := a.GetEditedData(); len(edited) > 0 {
-		lines = append(lines, "An approver has changed the data to: "+clip(string(edited), 4096))
+		lines = append(lines, "An approver has changed the data to: "+reply.Clip(string(edited), 4096))
 	}
 	lines = append(lines, s.advice(a)...)
 	run, moved, err := s.settled(ctx, c, a)
@@ -119,16 +109,7 @@ func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) 
 		shown := viewRun(run)
 		view.Run = &shown
 	}
-	return answer(strings.Join(lines, "\n"), view)
-}
-
-// outcomeOf returns how an approval stands, as a sentence of its own.
-func outcomeOf(a *approvalv1.Approval) string {
-	text := a.GetOutcome()
-	if text == "" {
-		text = "approval " + a.GetApprovalId() + " is " + strings.ToLower(jsonview.ApprovalStatus(a.GetStatus()))
-	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
+	return reply.Answer(strings.Join(lines, "\n"), view)
 }
 
 // advice describes the use of a decision on a tool call. That on a transition shows in
@@ -152,28 +133,28 @@ func (s *Server) advice(a *approvalv1.Approval) []string {
 // settled returns where the caller stands after a decision. It waits for the run to carry
 // out the decision, which it does a moment later; moved is false when it has not in time.
 // run is nil for callers that drive none.
-func (s *Server) settled(ctx context.Context, c caller, a *approvalv1.Approval) (run *enginev1.Run, moved bool, err error) {
+func (s *Server) settled(ctx context.Context, c caller.Caller, a *approvalv1.Approval) (run *enginev1.Run, moved bool, err error) {
 	if !c.Bound() {
 		return nil, true, nil
 	}
 	patience, cancel := context.WithTimeout(ctx, s.cfg.settleWait)
 	defer cancel()
 	for {
-		at, err := s.stand(ctx, c)
+		at, err := caller.Locate(ctx, s.cfg.Runs, c)
 		switch {
-		case err != nil && isNotFound(err):
+		case err != nil && reply.IsNotFound(err):
 			return nil, true, nil
 		case err != nil:
 			return nil, false, err
-		case at.run == nil:
+		case at.Run == nil:
 			return nil, false, errors.New("the engine returned no run")
 		}
-		if !waitsOn(at.run, a) {
-			s.sessions.moved(c, at.asked, a.GetRunId(), at.run.GetRunId())
-			return at.run, true, nil
+		if !waitsOn(at.Run, a) {
+			s.sessions.Moved(c, at.Asked, a.GetRunId(), at.Run.GetRunId())
+			return at.Run, true, nil
 		}
-		unchanged := run.GetVersion() == at.run.GetVersion() // time is up, or there is no feed of changes
-		if run = at.run; unchanged || patience.Err() != nil {
+		unchanged := run.GetVersion() == at.Run.GetVersion() // time is up, or there is no feed of changes
+		if run = at.Run; unchanged || patience.Err() != nil {
 			return run, false, nil
 		}
 		if err := s.awaitChange(patience, run, s.cfg.settleWait); err != nil {
@@ -187,11 +168,8 @@ func waitsOn(run *enginev1.Run, a *approvalv1.Approval) bool {
 	return run.GetApproval().GetPending() && run.GetApproval().GetApprovalId() == a.GetApprovalId()
 }
 
-// link returns the page of an approval, or empty.
-func (s *Server) link(id string) string { return brief.ApprovalLink(s.cfg.PublicURL, id) }
-
 // parked returns the text for an agent whose event waits for people (S9.1).
 func (s *Server) parked(event, id string) string {
 	return fmt.Sprintf("Parked: people must approve %q first (approval %s). The state has not changed. %s %swait_approval waits for that.",
-		event, id, brief.Deciders(s.link(id)), s.cfg.ToolPrefix)
+		event, id, brief.Deciders(s.desk.Link(id)), s.cfg.ToolPrefix)
 }

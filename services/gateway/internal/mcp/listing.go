@@ -4,49 +4,52 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // listTools handles tools/list. Clients of the stateless protocol get all tools: its list
 // must not vary as a side effect of calls. Older clients get the tools that the current
 // state allows, and are notified when that changes.
-func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
+func (s *Server) listTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
 	s.upstreams.Await(ctx)
-	s.sessions.rebind(req.Session, c)
+	s.sessions.Rebind(req.Session, c)
 	list := slices.Clone(s.own.list)
 	catalogue := s.upstreams.Catalogue()
-	offered := s.unchanged(ctx, c, catalogue)
-	shell := s.offersShell(c)
-	described := shellTool.described(s.cfg.ToolPrefix+shellName, true)
-	stateless := req.ProtocolVersion() >= protocolStateless
+	offered := s.gate.Unchanged(ctx, c, catalogue)
+	shell := s.gate.OffersShell(c)
+	stateless := req.ProtocolVersion() >= wire.ProtocolStateless
 	if stateless && shell {
-		list = append(list, described)
+		list = append(list, s.gate.ShellTool())
 	}
 	if stateless || len(offered) == 0 && !shell {
-		return &sdk.ListToolsResult{Cacheable: perCaller, Tools: append(list, offered...)}
+		return &sdk.ListToolsResult{Cacheable: reply.PerCaller, Tools: append(list, offered...)}
 	}
 	offered = slices.DeleteFunc(offered, func(tool *sdk.Tool) bool { return catalogue.Tools[tool.Name].Newer })
 	run, position := s.listedFor(ctx, c)
-	made := listing{position: position}
+	made := clients.Listing{Status: position}
 	if run != nil {
-		made = listedIn(run)
+		made = clients.ListingOf(run)
 	}
-	s.sessions.made(req.Session, made)
-	if shell && position == brief.Judged && stateAllows(run, judgedAs, "") {
-		list = append(list, described)
+	s.sessions.Listed(req.Session, made)
+	if shell && position == brief.Judged && stateAllows(run, gate.JudgedAs, "") {
+		list = append(list, s.gate.ShellTool())
 	}
 	for _, tool := range offered {
 		if position == brief.Open || position == brief.Judged && s.stateLists(run, tool.Name, catalogue.Tools[tool.Name]) {
 			list = append(list, tool)
 		}
 	}
-	return &sdk.ListToolsResult{Cacheable: perCaller, Tools: list}
+	return &sdk.ListToolsResult{Cacheable: reply.PerCaller, Tools: list}
 }
 
 // writtenTools returns a list in which the tools of servers are as their servers describe
@@ -65,25 +68,25 @@ func (s *Server) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Re
 	}
 	whole := *list
 	whole.Tools = []*sdk.Tool{}
-	return writtenList(&whole, "tools", entries, protocol)
+	return reply.WrittenList(&whole, "tools", entries, protocol)
 }
 
 // listedFor returns the run whose state filters the list, and the tools that it leaves
 // open. With no workflow loaded these are all; where the state could not be had, none.
-func (s *Server) listedFor(ctx context.Context, c caller) (*enginev1.Run, brief.ToolStatus) {
+func (s *Server) listedFor(ctx context.Context, c caller.Caller) (*enginev1.Run, brief.ToolStatus) {
 	if !c.Bound() {
 		return nil, brief.Open
 	}
-	ctx, cancel := context.WithTimeout(c.outgoing(ctx), s.cfg.CheckTimeout)
+	ctx, cancel := context.WithTimeout(c.Outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
-	at, err := s.stand(ctx, c)
+	at, err := caller.Locate(ctx, s.cfg.Runs, c)
 	switch {
-	case err != nil && isNotFound(err):
+	case err != nil && reply.IsNotFound(err):
 		return nil, brief.Open
-	case err != nil || at.run == nil:
+	case err != nil || at.Run == nil:
 		return nil, brief.Closed
 	}
-	return at.run, brief.ToolStatusOf(at.run)
+	return at.Run, brief.ToolStatusOf(at.Run)
 }
 
 // stateLists reports whether a tool of a server is worth listing in a run's state. A process
@@ -93,24 +96,15 @@ func (s *Server) stateLists(run *enginev1.Run, name string, target *upstream.Too
 	if stateAllows(run, name, other) {
 		return true
 	}
-	inProcess := s.nameInProcess(target)
-	return run.GetWorkflowMeta().GetProcess() && inProcess != "" && names(run.GetRules().GetAllowedTools(), inProcess) &&
+	inProcess := s.gate.NameInProcess(target)
+	return run.GetWorkflowMeta().GetProcess() && inProcess != "" && gate.Matches(run.GetRules().GetAllowedTools(), inProcess) &&
 		stateAllows(run, inProcess, name) && stateAllows(run, inProcess, other)
 }
 
 // stateAllows reports whether a tool is worth listing in a run's state (S3.1).
 func stateAllows(run *enginev1.Run, name, other string) bool {
-	if names(run.GetRules().GetDisallowedTools(), name) || other != "" && names(run.GetRules().GetDisallowedTools(), other) {
+	if gate.Matches(run.GetRules().GetDisallowedTools(), name) || other != "" && gate.Matches(run.GetRules().GetDisallowedTools(), other) {
 		return false
 	}
-	return !run.GetRules().GetToolsRestricted() || names(run.GetRules().GetAllowedTools(), name)
-}
-
-// names reports whether a list of tools has a name: exactly, or by an entry that ends in
-// "*" as a prefix (S3.1).
-func names(entries []string, name string) bool {
-	return slices.ContainsFunc(entries, func(entry string) bool {
-		prefix, wild := strings.CutSuffix(entry, "*")
-		return entry == name || wild && strings.HasPrefix(name, prefix)
-	})
+	return !run.GetRules().GetToolsRestricted() || gate.Matches(run.GetRules().GetAllowedTools(), name)
 }

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -11,9 +10,12 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
-	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -22,13 +24,9 @@ import (
 // resources under their own URIs. To get a prompt, and to read or watch a resource, is a call
 // that the gate judges, by the names mcp__SERVER__prompt:NAME and mcp__SERVER__resource:URI.
 
-// codeRefused is the error of JSON-RPC for refusals of the gate, where no tool's result
-// could say it. Its data is that of the refusal.
-const codeRefused = -32000
-
 // relayed serves the methods about prompts, resources and completion; handled is false for
 // any other.
-func (s *Server) relayed(ctx context.Context, c caller, req sdk.Request) (res sdk.Result, handled bool, err error) {
+func (s *Server) relayed(ctx context.Context, c caller.Caller, req sdk.Request) (res sdk.Result, handled bool, err error) {
 	switch r := req.(type) {
 	case *sdk.ListPromptsRequest:
 		return s.listPrompts(ctx, c, r), true, nil
@@ -45,7 +43,7 @@ func (s *Server) relayed(ctx context.Context, c caller, req sdk.Request) (res sd
 	case *sdk.ServerRequest[*sdk.SetLoggingLevelParams]:
 		telling, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
 		defer cancel()
-		c.peer.SetLevel(telling, r.Params.Level)
+		c.Peer.SetLevel(telling, r.Params.Level)
 		return nil, false, nil // the SDK sorts messages out by it
 	case *sdk.CompleteRequest:
 		res, err := s.complete(ctx, c, r)
@@ -100,8 +98,8 @@ func declare(behind *upstream.Catalogue, peer *upstream.Peer, caps *sdk.ServerCa
 }
 
 // stateOf reports whether something of a server is worth listing where a caller is.
-func (s *Server) stateOf(ctx context.Context, c caller, protocol string) func(server, name string) bool {
-	if protocol >= protocolStateless { // whose lists must not vary
+func (s *Server) stateOf(ctx context.Context, c caller.Caller, protocol string) func(server, name string) bool {
+	if protocol >= wire.ProtocolStateless { // whose lists must not vary
 		return func(string, string) bool { return true }
 	}
 	run, position := s.listedFor(ctx, c)
@@ -114,10 +112,10 @@ func (s *Server) stateOf(ctx context.Context, c caller, protocol string) func(se
 // none of its kind, it goes with the tools of its server (S3.1).
 func stateOffers(run *enginev1.Run, name string) bool {
 	return stateAllows(run, name, "") ||
-		!names(run.GetRules().GetDisallowedTools(), name) && workflow.OfferedBy(run.GetRules().GetAllowedTools()).Has(name)
+		!gate.Matches(run.GetRules().GetDisallowedTools(), name) && workflow.OfferedBy(run.GetRules().GetAllowedTools()).Has(name)
 }
 
-func (s *Server) listPrompts(ctx context.Context, c caller, req *sdk.ListPromptsRequest) sdk.Result {
+func (s *Server) listPrompts(ctx context.Context, c caller.Caller, req *sdk.ListPromptsRequest) sdk.Result {
 	s.upstreams.Await(ctx)
 	catalogue, offered := s.upstreams.Catalogue(), s.stateOf(ctx, c, req.ProtocolVersion())
 	var entries []json.RawMessage
@@ -126,10 +124,10 @@ func (s *Server) listPrompts(ctx context.Context, c caller, req *sdk.ListPrompts
 			entries = append(entries, catalogue.PromptText(p.Name))
 		}
 	}
-	return writtenList(&sdk.ListPromptsResult{Cacheable: perCaller}, "prompts", entries, req.ProtocolVersion())
+	return reply.WrittenList(&sdk.ListPromptsResult{Cacheable: reply.PerCaller}, "prompts", entries, req.ProtocolVersion())
 }
 
-func (s *Server) listResources(ctx context.Context, c caller, req *sdk.ListResourcesRequest) sdk.Result {
+func (s *Server) listResources(ctx context.Context, c caller.Caller, req *sdk.ListResourcesRequest) sdk.Result {
 	s.upstreams.Await(ctx)
 	offered := s.stateOf(ctx, c, req.ProtocolVersion())
 	var entries []json.RawMessage
@@ -138,10 +136,10 @@ func (s *Server) listResources(ctx context.Context, c caller, req *sdk.ListResou
 			entries = append(entries, r.Text())
 		}
 	}
-	return writtenList(&sdk.ListResourcesResult{Cacheable: perCaller}, "resources", entries, req.ProtocolVersion())
+	return reply.WrittenList(&sdk.ListResourcesResult{Cacheable: reply.PerCaller}, "resources", entries, req.ProtocolVersion())
 }
 
-func (s *Server) listTemplates(ctx context.Context, c caller, req *sdk.ListResourceTemplatesRequest) sdk.Result {
+func (s *Server) listTemplates(ctx context.Context, c caller.Caller, req *sdk.ListResourceTemplatesRequest) sdk.Result {
 	s.upstreams.Await(ctx)
 	offered := s.stateOf(ctx, c, req.ProtocolVersion())
 	var entries []json.RawMessage
@@ -150,25 +148,25 @@ func (s *Server) listTemplates(ctx context.Context, c caller, req *sdk.ListResou
 			entries = append(entries, t.Text())
 		}
 	}
-	return writtenList(&sdk.ListResourceTemplatesResult{Cacheable: perCaller}, "resourceTemplates", entries, req.ProtocolVersion())
+	return reply.WrittenList(&sdk.ListResourceTemplatesResult{Cacheable: reply.PerCaller}, "resourceTemplates", entries, req.ProtocolVersion())
 }
 
-func (s *Server) getPrompt(ctx context.Context, c caller, req *sdk.GetPromptRequest) (sdk.Result, error) {
+func (s *Server) getPrompt(ctx context.Context, c caller.Caller, req *sdk.GetPromptRequest) (sdk.Result, error) {
 	s.upstreams.Await(ctx)
 	prompt := s.upstreams.Catalogue().Prompts[req.Params.Name]
 	if prompt == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.upstreams.UnknownPrompt(req.Params.Name)}
 	}
 	input := map[string]any{"name": prompt.Name, "arguments": orEmpty(req.Params.Arguments)}
-	res, err := s.relay(ctx, c, prompt.Offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
+	res, err := s.gate.Request(ctx, c, prompt.Offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
 		params := *req.Params
 		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
-		return prompt.Get(ctx, env, c.peer, &params)
+		return prompt.Get(ctx, env, c.Peer, &params)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return written{&sdk.GetPromptResult{}, res, req.ProtocolVersion() >= protocolStateless}, nil
+	return reply.Written(&sdk.GetPromptResult{}, res, req.ProtocolVersion()), nil
 }
 
 func orEmpty(arguments map[string]string) map[string]string {
@@ -189,35 +187,34 @@ func (s *Server) reader(ctx context.Context, uri string) (*upstream.Tool, error)
 	return offer, nil
 }
 
-func (s *Server) readResource(ctx context.Context, c caller, req *sdk.ReadResourceRequest) (sdk.Result, error) {
+func (s *Server) readResource(ctx context.Context, c caller.Caller, req *sdk.ReadResourceRequest) (sdk.Result, error) {
 	offer, err := s.reader(ctx, req.Params.URI)
 	if err != nil {
 		return nil, err
 	}
 	input := map[string]any{"uri": req.Params.URI}
-	res, err := s.relay(ctx, c, offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
+	res, err := s.gate.Request(ctx, c, offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
 		params := *req.Params
 		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
-		return offer.Read(ctx, env, c.peer, &params)
+		return offer.Read(ctx, env, c.Peer, &params)
 	})
 	if err != nil {
 		return nil, err
 	}
-	stateless := req.ProtocolVersion() >= protocolStateless
-	if stateless { // who may read it depends on the caller
+	if req.ProtocolVersion() >= wire.ProtocolStateless { // who may read it depends on the caller
 		res.Set("ttlMs", json.RawMessage(`0`))
-		res.Set("cacheScope", relay.Quote(perCaller.CacheScope))
+		res.Set("cacheScope", relay.Quote(reply.PerCaller.CacheScope))
 	}
-	return written{&sdk.ReadResourceResult{}, res, stateless}, nil
+	return reply.Written(&sdk.ReadResourceResult{}, res, req.ProtocolVersion()), nil
 }
 
 // watch returns a subscription to a resource: it is judged as reading it.
-func (s *Server) watch(ctx context.Context, c caller, uri string) error {
+func (s *Server) watch(ctx context.Context, c caller.Caller, uri string) error {
 	offer, err := s.reader(ctx, uri)
 	if err != nil {
 		return err
 	}
-	_, err = s.relay(ctx, c, offer, map[string]any{"uri": uri, "subscribe": true}, func(ctx context.Context, _ *upstream.Environment) (*relay.Result, error) {
+	_, err = s.gate.Request(ctx, c, offer, map[string]any{"uri": uri, "subscribe": true}, func(ctx context.Context, _ *upstream.Environment) (*relay.Result, error) {
 		return &relay.Result{}, offer.Subscribe(ctx, uri)
 	})
 	return err
@@ -225,112 +222,24 @@ func (s *Server) watch(ctx context.Context, c caller, uri string) error {
 
 // complete completes arguments of prompts and resources that the caller may use. The server sees the typed text, so
 // it is relayed where a call would be allowed, and is neither counted nor logged.
-func (s *Server) complete(ctx context.Context, c caller, req *sdk.CompleteRequest) (sdk.Result, error) {
+func (s *Server) complete(ctx context.Context, c caller.Caller, req *sdk.CompleteRequest) (sdk.Result, error) {
 	s.upstreams.Await(ctx)
 	offer, ref := s.upstreams.Catalogue().Completer(req.Params.Ref)
 	if offer == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown reference: name a prompt of prompts/list, or a template of resources/templates/list"}
 	}
-	g := &gated{caller: c, name: offer.Qualified, target: offer}
-	var err error
-	if g.input, err = json.Marshal(map[string]any{"argument": req.Params.Argument.Name, "value": req.Params.Argument.Value}); err != nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
-	}
-	s.protect(g)
-	if refused := s.dryRun(ctx, g); refused != nil {
-		return nil, refusedOffer(refused.resultFor(offer.Tool))
+	input := map[string]any{"argument": req.Params.Argument.Name, "value": req.Params.Argument.Value}
+	if err := s.gate.DryRun(ctx, c, offer, input); err != nil {
+		return nil, err
 	}
 	params := *req.Params
 	params.Ref, params.Meta = ref, upstream.ForwardedMeta(req.Params.Meta)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
 	defer cancel()
-	res, err := offer.Complete(ctx, c.peer, &params)
+	res, err := offer.Complete(ctx, c.Peer, &params)
 	if err != nil {
-		return nil, asProtocol(err)
+		return nil, gate.AsProtocol(err)
 	}
-	disown(res)
-	return written{&sdk.CompleteResult{}, res, req.ProtocolVersion() >= protocolStateless}, nil
-}
-
-// dryRun reports whether a call would be allowed now. nil means that it would; every doubt is a refusal.
-func (s *Server) dryRun(ctx context.Context, g *gated) *refusal {
-	if !g.caller.Bound() && !s.cfg.AllowUnbound {
-		return s.unjudged(g)
-	}
-	ctx, cancel := context.WithTimeout(g.caller.outgoing(ctx), s.cfg.CheckTimeout)
-	defer cancel()
-	session := sessionOf(g.caller)
-	if !g.caller.Bound() {
-		session = nameless
-	}
-	res, err := s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		RunId: g.caller.RunID, SessionId: session, Tool: g.name, QualifiedTool: g.target.Qualified, Input: s.judgedInput(g), DryRun: true,
-	})
-	switch {
-	case err != nil && isNotFound(err) && g.caller.RunID == "", err == nil && res.GetRunId() == "" && !s.cfg.AllowUnbound:
-		return s.unjudged(g)
-	case err != nil:
-		return s.refuseUndecided(err)
-	}
-	res.ApprovalId = "" // people were not asked
-	return s.verdict(g, res)
-}
-
-// relay puts a request about an offer before the gate and, when it is allowed, before its
-// server, and reports the outcome.
-func (s *Server) relay(
-	ctx context.Context, c caller, offer *upstream.Tool, input any, request func(context.Context, *upstream.Environment) (*relay.Result, error),
-) (res *relay.Result, err error) {
-	s.life.inflight.Add(1)
-	defer s.life.inflight.Done()
-	g := &gated{caller: c, name: offer.Qualified, target: offer, callID: newCallID()}
-	if g.input, err = json.Marshal(input); err != nil {
-		return res, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
-	}
-	s.protect(g)
-	if refused := s.admitCall(ctx, g); refused != nil {
-		return res, refusedOffer(refused)
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
-	defer cancel()
-	defer context.AfterFunc(s.life.calls, cancel)()
-	env, err := g.environment()
-	if err == nil {
-		res, err = request(ctx, env)
-	}
-	size := 0
-	if err == nil {
-		disown(res)
-		size = len(res.JSON())
-	}
-	if size > s.cfg.MaxResultBytes {
-		err = fmt.Errorf("%s has %d bytes; the limit is %d", g.name, size, s.cfg.MaxResultBytes)
-	}
-	if g.done = err == nil; !g.done {
-		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: err.Error()}.written())
-		return nil, asProtocol(err)
-	}
-	g.answered = true
-	said := &relay.Result{}
-	said.AddContent(textElement(string(res.JSON())))
-	s.settle(ctx, g, said)
-	return res, nil
-}
-
-// refusedOffer returns a refusal where no tool's result can say it.
-func refusedOffer(refused *sdk.CallToolResult) error {
-	err := &jsonrpc.Error{Code: codeRefused, Message: string(asText(refused).Output(maxOutput))}
-	if data, failed := json.Marshal(refused.StructuredContent); failed == nil {
-		err.Data = data
-	}
-	return err
-}
-
-// asProtocol returns a failure as clients see it: the server's error, unchanged.
-func asProtocol(err error) error {
-	var protocol *jsonrpc.Error
-	if err == nil || errors.As(err, &protocol) {
-		return err
-	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	gate.Disown(res)
+	return reply.Written(&sdk.CompleteResult{}, res, req.ProtocolVersion()), nil
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 )
 
 // ownTool is one of Interlock's own tools. They are never gated (S3).
@@ -19,7 +22,7 @@ type ownTool struct {
 	name        string // without prefix
 	title       string
 	description string
-	params      []param
+	params      []arguments.Param
 	readOnly    bool
 	destructive bool
 	// acts on the run of the caller's session, or of a subagent's of it.
@@ -28,7 +31,7 @@ type ownTool struct {
 	shares bool
 	// longest is how long it may wait; longestWait when it is 0.
 	longest time.Duration
-	run     func(s *Server, ctx context.Context, c caller, args arguments) *sdk.CallToolResult
+	run     func(s *Server, ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult
 }
 
 // reserved are the names that Interlock's own tools have or will have. No
@@ -54,10 +57,10 @@ var ownToolTable = []*ownTool{
 		name: "transition", title: "Move on", destructive: true, acts: true,
 		description: "Fires an event of the current state. Guards see the context as it was before this call; data merges into the context afterwards. " +
 			"A refusal says which guards failed and which events are legal.",
-		params: []param{
-			{name: "event", kind: document.String, required: true, maxBytes: 256, description: "The event, exactly as get_state writes it."},
-			{name: "data", kind: document.Object, description: "Values to merge into the context after the transition."},
-			{name: "rationale", kind: document.String, maxBytes: 16 << 10, description: "Why, for the run's history."},
+		params: []arguments.Param{
+			{Name: "event", Kind: document.String, Required: true, MaxBytes: 256, Description: "The event, exactly as get_state writes it."},
+			{Name: "data", Kind: document.Object, Description: "Values to merge into the context after the transition."},
+			{Name: "rationale", Kind: document.String, MaxBytes: 16 << 10, Description: "Why, for the run's history."},
 		},
 		run: (*Server).transition,
 	},
@@ -65,8 +68,8 @@ var ownToolTable = []*ownTool{
 		name: "wait", title: "Wait", readOnly: true, acts: true,
 		description: "While the run waits - for a human's approval, or for branches that others work in - waits until something has changed, " +
 			"and returns the position of the run. Otherwise it returns at once.",
-		params: []param{
-			{name: "timeout_seconds", kind: document.Number, max: int64(longestWait / time.Second), description: "How long to wait at most; 30 by default."},
+		params: []arguments.Param{
+			{Name: "timeout_seconds", Kind: document.Number, Max: int64(longestWait / time.Second), Description: "How long to wait at most; 30 by default."},
 		},
 		run: (*Server).wait,
 	},
@@ -74,12 +77,12 @@ var ownToolTable = []*ownTool{
 		name: "load_workflow", title: "Load a workflow", acts: true,
 		description: "Starts a workflow or a process for this session, or resumes its newest paused run; loading another one pauses the current. " +
 			"With branch, takes over a branch of an active fork.",
-		params: []param{
-			{name: "name", kind: document.String, required: true, maxBytes: 512, description: "The name of the workflow or process, as list_workflows writes it."},
-			{name: "version", kind: document.Number, description: "A version; the latest by default."},
-			{name: "resume", kind: document.Bool, description: "Resume the newest paused run of this workflow, if there is one."},
-			{name: "branch", kind: document.String, maxBytes: 1024, description: "The branch to work in: your events and calls are judged in it alone from then on."},
-			{name: "run_id", kind: document.String, maxBytes: maxRunID, description: "With branch: the run, if several runs have a branch of this name."},
+		params: []arguments.Param{
+			{Name: "name", Kind: document.String, Required: true, MaxBytes: 512, Description: "The name of the workflow or process, as list_workflows writes it."},
+			{Name: "version", Kind: document.Number, Description: "A version; the latest by default."},
+			{Name: "resume", Kind: document.Bool, Description: "Resume the newest paused run of this workflow, if there is one."},
+			{Name: "branch", Kind: document.String, MaxBytes: 1024, Description: "The branch to work in: your events and calls are judged in it alone from then on."},
+			{Name: "run_id", Kind: document.String, MaxBytes: caller.MaxRunID, Description: "With branch: the run, if several runs have a branch of this name."},
 		},
 		run: (*Server).loadWorkflow,
 	},
@@ -91,8 +94,8 @@ var ownToolTable = []*ownTool{
 	{
 		name: "create_workflow", title: "Register a workflow",
 		description: "Validates and registers a workflow definition under a new name.",
-		params: []param{
-			{name: "definition", kind: document.Object, required: true, description: "The definition: id, initial, states, and optionally context, guards, interrupts, meta."},
+		params: []arguments.Param{
+			{Name: "definition", Kind: document.Object, Required: true, Description: "The definition: id, initial, states, and optionally context, guards, interrupts, meta."},
 		},
 		run: (*Server).createWorkflow,
 	},
@@ -104,25 +107,25 @@ var ownToolTable = []*ownTool{
 	{
 		name: "pause", title: "Pause the workflow", acts: true,
 		description: "Saves the run that this session drives and stops enforcing it. load_workflow with resume continues it.",
-		params: []param{
-			{name: "reason", kind: document.String, maxBytes: 1024, description: "Why, for the run's history."},
+		params: []arguments.Param{
+			{Name: "reason", Kind: document.String, MaxBytes: 1024, Description: "Why, for the run's history."},
 		},
 		run: (*Server).pause,
 	},
 	{
 		name: "deactivate", title: "Leave the workflow", destructive: true, acts: true,
 		description: "Ends the run that this session drives without finishing it. It cannot be resumed.",
-		params: []param{
-			{name: "reason", kind: document.String, maxBytes: 1024, description: "Why, for the run's history."},
+		params: []arguments.Param{
+			{Name: "reason", Kind: document.String, MaxBytes: 1024, Description: "Why, for the run's history."},
 		},
 		run: (*Server).deactivate,
 	},
 	{
 		name: "force_state", title: "Jump to a state", destructive: true, acts: true,
 		description: "Jumps to any state of a workflow with meta.debug, past guards, counters and approvals. For recovery during development.",
-		params: []param{
-			{name: "state", kind: document.String, required: true, maxBytes: 256, description: "The state to jump to."},
-			{name: "context", kind: document.Object, description: "Values to merge into the context."},
+		params: []arguments.Param{
+			{Name: "state", Kind: document.String, Required: true, MaxBytes: 256, Description: "The state to jump to."},
+			{Name: "context", Kind: document.Object, Description: "Values to merge into the context."},
 		},
 		run: (*Server).forceState,
 	},
@@ -146,9 +149,9 @@ var humanToolTable = []*ownTool{
 		name: "process_step", title: "Answer the process", destructive: true, acts: true,
 		description: "Answers the question of the process that this session is in; the reply is the next question with its answers, or the end. " +
 			"Without answer it repeats the question.",
-		params: []param{
-			{name: "answer", kind: document.String, maxBytes: maxAnswer, description: "One of the answers, exactly as they are written."},
-			{name: "note", kind: document.String, maxBytes: maxNote, description: "Why, for the run's history and for the people who review it."},
+		params: []arguments.Param{
+			{Name: "answer", Kind: document.String, MaxBytes: maxAnswer, Description: "One of the answers, exactly as they are written."},
+			{Name: "note", Kind: document.String, MaxBytes: maxNote, Description: "Why, for the run's history and for the people who review it."},
 		},
 		run: (*Server).processStep,
 	},
@@ -156,11 +159,11 @@ var humanToolTable = []*ownTool{
 		name: "wait_approval", title: "Wait for an approval", readOnly: true, acts: true, longest: longestApprovalWait,
 		description: "Waits until people have decided an approval, and returns their decision; after a granted transition also the new state. " +
 			"After the timeout, it says that the approval is still pending.",
-		params: []param{
-			{name: "approval_id", kind: document.String, maxBytes: maxApprovalID, description: "The approval; by default the one that this session's run waits for."},
+		params: []arguments.Param{
+			{Name: "approval_id", Kind: document.String, MaxBytes: maxApprovalID, Description: "The approval; by default the one that this session's run waits for."},
 			{
-				name: "timeout_seconds", kind: document.Number, max: int64(longestApprovalWait / time.Second),
-				description: "How long to wait at most; 55 by default.",
+				Name: "timeout_seconds", Kind: document.Number, Max: int64(longestApprovalWait / time.Second),
+				Description: "How long to wait at most; 55 by default.",
 			},
 		},
 		run: (*Server).waitApproval,
@@ -174,22 +177,22 @@ var stateToolTable = []*ownTool{
 		name: "state_create", title: "Create the shared state", shares: true,
 		description: "Creates the workflow state that this session shares with the sessions started below it from then on: " +
 			"a JSON document that conforms to a registered schema. Only the root of a tree creates it, once.",
-		params: []param{
-			{name: "schema_name", kind: document.String, required: true, maxBytes: 256, description: "The schema that the state always conforms to."},
-			{name: "schema_version", kind: document.Number, description: "A version of the schema; the latest by default."},
-			{name: "initial_data", required: true, description: "The document: JSON itself, not a string of JSON."},
+		params: []arguments.Param{
+			{Name: "schema_name", Kind: document.String, Required: true, MaxBytes: 256, Description: "The schema that the state always conforms to."},
+			{Name: "schema_version", Kind: document.Number, Description: "A version of the schema; the latest by default."},
+			{Name: "initial_data", Required: true, Description: "The document: JSON itself, not a string of JSON."},
 		},
 		run: (*Server).stateCreate,
 	},
 	{
 		name: "state_read", title: "Read the shared state", readOnly: true, shares: true,
 		description: "The workflow state that this session shares, with its version, or only the parts that pointers name.",
-		params: []param{
+		params: []arguments.Param{
 			{
-				name: "pointers", kind: document.Array, each: element{kind: document.String, max: maxPointers, maxBytes: maxPointer},
-				description: "JSON Pointers (RFC 6901) of the parts to read, such as /tasks/0/status; the whole state by default.",
+				Name: "pointers", Kind: document.Array, Each: arguments.Element{Kind: document.String, Max: maxPointers, MaxBytes: maxPointer},
+				Description: "JSON Pointers (RFC 6901) of the parts to read, such as /tasks/0/status; the whole state by default.",
 			},
-			{name: "version", kind: document.Number, description: "The state at this version; the current version by default."},
+			{Name: "version", Kind: document.Number, Description: "The state at this version; the current version by default."},
 		},
 		run: (*Server).stateRead,
 	},
@@ -197,10 +200,10 @@ var stateToolTable = []*ownTool{
 		name: "state_patch", title: "Patch the shared state", destructive: true, shares: true,
 		description: "Applies a JSON Patch (RFC 6902) to the current shared workflow state: all operations or none. " +
 			"Concurrent changes of other sessions are kept, so prefer it to state_update.",
-		params: []param{
+		params: []arguments.Param{
 			{
-				name: "operations", kind: document.Array, required: true, each: element{kind: document.Object, more: operationSchema},
-				description: `The operations, such as {"op": "replace", "path": "/tasks/0/status", "value": "done"}.`,
+				Name: "operations", Kind: document.Array, Required: true, Each: arguments.Element{Kind: document.Object, More: operationSchema},
+				Description: `The operations, such as {"op": "replace", "path": "/tasks/0/status", "value": "done"}.`,
 			},
 			expectedVersion,
 		},
@@ -209,8 +212,8 @@ var stateToolTable = []*ownTool{
 	{
 		name: "state_update", title: "Replace the shared state", destructive: true, shares: true,
 		description: "Replaces the whole shared workflow state. Without expected_version, it overwrites changes that others have made since it was read.",
-		params: []param{
-			{name: "data", required: true, description: "The new document: JSON itself, not a string of JSON."},
+		params: []arguments.Param{
+			{Name: "data", Required: true, Description: "The new document: JSON itself, not a string of JSON."},
 			expectedVersion,
 		},
 		run: (*Server).stateUpdate,
@@ -222,9 +225,9 @@ var stateToolTable = []*ownTool{
 	},
 }
 
-var expectedVersion = param{
-	name: "expected_version", kind: document.Number,
-	description: "The version that this change is based on: refused if the state is at another version.",
+var expectedVersion = arguments.Param{
+	Name: "expected_version", Kind: document.Number,
+	Description: "The version that this change is based on: refused if the state is at another version.",
 }
 
 // operationSchema describes an operation to clients. The state-store reads operations,
@@ -247,7 +250,7 @@ const (
 
 // takes returns the arguments of a tool: its own, and the name of a subagent where the
 // tool is about a session.
-func (t *ownTool) takes() []param {
+func (t *ownTool) takes() []arguments.Param {
 	if !t.acts && !t.shares {
 		return t.params
 	}
@@ -282,7 +285,7 @@ func ownTools(prefix, statePrefix string) toolbox {
 func (t *ownTool) described(name string, open bool) *sdk.Tool {
 	destructive := t.destructive
 	return &sdk.Tool{
-		Name: name, Title: t.title, Description: t.description, InputSchema: schemaOf(t.takes()),
+		Name: name, Title: t.title, Description: t.description, InputSchema: arguments.Schema(t.takes()),
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &destructive, OpenWorldHint: &open},
 	}
 }
@@ -299,18 +302,18 @@ func (b toolbox) reserves(name string) bool {
 
 // callOwn checks the arguments and runs an own tool. Every failure is a result
 // that the agent can read.
-func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.RawMessage) *sdk.CallToolResult {
+func (s *Server) callOwn(ctx context.Context, c caller.Caller, tool *ownTool, raw json.RawMessage) *sdk.CallToolResult {
 	prefix := s.cfg.ToolPrefix
 	if tool.shares {
 		prefix = s.cfg.StatePrefix
 	}
-	args, err := parseArguments(raw, prefix+tool.name, tool.takes())
+	args, err := arguments.Parse(raw, prefix+tool.name, tool.takes())
 	if err != nil {
-		return refusal{Code: codeInvalidArgument, Message: err.Error()}.result()
+		return reply.Refusal{Code: reply.CodeInvalidArgument, Message: err.Error()}.Result()
 	}
-	ctx, cancel := context.WithTimeout(c.outgoing(ctx), max(tool.longest, longestWait)+ownMargin)
+	ctx, cancel := context.WithTimeout(c.Outgoing(ctx), max(tool.longest, longestWait)+ownMargin)
 	defer cancel()
-	var refused *refusal
+	var refused *reply.Refusal
 	switch {
 	case tool.acts:
 		c, refused = s.actor(ctx, c, args)
@@ -318,7 +321,7 @@ func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.
 		c, refused = s.sharer(ctx, c, args)
 	}
 	if refused != nil {
-		return refused.result()
+		return refused.Result()
 	}
 	return s.resumed(tool, tool.run(s, ctx, c, args))
 }

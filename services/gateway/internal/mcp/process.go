@@ -12,9 +12,12 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
-	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -38,28 +41,28 @@ type offer struct {
 }
 
 // offered looks up the process of the caller's session.
-func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
+func (s *Server) offered(ctx context.Context, c caller.Caller) (offer, *reply.Refusal) {
 	if s.cfg.Processes == nil {
-		return offer{}, &refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}
+		return offer{}, &reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}
 	}
 	if !c.Bound() {
-		return offer{}, s.notBound()
+		return offer{}, reply.NotBound()
 	}
-	ctx, cancel := context.WithTimeout(c.outgoing(ctx), s.cfg.CheckTimeout)
+	ctx, cancel := context.WithTimeout(c.Outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
-	at, err := s.stand(ctx, c)
+	at, err := caller.Locate(ctx, s.cfg.Runs, c)
 	switch {
-	case err != nil && isNotFound(err):
-		return offer{}, &refusal{Code: codeNoProcess, Message: "no process runs here; an operator can start one for the session"}
+	case err != nil && reply.IsNotFound(err):
+		return offer{}, &reply.Refusal{Code: codeNoProcess, Message: "no process runs here; an operator can start one for the session"}
 	case err != nil:
-		return offer{}, refuseFault(err, "")
-	case !at.run.GetWorkflowMeta().GetProcess():
-		return offer{}, &refusal{Code: codeNoProcess, Message: fmt.Sprintf(
-			"the run %s of %s is not a process, and this endpoint is for processes; connect to %s", at.run.GetRunId(), at.run.GetWorkflow(), Path)}
+		return offer{}, reply.Fault(err, "")
+	case !at.Run.GetWorkflowMeta().GetProcess():
+		return offer{}, &reply.Refusal{Code: codeNoProcess, Message: fmt.Sprintf(
+			"the run %s of %s is not a process, and this endpoint is for processes; connect to %s", at.Run.GetRunId(), at.Run.GetWorkflow(), Path)}
 	}
-	got, err := s.cfg.Processes.GetProcess(ctx, &enginev1.GetProcessRequest{Name: at.run.GetWorkflow(), Version: at.run.GetWorkflowVersion()})
+	got, err := s.cfg.Processes.GetProcess(ctx, &enginev1.GetProcessRequest{Name: at.Run.GetWorkflow(), Version: at.Run.GetWorkflowVersion()})
 	if err != nil {
-		return offer{}, refuseFault(err, "")
+		return offer{}, reply.Fault(err, "")
 	}
 	tools := slices.Clone(got.GetProcess().GetTools())
 	for _, name := range alwaysOffered {
@@ -75,13 +78,13 @@ func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
 // processes name tools.
 func (o offer) has(s *Server, name string) bool {
 	if own := s.own.byName[name]; own != nil {
-		return names(o.tools, own.name)
+		return gate.Matches(o.tools, own.name)
 	}
-	if names(o.tools, name) {
+	if gate.Matches(o.tools, name) {
 		return true
 	}
 	target := s.upstreams.Catalogue().Tools[name]
-	return target != nil && (names(o.tools, target.Other(name)) || names(o.tools, s.nameInProcess(target)))
+	return target != nil && (gate.Matches(o.tools, target.Other(name)) || gate.Matches(o.tools, s.gate.NameInProcess(target)))
 }
 
 // lists reports whether a tool is listed: one that has two names is, by the one that the
@@ -91,22 +94,13 @@ func (o offer) lists(s *Server, name string) bool {
 	return o.has(s, name) && (target == nil || name != target.Qualified || target.Other(name) == "" || !o.has(s, target.Other(name)))
 }
 
-// nameInProcess returns the name by which processes name a tool of a server: the one that the
-// server gives it. It is empty where that would mean a tool of Interlock or of a client.
-func (s *Server) nameInProcess(target *upstream.Tool) string {
-	if toolname.Known(target.Name) || s.own.reserves(target.Name) {
-		return ""
-	}
-	return target.Name
-}
-
 // listProcessTools lists the tools that the session's process may use.
-func (s *Server) listProcessTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) (sdk.Result, error) {
+func (s *Server) listProcessTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) (sdk.Result, error) {
 	list := s.listTools(ctx, c, req)
 	offer, refused := s.offered(ctx, c)
 	switch {
 	case refused == nil:
-	case refused.Code == codeNoProcess || refused.Code == codeNotBound:
+	case refused.Code == codeNoProcess || refused.Code == reply.CodeNotBound:
 		// No tool is offered, and calls say why.
 	default:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the process of this session cannot be read: " + refused.Message}
@@ -117,18 +111,18 @@ func (s *Server) listProcessTools(ctx context.Context, c caller, req *sdk.ListTo
 
 // outsideProcess refuses a tool that the session's process may not use; nil when it
 // may.
-func (s *Server) outsideProcess(ctx context.Context, c caller, name string) *refusal {
+func (s *Server) outsideProcess(ctx context.Context, c caller.Caller, name string) *reply.Refusal {
 	offer, refused := s.offered(ctx, c)
 	switch {
 	case refused != nil:
-		refused.Decision, refused.lead = "DENY", "Denied"
+		refused.Decision, refused.Lead = "DENY", "Denied"
 		return refused
 	case offer.has(s, name):
 		return nil
 	}
-	return &refusal{
-		Decision: "DENY", Code: "TOOL_NOT_ALLOWED", lead: "Denied", ToolsRestricted: true, AllowedTools: &offer.tools,
-		Message: fmt.Sprintf("the process %s may not use %q here; it may use %s", offer.process, clip(name, 128), list(offer.tools)),
+	return &reply.Refusal{
+		Decision: "DENY", Code: "TOOL_NOT_ALLOWED", Lead: "Denied", ToolsRestricted: true, AllowedTools: &offer.tools,
+		Message: fmt.Sprintf("the process %s may not use %q here; it may use %s", offer.process, reply.Clip(name, 128), list(offer.tools)),
 	}
 }
 
@@ -151,33 +145,33 @@ type turnView struct {
 }
 
 // processStep gives the answer to the question of a process, or asks for it again (S8.1).
-func (s *Server) processStep(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) processStep(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	if s.cfg.Processes == nil {
-		return refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}.result()
+		return reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}.Result()
 	}
 	before, none := s.driven(ctx, c)
 	if none != nil {
 		return none
 	}
-	res, err := s.answer(ctx, c, args.str("answer"), args.str("note"))
+	res, err := s.answer(ctx, c, args.Text("answer"), args.Text("note"))
 	if err != nil {
-		return refuseFault(err, "Not done").result()
+		return reply.Fault(err, "Not done").Result()
 	}
 	run := res.GetRun()
-	if res.GetAccepted() && args.str("answer") != "" {
-		s.sessions.moved(c, before.asked, before.run.GetRunId(), run.GetRunId())
+	if res.GetAccepted() && args.Text("answer") != "" {
+		s.sessions.Moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
 	} else {
-		s.sessions.saw(c, listedIn(run))
+		s.sessions.Saw(c, clients.ListingOf(run))
 	}
 	if res.GetRejection() != nil {
-		return refuseAnswer(res).result()
+		return refuseAnswer(res).Result()
 	}
-	return answer(s.turnText(res), viewTurn(res))
+	return reply.Answer(s.turnText(res), viewTurn(res))
 }
 
-func (s *Server) answer(ctx context.Context, c caller, answer, note string) (*enginev1.AnswerQuestionResponse, error) {
+func (s *Server) answer(ctx context.Context, c caller.Caller, answer, note string) (*enginev1.AnswerQuestionResponse, error) {
 	return s.cfg.Processes.AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{
-		RunId: c.RunID, SessionId: sessionOf(c), Answer: answer, Note: note, IdempotencyKey: newCallID(),
+		RunId: c.RunID, SessionId: c.NamedSession(), Answer: answer, Note: note, IdempotencyKey: newCallID(),
 	})
 }
 
@@ -186,7 +180,7 @@ func (s *Server) answer(ctx context.Context, c caller, answer, note string) (*en
 func (s *Server) turnText(res *enginev1.AnswerQuestionResponse) string {
 	text := res.GetTurn().GetText()
 	if id := waitsFor(res); id != "" {
-		text += "\n" + brief.Deciders(s.link(id)) + " " + s.cfg.ToolPrefix + "wait_approval waits for that."
+		text += "\n" + brief.Deciders(s.desk.Link(id)) + " " + s.cfg.ToolPrefix + "wait_approval waits for that."
 	}
 	return text
 }
@@ -213,15 +207,15 @@ func viewTurn(res *enginev1.AnswerQuestionResponse) turnView {
 
 // refuseAnswer makes a refusal of an answer that was not taken, with those that are
 // (S8.4).
-func refuseAnswer(res *enginev1.AnswerQuestionResponse) refusal {
-	r := refuseRejection(res.GetRejection(), res.GetRun())
-	r.events, r.LegalEvents, r.ApprovalID = nil, nil, waitsFor(res)
+func refuseAnswer(res *enginev1.AnswerQuestionResponse) reply.Refusal {
+	r := reply.Rejection(res.GetRejection(), res.GetRun()).WithoutEvents()
+	r.ApprovalID = waitsFor(res)
 	if r.Answers = res.GetTurn().GetAnswers(); len(r.Answers) > 0 {
 		quoted := make([]string, len(r.Answers))
 		for i, a := range r.Answers {
 			quoted[i] = strconv.Quote(a)
 		}
-		r.next = "Question: " + res.GetTurn().GetQuestion() + "\nValid answers: " + strings.Join(quoted, ", ") + "."
+		r.Next = "Question: " + res.GetTurn().GetQuestion() + "\nValid answers: " + strings.Join(quoted, ", ") + "."
 	}
 	return r
 }

@@ -18,13 +18,17 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/approvals"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -40,12 +44,11 @@ type Server struct {
 	log       *slog.Logger
 	own       toolbox
 	upstreams *upstream.Set
-	sessions  *sessions
-	reports   *reports
-	pins      *pins
-	shown     *shown
+	sessions  *clients.Set
+	gate      *gate.Gate
+	desk      *approvals.Desk
 	http      *doors
-	headers   headerTools
+	headers   *clients.Headers
 	life      *life
 	peer      *upstream.Peer // the client of a process that serves one alone; nil elsewhere
 }
@@ -58,12 +61,20 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix, cfg.StatePrefix), sessions: newSessions(), reports: newReports(cfg), shown: newShown(),
-		life: newLife(), pins: &pins{service: cfg.Pins, identify: cfg.Identify},
+		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix, cfg.StatePrefix), sessions: clients.NewSet(),
+		life: newLife(), headers: clients.NewHeaders(cfg.Logger),
 	}
+	s.desk = approvals.NewDesk(s.life.streams, cfg.Approvals, cfg.PublicURL, cfg.progressEvery)
 	if cfg.Shell != nil {
-		s.own.shell = cfg.ToolPrefix + shellName
+		s.own.shell = cfg.ToolPrefix + gate.ShellName
 	}
+	s.gate = gate.New(gate.Config{
+		Runs: cfg.Runs, Policy: cfg.Policy, Reports: cmp.Or[policyv1.PolicyEnforcerServiceClient](cfg.Reports, cfg.Policy),
+		Pins: cfg.Pins, Identify: cfg.Identify, Approvals: s.desk, Clients: s.sessions, Shell: cfg.Shell, Undecided: cfg.Undecided, Reserved: s.own.reserves,
+		Places: cfg.Places, Workspace: cfg.Stdio.Workspace, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
+		Calls: s.life.calls, CheckTimeout: cfg.CheckTimeout, CallTimeout: cfg.CallTimeout, ReportTimeout: cfg.ReportTimeout,
+		Backoff: cfg.backoff, ProgressEvery: cfg.progressEvery, MaxResultBytes: cfg.MaxResultBytes, Logger: cfg.Logger,
+	})
 	if cfg.Alone {
 		s.peer = upstream.NewPeer(s.life.calls, s.cfg.CallTimeout)
 	}
@@ -71,7 +82,7 @@ func New(cfg Config) (*Server, error) {
 	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{
 		ConnectTimeout: cfg.ConnectTimeout, Backoff: cfg.backoff, StopGrace: cfg.stopGrace, MaxResultBytes: cfg.MaxResultBytes,
 		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.reserves,
-		Changed: s.changedLists, Updated: s.sessions.updated, Alone: s.peer, Jailer: cfg.Jailer,
+		Changed: s.changedLists, Updated: s.sessions.ResourceUpdated, Alone: s.peer, Jailer: cfg.Jailer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
@@ -82,9 +93,9 @@ func New(cfg Config) (*Server, error) {
 // changedLists takes over the present offers of servers, and notifies clients.
 func (s *Server) changedLists(catalogue *upstream.Catalogue, kinds upstream.Kinds) {
 	if kinds.Tools {
-		s.syncHeaders(catalogue)
+		s.headers.Sync(catalogue)
 	}
-	s.sessions.all(kinds)
+	s.sessions.ListsChanged(kinds)
 }
 
 // Drain ends the streams that would never end by themselves and takes no new
@@ -97,11 +108,10 @@ func (s *Server) Drain() { s.life.drain() }
 func (s *Server) Close() error {
 	s.Drain()
 	late := time.AfterFunc(s.cfg.DrainTimeout, s.life.endCalls)
-	s.sessions.close()
+	s.sessions.Close()
 	late.Stop()
 	s.life.endCalls()
-	s.life.inflight.Wait()
-	s.reports.close()
+	s.gate.Close()
 	s.upstreams.Close()
 	return nil
 }
@@ -112,7 +122,6 @@ type life struct {
 	drain    context.CancelFunc
 	calls    context.Context // of upstream tools; ends when they have had their time
 	endCalls context.CancelFunc
-	inflight sync.WaitGroup // calls of upstream tools
 }
 
 func newLife() *life {
@@ -125,7 +134,7 @@ func newLife() *life {
 // face is one way to the edge.
 type face struct {
 	// fixed is the caller on transports without headers; nil elsewhere.
-	fixed *caller
+	fixed *caller.Caller
 	// process is whether only the tools of the session's process are offered.
 	process bool
 }
@@ -150,8 +159,7 @@ func (s *Server) newSDKServer(face face) *sdk.Server {
 				if face.process {
 					return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "resources are not served here"}
 				}
-				c, _ := ctx.Value(callerKey{}).(caller) // the SDK makes req itself where it listens
-				return s.watch(ctx, c, req.Params.URI)
+				return s.watch(ctx, caller.From(ctx), req.Params.URI) // the SDK makes req itself where it listens
 			},
 			UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		})
@@ -176,8 +184,8 @@ func (s *Server) serve(
 	}()
 	ctx, end := s.inTrace(ctx, method, req)
 	defer end()
-	c := callerFor(req, face.fixed)
-	c.peer = s.meet(face, req, c)
+	c := caller.Of(req, face.fixed)
+	c.Peer = s.meet(face, req, c)
 	switch r := req.(type) {
 	case *sdk.ListToolsRequest:
 		if face.process {
@@ -190,7 +198,7 @@ func (s *Server) serve(
 		}
 		if face.process {
 			if refused := s.outsideProcess(ctx, c, r.Params.Name); refused != nil {
-				return complete(r, refused.result()), nil
+				return reply.Complete(r, refused.Result()), nil
 			}
 		}
 		return s.callTool(ctx, c, r)
@@ -199,52 +207,38 @@ func (s *Server) serve(
 		s.upstreams.Await(ctx) // offers of servers are declared once
 	}
 	behind := s.behind(face)
-	if relays(method) && !serves(behind, c.peer, method) {
+	if relays(method) && !serves(behind, c.Peer, method) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not served here: no server behind the gate offers it", method)}
 	}
 	if res, handled, err := s.relayed(ctx, c, req); handled {
 		return res, err
 	}
-	res, err = next(context.WithValue(ctx, callerKey{}, c), method, req)
+	res, err = next(caller.With(ctx, c), method, req)
 	switch about := res.(type) {
 	case *sdk.InitializeResult:
-		about.Capabilities, about.Instructions = declare(behind, c.peer, about.Capabilities, about.Instructions)
+		about.Capabilities, about.Instructions = declare(behind, c.Peer, about.Capabilities, about.Instructions)
 	case *sdk.DiscoverResult:
 		about.Capabilities, about.Instructions = declare(behind, nil, about.Capabilities, about.Instructions)
 	}
 	if method == "initialize" && err == nil {
 		if ss, ok := req.GetSession().(*sdk.ServerSession); ok {
-			s.sessions.add(ss, srv, c)
-			s.sessions.owns(ss, c.peer)
+			s.sessions.Add(ss, srv, c)
+			s.sessions.SetPeer(ss, c.Peer)
 		}
 	}
 	return res, err
 }
 
-// callerKey is under which a context has the caller.
-type callerKey struct{}
-
-// callerFor returns the sender of req: by its own headers, never by its session.
-func callerFor(req sdk.Request, fixed *caller) caller {
-	if fixed != nil {
-		return *fixed
-	}
-	if extra := req.GetExtra(); extra != nil && extra.Header != nil {
-		return callerOf(extra.Header)
-	}
-	return callerOf(http.Header{})
-}
-
 // callTool runs an own tool or an upstream one.
-func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolRequest) (sdk.Result, error) {
-	s.sessions.rebind(req.Session, c)
-	c.call = req
+func (s *Server) callTool(ctx context.Context, c caller.Caller, req *sdk.CallToolRequest) (sdk.Result, error) {
+	s.sessions.Rebind(req.Session, c)
+	c.Call = req
 	name := req.Params.Name
-	if name == s.own.shell && s.offersShell(c) {
-		return s.callShell(ctx, c, req), nil
+	if name == s.own.shell && s.gate.OffersShell(c) {
+		return s.gate.CallShell(ctx, c, req), nil
 	}
 	if tool, ok := s.own.byName[name]; ok {
-		return complete(req, s.callOwn(ctx, c, tool, req.Params.Arguments)), nil
+		return reply.Complete(req, s.callOwn(ctx, c, tool, req.Params.Arguments)), nil
 	}
 	target := s.upstreams.Catalogue().Tools[name]
 	if target == nil {
@@ -254,8 +248,5 @@ func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolReques
 	if target == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.upstreams.Unknown(name)}
 	}
-	return s.callUpstream(ctx, c, req, name, target)
+	return s.gate.CallTool(ctx, c, req, name, target)
 }
-
-// protocolStateless is the first version without initialize and sessions.
-const protocolStateless = "2026-07-28"

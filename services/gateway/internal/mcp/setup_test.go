@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
@@ -37,7 +38,7 @@ func server(t *testing.T, p *plane, change func(*Config)) *Server {
 	cfg.backoff = time.Millisecond
 	cfg.DrainTimeout = time.Second
 	cfg.stopGrace = 100 * time.Millisecond
-	cfg.Stdio = Identity{Binding: Binding{SessionID: "s1"}}
+	cfg.Stdio = caller.Identity{Binding: caller.Binding{SessionID: "s1"}}
 	if change != nil {
 		change(&cfg)
 	}

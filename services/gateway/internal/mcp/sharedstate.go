@@ -14,6 +14,9 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -32,26 +35,26 @@ func viewShared(st *statev1.State) sharedView {
 	return sharedView{StateID: v.StateID, Version: v.Version, Data: v.CurrentData, Lock: v.Lock}
 }
 
-func (s *Server) stateCreate(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) stateCreate(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	if c.StateID != "" {
-		return refusal{Code: string(fault.FailedPrecondition), StateID: c.StateID, Message: fmt.Sprintf(
+		return reply.Refusal{Code: string(fault.FailedPrecondition), StateID: c.StateID, Message: fmt.Sprintf(
 			"This connection works on the state %s, which its header %s (or WORKFLOW_STATE_ID) names, so it cannot create one. "+
-				"Read that one with %sstate_read.", c.StateID, StateHeader, s.cfg.StatePrefix)}.result()
+				"Read that one with %sstate_read.", c.StateID, caller.StateHeader, s.cfg.StatePrefix)}.Result()
 	}
 	req := &statev1.CreateStateRequest{
-		SchemaName: args.str("schema_name"), SchemaVersion: args.integer("schema_version"), Data: args.json("initial_data"),
+		SchemaName: args.Text("schema_name"), SchemaVersion: args.Integer("schema_version"), Data: args.JSON("initial_data"),
 		Session: c.SessionID, IdempotencyKey: newCallID(),
 	}
 	res, err := s.cfg.States.CreateState(ctx, req)
 	if err != nil {
-		r := s.refuseState(err, "Not created").quoted(req.GetData())
-		if isNotFound(err) {
-			r.next = s.schemasText(ctx)
+		r := quoted(s.refuseState(err, "Not created"), req.GetData())
+		if reply.IsNotFound(err) {
+			r.Next = s.schemasText(ctx)
 		}
-		return r.result()
+		return r.Result()
 	}
 	st := res.GetState()
-	return answer(fmt.Sprintf("Created the state %s of schema %s version %d, at version %d. Sessions that are started below this one from now on share it.",
+	return reply.Answer(fmt.Sprintf("Created the state %s of schema %s version %d, at version %d. Sessions that are started below this one from now on share it.",
 		st.GetStateId(), st.GetSchemaName(), st.GetSchemaVersion(), st.GetVersion()), viewShared(st))
 }
 
@@ -75,17 +78,17 @@ func (s *Server) schemasText(ctx context.Context) string {
 	return "Registered schemas: " + strings.Join(names, ", ") + "."
 }
 
-func (s *Server) stateRead(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) stateRead(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	res, err := s.cfg.States.GetState(ctx, &statev1.GetStateRequest{
-		StateId: c.StateID, Session: c.SessionID, Pointers: args.texts("pointers"), Version: args.integer("version"),
+		StateId: c.StateID, Session: c.SessionID, Pointers: args.Texts("pointers"), Version: args.Integer("version"),
 	})
 	if err != nil {
-		return s.refuseShared(ctx, c, err, "Not read").result()
+		return s.refuseShared(ctx, c, err, "Not read").Result()
 	}
 	st := res.GetState()
 	view := viewShared(st)
 	lines := []string{fmt.Sprintf("State %s of schema %s version %d is at version %d.", st.GetStateId(), st.GetSchemaName(), st.GetSchemaVersion(), st.GetVersion())}
-	if asked := args.integer("version"); asked > 0 {
+	if asked := args.Integer("version"); asked > 0 {
 		lines[0] = fmt.Sprintf("State %s of schema %s version %d, as it was at version %d:", st.GetStateId(), st.GetSchemaName(), st.GetSchemaVersion(), st.GetVersion())
 	}
 	if view.Lock != nil {
@@ -101,7 +104,7 @@ func (s *Server) stateRead(ctx context.Context, c caller, args arguments) *sdk.C
 	if len(res.GetParts()) == 0 {
 		lines = append(lines, string(st.GetData()))
 	}
-	return answer(strings.Join(lines, "\n"), view)
+	return reply.Answer(strings.Join(lines, "\n"), view)
 }
 
 func partText(part *statev1.Part) string {
@@ -112,86 +115,86 @@ func partText(part *statev1.Part) string {
 	return name + ": " + string(part.GetValue())
 }
 
-func (s *Server) stateUpdate(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
-	change := &statev1.UpdateStateRequest_Data{Data: args.json("data")}
+func (s *Server) stateUpdate(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	change := &statev1.UpdateStateRequest_Data{Data: args.JSON("data")}
 	return s.changeShared(ctx, c, args, "Replaced", &statev1.UpdateStateRequest{Change: change})
 }
 
-func (s *Server) statePatch(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
-	change := &statev1.UpdateStateRequest_Patch{Patch: args.json("operations")}
+func (s *Server) statePatch(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	change := &statev1.UpdateStateRequest_Patch{Patch: args.JSON("operations")}
 	return s.changeShared(ctx, c, args, "Patched", &statev1.UpdateStateRequest{Change: change})
 }
 
 // changeShared makes a change as the caller's session.
-func (s *Server) changeShared(ctx context.Context, c caller, args arguments, done string, req *statev1.UpdateStateRequest) *sdk.CallToolResult {
+func (s *Server) changeShared(ctx context.Context, c caller.Caller, args arguments.Values, done string, req *statev1.UpdateStateRequest) *sdk.CallToolResult {
 	req.StateId, req.Session, req.IdempotencyKey = c.StateID, c.SessionID, newCallID()
-	req.ExpectedVersion, req.WithData = args.integer("expected_version"), true
+	req.ExpectedVersion, req.WithData = args.Integer("expected_version"), true
 	res, err := s.cfg.States.UpdateState(ctx, req)
 	if err != nil {
-		return s.refuseShared(ctx, c, err, "Not changed").quoted(req.GetData()).result()
+		return quoted(s.refuseShared(ctx, c, err, "Not changed"), req.GetData()).Result()
 	}
 	st := res.GetState()
 	text := fmt.Sprintf("%s: the state %s is at version %d now.", done, st.GetStateId(), st.GetVersion())
 	if warning := st.GetWarning(); warning != "" {
 		text += " Warning: " + warning + "."
 	}
-	return answer(text, viewShared(st))
+	return reply.Answer(text, viewShared(st))
 }
 
-func (s *Server) stateSchema(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {
+func (s *Server) stateSchema(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
 	res, err := s.cfg.States.GetState(ctx, &statev1.GetStateRequest{StateId: c.StateID, Session: c.SessionID})
 	if err != nil {
-		return s.refuseShared(ctx, c, err, "Not read").result()
+		return s.refuseShared(ctx, c, err, "Not read").Result()
 	}
 	st := res.GetState()
 	found, err := s.cfg.Schemas.GetSchema(ctx, &statev1.GetSchemaRequest{Name: st.GetSchemaName(), Version: st.GetSchemaVersion()})
 	if err != nil {
-		return refuseFault(err, "Not read").result()
+		return reply.Fault(err, "Not read").Result()
 	}
 	schema := jsonview.SchemaOf(found.GetSchema())
 	lines := []string{fmt.Sprintf("Schema %s version %d, of the state %s, which is at version %d:", schema.Name, schema.Version, st.GetStateId(), st.GetVersion())}
 	if schema.Description != "" {
 		lines = append(lines, schema.Description)
 	}
-	return answer(strings.Join(append(lines, string(schema.JSONSchema)), "\n"), map[string]any{
+	return reply.Answer(strings.Join(append(lines, string(schema.JSONSchema)), "\n"), map[string]any{
 		"schema_name": schema.Name, "schema_version": schema.Version, "json_schema": schema.JSONSchema,
 		"state_id": st.GetStateId(), "version": st.GetVersion(),
 	})
 }
 
 // refuseState makes a refusal of the state-store's error, with the advice for the agent.
-func (s *Server) refuseState(err error, lead string) *refusal {
-	r := refuseFault(err, lead)
+func (s *Server) refuseState(err error, lead string) *reply.Refusal {
+	r := reply.Fault(err, lead)
 	f := fault.From(err)
 	r.StateID = f.Metadata["state_id"]
 	r.CurrentVersion, _ = strconv.ParseInt(f.Metadata["current_version"], 10, 64) // 0 when it is not given
 	read, schema := s.cfg.StatePrefix+"state_read", s.cfg.StatePrefix+"state_schema"
 	switch f.Reason {
 	case fault.VersionConflict:
-		r.next = "Read it with " + read + " and decide again"
+		r.Next = "Read it with " + read + " and decide again"
 		if r.CurrentVersion > 0 {
-			r.next += fmt.Sprintf(", with expected_version %d", r.CurrentVersion)
+			r.Next += fmt.Sprintf(", with expected_version %d", r.CurrentVersion)
 		}
-		r.next += "."
+		r.Next += "."
 	case fault.SchemaViolation:
-		r.next = "Correct the problems above and try again."
+		r.Next = "Correct the problems above and try again."
 		if r.CurrentVersion > 0 {
-			r.next += " " + schema + " shows the schema, " + read + " the state."
+			r.Next += " " + schema + " shows the schema, " + read + " the state."
 		}
 	case fault.NotAWriter:
-		r.next = "Leave that out, or let a writer of the list write it; " + schema + " shows the schema."
+		r.Next = "Leave that out, or let a writer of the list write it; " + schema + " shows the schema."
 	case fault.PatchFailed:
-		r.next = "Read it with " + read + ", then patch again."
+		r.Next = "Read it with " + read + ", then patch again."
 	case fault.Locked:
 		r.LockedBy, r.LockedUntil = f.Metadata["holder"], f.Metadata["until"]
-		r.next = "In the meantime " + read + " still reads it."
+		r.Next = "In the meantime " + read + " still reads it."
 	case fault.SessionEnded:
-		r.next = "The session or program that started this session can resume it."
+		r.Next = "The session or program that started this session can resume it."
 	case fault.DeadlineExceeded, fault.CommitUncertain:
-		r.next = "It may or may not have been done: look with " + read + " before trying again."
+		r.Next = "It may or may not have been done: look with " + read + " before trying again."
 	case fault.FailedPrecondition:
 		if r.StateID != "" {
-			r.next = "Read it with " + read + "."
+			r.Next = "Read it with " + read + "."
 		}
 	default:
 	}
@@ -200,7 +203,7 @@ func (s *Server) refuseState(err error, lead string) *refusal {
 
 // refuseShared does the work of refuseState for a session that is to have a state, which
 // it may not have.
-func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead string) *refusal {
+func (s *Server) refuseShared(ctx context.Context, c caller.Caller, err error, lead string) *reply.Refusal {
 	r := s.refuseState(err, lead)
 	switch fault.ReasonOf(err) {
 	case fault.NotFound, fault.PermissionDenied:
@@ -211,35 +214,35 @@ func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead str
 }
 
 // explain adds why a session has no state to work on, where it has none.
-func (s *Server) explain(ctx context.Context, c caller, r *refusal) {
+func (s *Server) explain(ctx context.Context, c caller.Caller, r *reply.Refusal) {
 	res, err := s.cfg.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.SessionID})
 	known := res.GetSession()
 	create := s.cfg.StatePrefix + "state_create(schema_name=..., initial_data=...)"
 	switch {
-	case isNotFound(err):
-		r.Code = codeNoSession
+	case reply.IsNotFound(err):
+		r.Code = reply.CodeNoSession
 		r.Message = fmt.Sprintf("There is no session %q, so it shares no workflow state.", c.SessionID)
-		r.next = "If no other session started you, " + create + " makes it the root of a tree of sessions. " +
+		r.Next = "If no other session started you, " + create + " makes it the root of a tree of sessions. " +
 			"Otherwise ask your parent for the name of your session. " + nameSession
 	case err != nil: // the refusal suffices
 	case c.StateID != "":
 		r.StateID = c.StateID
-		r.next = fmt.Sprintf("The header %s (or WORKFLOW_STATE_ID) names this state. Leave it out to work on the state of your own session.", StateHeader)
+		r.Next = fmt.Sprintf("The header %s (or WORKFLOW_STATE_ID) names this state. Leave it out to work on the state of your own session.", caller.StateHeader)
 	case known.GetWorkflowStateId() != "":
 	case known.GetParentSessionId() == "":
-		r.Code, r.Message = codeNoState, fmt.Sprintf("The session %q has created no workflow state yet.", c.SessionID)
-		r.next = "Create it with " + create + "."
+		r.Code, r.Message = reply.CodeNoState, fmt.Sprintf("The session %q has created no workflow state yet.", c.SessionID)
+		r.Next = "Create it with " + create + "."
 	default:
-		r.Code = codeNoState
+		r.Code = reply.CodeNoState
 		r.Message = fmt.Sprintf("The session %q shares no workflow state: its parent %q had none when it started this session.", c.SessionID, known.GetParentSessionName())
-		r.next = "The root of its tree creates the state, and sessions that are started afterwards share it. Inform your parent."
+		r.Next = "The root of its tree creates the state, and sessions that are started afterwards share it. Inform your parent."
 	}
 }
 
 // quoted adds the likely mend where a string was given in the place of a document.
-func (r *refusal) quoted(given []byte) *refusal {
+func quoted(r *reply.Refusal, given []byte) *reply.Refusal {
 	if fault.Reason(r.Code) == fault.SchemaViolation && bytes.HasPrefix(given, []byte(`"`)) {
-		r.next = "The document was given as a string: give the JSON itself. " + r.next
+		r.Next = "The document was given as a string: give the JSON itself. " + r.Next
 	}
 	return r
 }

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,131 +9,91 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// position is where a caller stands.
-type position struct {
-	// run is the one whose rules are in force.
-	run *enginev1.Run
-	// asked is the id of the run that the caller drives or names: that one, or one
-	// that has invoked it.
-	asked string
-}
-
-// stand looks up where the caller stands. ctx must be outgoing.
-func (s *Server) stand(ctx context.Context, c caller) (position, error) {
-	res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: c.RunID, SessionId: sessionOf(c), Active: true})
-	if err != nil {
-		return position{}, err
-	}
-	return position{run: res.GetRun(), asked: cmp.Or(res.GetAskedRunId(), res.GetRun().GetRunId())}, nil
-}
-
-// sessionOf returns the session to name in a request: none together with a run's id.
-func sessionOf(c caller) string {
-	if c.RunID != "" {
-		return ""
-	}
-	return c.SessionID
-}
-
 // loaded returns where the caller stands, or the answer that no workflow is loaded.
-func (s *Server) loaded(ctx context.Context, c caller) (position, *sdk.CallToolResult) {
+func (s *Server) loaded(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
 	if !c.Bound() {
-		return position{}, answer(s.notBound().Message, map[string]any{"loaded": false, "code": codeNotBound})
+		return caller.Position{}, reply.Answer(reply.NotBound().Message, map[string]any{"loaded": false, "code": reply.CodeNotBound})
 	}
-	at, err := s.stand(ctx, c)
+	at, err := caller.Locate(ctx, s.cfg.Runs, c)
 	switch {
-	case err != nil && isNotFound(err) && c.RunID == "":
-		return at, answer(s.noWorkflow(c).Message, map[string]any{"loaded": false, "code": codeNoWorkflow})
+	case err != nil && reply.IsNotFound(err) && c.RunID == "":
+		return at, reply.Answer(reply.NoWorkflow(c.SessionID, s.cfg.ToolPrefix).Message, map[string]any{"loaded": false, "code": reply.CodeNoWorkflow})
 	case err != nil:
-		return at, refuseFault(err, "").result()
-	case at.run == nil:
-		return at, refusal{Code: "INTERNAL", Message: "the engine returned no run"}.result()
+		return at, reply.Fault(err, "").Result()
+	case at.Run == nil:
+		return at, reply.Refusal{Code: "INTERNAL", Message: "the engine returned no run"}.Result()
 	}
-	s.sessions.saw(c, listedIn(at.run))
+	s.sessions.Saw(c, clients.ListingOf(at.Run))
 	return at, nil
 }
 
 // driven returns where a caller stands who wants to change something, or the refusal.
-func (s *Server) driven(ctx context.Context, c caller) (position, *sdk.CallToolResult) {
+func (s *Server) driven(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
 	if !c.Bound() {
-		return position{}, s.notBound().result()
+		return caller.Position{}, reply.NotBound().Result()
 	}
-	at, err := s.stand(ctx, c)
+	at, err := caller.Locate(ctx, s.cfg.Runs, c)
 	switch {
-	case err != nil && isNotFound(err) && c.RunID == "":
-		return at, s.noWorkflow(c).result()
+	case err != nil && reply.IsNotFound(err) && c.RunID == "":
+		return at, reply.NoWorkflow(c.SessionID, s.cfg.ToolPrefix).Result()
 	case err != nil:
-		return at, refuseFault(err, "Not done").result()
+		return at, reply.Fault(err, "Not done").Result()
 	}
 	return at, nil
 }
 
-func (s *Server) noWorkflow(c caller) *refusal {
-	return &refusal{Code: codeNoWorkflow, Message: fmt.Sprintf(
-		"No workflow is loaded for session %q. %[2]slist_workflows names them; begin with %[2]sload_workflow(name=...).",
-		c.SessionID, s.cfg.ToolPrefix)}
-}
-
-func (s *Server) notBound() *refusal {
-	return &refusal{Code: codeNotBound, Message: "This connection does not belong to a session, so no workflow can be loaded on it. " +
-		"Connect to /mcp?session=NAME (a name of your choice), or to /mcp?run=ID for an existing run, or send the header " + SessionHeader + "."}
-}
-
-func (s *Server) getState(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {
+func (s *Server) getState(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
 	at, none := s.loaded(ctx, c)
 	if none != nil {
 		return none
 	}
-	return answer(s.described(ctx, c, at.run, at.asked), viewRun(at.run))
+	return reply.Answer(s.described(ctx, c, at.Run, at.Asked), viewRun(at.Run))
 }
 
 // described is what an agent reads about its run, and about the jail of its command lines.
-func (s *Server) described(ctx context.Context, c caller, run *enginev1.Run, asked string) string {
+func (s *Server) described(ctx context.Context, c caller.Caller, run *enginev1.Run, asked string) string {
 	text := brief.State(run, s.cfg.ToolPrefix)
-	if !s.offersShell(c) || c.RunID == "" && c.SessionID == "" {
-		return text
-	}
-	question := brief.JailQuestion(asked, run, judgedAs, int32(s.cfg.Shell.Level)) //nolint:gosec // 0 to 3
-	if question == nil {
-		return text
-	}
-	if d, err := s.cfg.Policy.CheckToolCall(ctx, question); err == nil && brief.Jail(d) != "" {
-		text += "\n" + brief.Jail(d)
+	if jail := s.gate.JailText(ctx, c, run, asked); jail != "" {
+		text += "\n" + jail
 	}
 	return text
 }
 
 // getStatus reports the run that the caller drives, and of the one whose rules are in
 // force when that is another.
-func (s *Server) getStatus(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {
+func (s *Server) getStatus(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
 	at, none := s.loaded(ctx, c)
 	if none != nil {
 		return none
 	}
-	run := at.run
-	if at.asked != run.GetRunId() {
-		res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.asked})
+	run := at.Run
+	if at.Asked != run.GetRunId() {
+		res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
 		if err != nil {
-			return refuseFault(err, "").result()
+			return reply.Fault(err, "").Result()
 		}
 		run = res.GetRun()
 	}
 	lines := []string{fmt.Sprintf("Run %s of %s version %d is %s in state %s, after %s and %s in this state. Context: %s",
 		run.GetRunId(), run.GetWorkflow(), run.GetWorkflowVersion(), jsonview.StatusName(run.GetStatus()), run.GetState(),
-		plural(run.GetTransitionCount(), "transition"), plural(run.GetUsage().GetIterations(), "tool call"), clip(string(run.GetContext()), 4096))}
+		plural(run.GetTransitionCount(), "transition"), plural(run.GetUsage().GetIterations(), "tool call"), reply.Clip(string(run.GetContext()), 4096))}
 	view := viewRun(run)
-	if run.GetRunId() != at.run.GetRunId() {
-		active := viewRun(at.run)
+	if run.GetRunId() != at.Run.GetRunId() {
+		active := viewRun(at.Run)
 		view.ActiveRun = &active
-		lines = append(lines, "It waits for a run that it invoked, whose rules are in force:", brief.State(at.run, s.cfg.ToolPrefix))
+		lines = append(lines, "It waits for a run that it invoked, whose rules are in force:", brief.State(at.Run, s.cfg.ToolPrefix))
 	} else {
 		lines = append(lines, brief.Asks(run, s.cfg.ToolPrefix)...)
 		if note := brief.Note(run, s.cfg.ToolPrefix); note != "" {
 			lines = append(lines, note)
 		}
 	}
-	return answer(strings.Join(lines, "\n"), view)
+	return reply.Answer(strings.Join(lines, "\n"), view)
 }

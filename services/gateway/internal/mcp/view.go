@@ -3,13 +3,9 @@ package mcp
 import (
 	"strconv"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
-	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // runView is a run as every edge shows it, and the parts that only agents need.
@@ -38,41 +34,9 @@ func viewRun(run *enginev1.Run) runView {
 	return v
 }
 
-// failing returns the guards that failed.
-func failing(results []*enginev1.GuardResult) []*enginev1.GuardResult {
-	var failed []*enginev1.GuardResult
-	for _, g := range results {
-		if !g.GetPassed() {
-			failed = append(failed, g)
-		}
-	}
-	return failed
-}
-
-// guardText returns one failed guard as a sentence.
-func guardText(g *enginev1.GuardResult) string {
-	text := "Guard " + g.GetName() + " failed: " + g.GetField() + " " + protomap.LowerWord(g.GetOperator(), "GUARD_OPERATOR_")
-	if len(g.GetExpected()) > 0 {
-		text += " " + clip(string(g.GetExpected()), 256)
-	}
-	if len(g.GetActual()) == 0 {
-		return text + ", but it is missing."
-	}
-	return text + ", but it is " + clip(string(g.GetActual()), 256) + "."
-}
-
 func plural(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return strconv.FormatInt(n, 10) + " " + noun + "s"
-}
-
-// structure returns structured content as bytes, so that it is not reinterpreted.
-func structure(v any) jsontext.Value {
-	raw, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		return jsontext.Value("{}") // the text says the same
-	}
-	return raw
 }

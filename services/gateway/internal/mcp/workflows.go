@@ -9,82 +9,85 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 )
 
-func (s *Server) loadWorkflow(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) loadWorkflow(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	switch {
 	case c.RunID != "":
-		return refusal{Code: codeNotBound, Message: fmt.Sprintf(
-			"This connection is bound to the run %s. Connect with a session, /mcp?session=NAME, to load workflows.", c.RunID)}.result()
+		return reply.Refusal{Code: reply.CodeNotBound, Message: fmt.Sprintf(
+			"This connection is bound to the run %s. Connect with a session, /mcp?session=NAME, to load workflows.", c.RunID)}.Result()
 	case c.SessionID == "":
-		return s.notBound().result()
+		return reply.NotBound().Result()
 	}
-	branch := args.str("branch")
+	branch := args.Text("branch")
 	switch {
-	case branch != "" && (args.integer("version") > 0 || args.flag("resume")):
-		return refusal{Code: codeInvalidArgument, Message: "a branch belongs to a running workflow: leave out version and resume"}.result()
+	case branch != "" && (args.Integer("version") > 0 || args.Flag("resume")):
+		return reply.Refusal{Code: reply.CodeInvalidArgument, Message: "a branch belongs to a running workflow: leave out version and resume"}.Result()
 	case branch != "":
 		return s.bindBranch(ctx, c, args)
-	case args.str("run_id") != "":
-		return refusal{Code: codeInvalidArgument, Message: `the argument "run_id" requires "branch"; leave it out to start or resume a run`}.result()
+	case args.Text("run_id") != "":
+		return reply.Refusal{Code: reply.CodeInvalidArgument, Message: `the argument "run_id" requires "branch"; leave it out to start or resume a run`}.Result()
 	}
 	return s.startRun(ctx, c, args)
 }
 
-func (s *Server) startRun(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) startRun(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	res, err := s.cfg.Runs.StartRun(ctx, &enginev1.StartRunRequest{
-		Workflow: args.str("name"), WorkflowVersion: args.integer("version"), SessionId: c.SessionID,
-		Workspace: c.Workspace, Resume: args.flag("resume"), IdempotencyKey: newCallID(),
+		Workflow: args.Text("name"), WorkflowVersion: args.Integer("version"), SessionId: c.SessionID,
+		Workspace: c.Workspace, Resume: args.Flag("resume"), IdempotencyKey: newCallID(),
 	})
 	if err != nil {
-		r := refuseFault(err, "Not loaded")
-		if isNotFound(err) {
-			r.next = s.cfg.ToolPrefix + "list_workflows names those that are registered."
+		r := reply.Fault(err, "Not loaded")
+		if reply.IsNotFound(err) {
+			r.Next = s.cfg.ToolPrefix + "list_workflows names those that are registered."
 		}
-		return r.result()
+		return r.Result()
 	}
 	run := res.GetRun()
-	s.sessions.moved(c, run.GetRunId())
+	s.sessions.Moved(c, run.GetRunId())
 	lead := "Loaded " + run.GetWorkflow() + "."
 	switch {
 	case res.GetResumed():
 		lead = "Resumed " + run.GetWorkflow() + "."
-	case args.flag("resume"):
+	case args.Flag("resume"):
 		lead = "There was no paused run of " + run.GetWorkflow() + ", so a new one was started."
 	}
 	if run.GetWorkflowMeta().GetProcess() && s.cfg.Processes != nil {
 		return s.begun(ctx, c, lead, res.GetResumed())
 	}
-	return answer(lead+"\n"+s.described(ctx, c, run, run.GetRunId()), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
+	return reply.Answer(lead+"\n"+s.described(ctx, c, run, run.GetRunId()), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
 }
 
 // begun returns the answer to a process that was started or resumed: its question, after
 // the initial prompt when it is the first (S8.5).
-func (s *Server) begun(ctx context.Context, c caller, lead string, resumed bool) *sdk.CallToolResult {
+func (s *Server) begun(ctx context.Context, c caller.Caller, lead string, resumed bool) *sdk.CallToolResult {
 	res, err := s.answer(ctx, c, "", "")
 	if err != nil {
-		return answer(lead+" It is a process; its question could not be read: call "+s.cfg.ToolPrefix+"process_step.", map[string]any{"resumed": resumed})
+		return reply.Answer(lead+" It is a process; its question could not be read: call "+s.cfg.ToolPrefix+"process_step.", map[string]any{"resumed": resumed})
 	}
-	return answer(lead+" It is a process.\n"+s.turnText(res), map[string]any{
+	return reply.Answer(lead+" It is a process.\n"+s.turnText(res), map[string]any{
 		"resumed": resumed, "run": viewRun(res.GetRun()), "turn": viewTurn(res), "initial_prompt": res.GetTurn().GetInitialPrompt(),
 	})
 }
 
 // bindBranch gives a branch of a run's fork to the caller's session (S5.3).
-func (s *Server) bindBranch(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) bindBranch(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	req := &enginev1.BindBranchRequest{
-		RunId: args.str("run_id"), Workflow: args.str("name"), Branch: args.str("branch"), SessionId: c.SessionID,
+		RunId: args.Text("run_id"), Workflow: args.Text("name"), Branch: args.Text("branch"), SessionId: c.SessionID,
 	}
 	if req.RunId == "" {
 		req.RunId = s.forkedAbove(ctx, c, args)
 	}
 	res, err := s.cfg.Runs.BindBranch(ctx, req)
 	if err != nil {
-		return refuseFault(err, "Not loaded").result()
+		return reply.Fault(err, "Not loaded").Result()
 	}
 	run := res.GetRun()
-	s.sessions.moved(c, req.GetRunId(), run.GetRunId())
-	return answer(fmt.Sprintf("This session now works in the branch %s of %s: its events and calls are judged there alone.\n%s",
+	s.sessions.Moved(c, req.GetRunId(), run.GetRunId())
+	return reply.Answer(fmt.Sprintf("This session now works in the branch %s of %s: its events and calls are judged there alone.\n%s",
 		req.GetBranch(), req.GetWorkflow(), brief.State(run, s.cfg.ToolPrefix)),
 		map[string]any{"branch": req.GetBranch(), "run": viewRun(run)})
 }
@@ -92,26 +95,26 @@ func (s *Server) bindBranch(ctx context.Context, c caller, args arguments) *sdk.
 // forkedAbove returns the run of a workflow, in branches, that the session drives or the
 // one that it is a subagent's of. Otherwise it is empty, and the engine looks among all
 // runs of the caller, which may be several.
-func (s *Server) forkedAbove(ctx context.Context, c caller, args arguments) string {
+func (s *Server) forkedAbove(ctx context.Context, c caller.Caller, args arguments.Values) string {
 	sessions := []string{c.SessionID}
-	if agent := args.str(agentParam.name); agent != "" {
+	if agent := args.Text(agentParam.Name); agent != "" {
 		sessions = append(sessions, strings.TrimSuffix(c.SessionID, "/"+agent))
 	}
 	for _, session := range sessions {
-		at, err := s.stand(ctx, caller{Identity: Identity{Binding: Binding{SessionID: session}}})
+		at, err := caller.Locate(ctx, s.cfg.Runs, caller.Caller{Identity: caller.Identity{Binding: caller.Binding{SessionID: session}}})
 		if err != nil {
 			continue
 		}
-		run := at.run
-		if at.asked != run.GetRunId() && !forkedRunOf(run, args.str("name")) {
+		run := at.Run
+		if at.Asked != run.GetRunId() && !forkedRunOf(run, args.Text("name")) {
 			// The branch that others work in may have invoked the run that was seen.
-			res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.asked})
+			res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
 			if err != nil {
 				continue
 			}
 			run = res.GetRun()
 		}
-		if forkedRunOf(run, args.str("name")) {
+		if forkedRunOf(run, args.Text("name")) {
 			return run.GetRunId()
 		}
 	}
@@ -136,17 +139,17 @@ type workflowView struct {
 	Process bool `json:"process,omitzero"`
 }
 
-func (s *Server) listWorkflows(ctx context.Context, _ caller, _ arguments) *sdk.CallToolResult {
+func (s *Server) listWorkflows(ctx context.Context, _ caller.Caller, _ arguments.Values) *sdk.CallToolResult {
 	views, more, err := s.someWorkflows(ctx)
 	if err != nil {
-		return refuseFault(err, "").result()
+		return reply.Fault(err, "").Result()
 	}
 	if s.cfg.Processes != nil && !more {
 		if views, more, err = s.someProcesses(ctx, views); err != nil {
-			return refuseFault(err, "").result()
+			return reply.Fault(err, "").Result()
 		}
 	}
-	return answer(s.workflowsText(views, more), map[string]any{"workflows": views, "truncated": more})
+	return reply.Answer(s.workflowsText(views, more), map[string]any{"workflows": views, "truncated": more})
 }
 
 func (s *Server) someWorkflows(ctx context.Context) (views []workflowView, more bool, err error) {
@@ -198,12 +201,12 @@ func (s *Server) workflowsText(views []workflowView, more bool) string {
 	return strings.Join(lines, "\n")
 }
 
-func (s *Server) createWorkflow(ctx context.Context, _ caller, args arguments) *sdk.CallToolResult {
+func (s *Server) createWorkflow(ctx context.Context, _ caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	res, err := s.cfg.Workflows.RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{
-		Definition: args.json("definition"), IdempotencyKey: newCallID(),
+		Definition: args.JSON("definition"), IdempotencyKey: newCallID(),
 	})
 	if err != nil {
-		return refuseFault(err, "Not registered").result()
+		return reply.Fault(err, "Not registered").Result()
 	}
 	w := res.GetWorkflow()
 	lines := []string{fmt.Sprintf("Registered %s version %d. Load it with %sload_workflow(name=%q).",
@@ -211,12 +214,12 @@ func (s *Server) createWorkflow(ctx context.Context, _ caller, args arguments) *
 	if !res.GetCreated() {
 		lines[0] = fmt.Sprintf("This definition is already registered as %s version %d.", w.GetName(), w.GetVersion())
 	}
-	warnings := []problemView{}
+	warnings := []reply.ProblemView{}
 	for _, p := range res.GetWarnings() {
-		warnings = append(warnings, problemView{Pointer: p.GetPointer(), Code: p.GetCode(), Message: p.GetMessage()})
+		warnings = append(warnings, reply.ProblemView{Pointer: p.GetPointer(), Code: p.GetCode(), Message: p.GetMessage()})
 		lines = append(lines, "Warning: "+p.GetPointer()+": "+p.GetCode()+": "+p.GetMessage())
 	}
-	return answer(strings.Join(lines, "\n"), map[string]any{
+	return reply.Answer(strings.Join(lines, "\n"), map[string]any{
 		"name": w.GetName(), "version": w.GetVersion(), "digest": w.GetDigest(), "created": res.GetCreated(), "warnings": warnings,
 	})
 }

@@ -65,6 +65,9 @@ var openPaths = map[string]bool{
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
+	if rec := h.do("GET", "/asyncapi.json", "", "Authorization", ""); rec.Code != 200 || !strings.Contains(rec.Body.String(), "run.interlock.run.transitioned") {
+		t.Errorf("/asyncapi.json: %d", rec.Code)
+	}
 	rec := h.do("GET", "/openapi.json", "", "Authorization", "")
 	if rec.Code != 200 || rec.Header().Get("Content-Type") != "application/json" {
 		t.Fatalf("%d %v", rec.Code, rec.Header())

@@ -97,23 +97,23 @@ func TestSessionAnswers(t *testing.T) {
 			rpc: "GetState", status: 304,
 		},
 		{
-			name: "tasks", method: "GET", path: "/v1/tasks?session=child%201&status=leased&page_size=1&page_token=t", rpc: "ListTasks",
+			name: "tasks", method: "GET", path: "/v1/tasks?session=child%201&status=claimed&page_size=1&page_token=t", rpc: "ListTasks",
 			answer: &statev1.ListTasksResponse{Tasks: []*statev1.Task{
 				{
 					TaskId: "task_1", Kind: statev1.TaskKind_TASK_KIND_STATE_UPDATE, SessionId: "ses_02", SessionName: "child 1", WorkflowStateId: "wfstate_01",
-					Prompt: "Update.", Attempt: 2, Labels: map[string]string{"gpu": "yes"}, Status: statev1.TaskStatus_TASK_STATUS_LEASED, Given: 1,
-					Runner: "r1", LeaseToken: 99, LeaseExpiresAt: noon, CreatedAt: noon, Error: "e", ParentSessionId: "ses_01", RootSessionId: "ses_01", DueAt: noon,
+					Prompt: "Update.", Attempt: 2, Labels: map[string]string{"gpu": "yes"}, Status: statev1.TaskStatus_TASK_STATUS_CLAIMED, Given: 1,
+					Runner: "r1", ClaimToken: 99, ClaimExpiresAt: noon, CreatedAt: noon, Error: "e", ParentSessionId: "ses_01", RootSessionId: "ses_01", DueAt: noon,
 				},
 				{
 					TaskId: "task_2", Kind: statev1.TaskKind_TASK_KIND_CALLBACK, SessionId: "ses_01", SessionName: "orchestrator", RootSessionId: "ses_01",
 					Status: statev1.TaskStatus_TASK_STATUS_READY, Callbacks: root.GetCallbacks(), CreatedAt: noon,
 				},
 			}, NextPageToken: "u"},
-			want:   &statev1.ListTasksRequest{PageSize: 1, PageToken: "t", Filter: `session="child 1" AND status=LEASED`},
+			want:   &statev1.ListTasksRequest{PageSize: 1, PageToken: "t", Filter: `session="child 1" AND status=CLAIMED`},
 			status: 200,
-			json: `{"tasks":[{"task_id":"task_1","kind":"state_update","status":"leased","session_id":"ses_02","session_name":"child 1","parent_session_id":"ses_01",` +
+			json: `{"tasks":[{"task_id":"task_1","kind":"state_update","status":"claimed","session_id":"ses_02","session_name":"child 1","parent_session_id":"ses_01",` +
 				`"root_session_id":"ses_01","workflow_state_id":"wfstate_01","prompt":"Update.","attempt":2,"labels":{"gpu":"yes"},"given":1,"runner":"r1",` +
-				`"lease_expires_at":` + at + `,"created_at":` + at + `,"due_at":` + at + `,"error":"e"},` +
+				`"claim_expires_at":` + at + `,"created_at":` + at + `,"due_at":` + at + `,"error":"e"},` +
 				`{"task_id":"task_2","kind":"callback","status":"ready","session_id":"ses_01","session_name":"orchestrator","root_session_id":"ses_01","prompt":"",` +
 				`"callbacks":` + jsonCallbacks + `,"labels":{},"given":0,"created_at":` + at + `}],"next_page_token":"u"}`,
 		},

@@ -19,7 +19,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
-// waiting is an engine that answers nothing until it is told to.
+// waiting is an engine that answers on a signal.
 type waiting struct {
 	asked   atomic.Int64
 	release chan struct{}

@@ -74,14 +74,14 @@ func (m *Member) labels() map[string]string {
 const (
 	TaskDelayed = "DELAYED"
 	TaskReady   = "READY"
-	TaskLeased  = "LEASED"
+	TaskClaimed = "CLAIMED"
 )
 
 // StatusOf returns where a task is.
 func StatusOf(t *session.Task) string {
 	switch {
-	case t.Leased():
-		return TaskLeased
+	case t.Claimed():
+		return TaskClaimed
 	case t.Ready:
 		return TaskReady
 	default:

@@ -34,7 +34,7 @@ type State struct {
 	// changes since lead to this one; Since is how many bytes their patches have.
 	Base  int64
 	Since int
-	// Lock is who holds the lease on it, where that was looked up; nil if there is none.
+	// Lock is who holds it, where that was looked up; nil if there is none.
 	Lock *store.Lease
 }
 

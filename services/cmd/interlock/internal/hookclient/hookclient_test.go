@@ -204,7 +204,7 @@ func TestPromptsAreWarnedOf(t *testing.T) {
 	}{
 		{"UserPromptSubmit", dead, false, hookevent.ClaudeCode, "connection refused"},
 		{"SessionStart", dead, false, hookevent.ClaudeCode, "connection refused"},
-		{"SessionStart", answering(200, `{"exit":2,"stderr":"Interlock blocks this: the store is down"}`), false, hookevent.ClaudeCode, "stands: the store is down"},
+		{"SessionStart", answering(200, `{"exit":2,"stderr":"Interlock blocks this: the store is down"}`), false, hookevent.ClaudeCode, "of its run: the store is down"},
 		{"UserPromptSubmit", answering(503, ``), false, hookevent.ClaudeCode, "status 503"},
 		{"UserPromptSubmit", dead, true, hookevent.ClaudeCode, ""},
 		{"UserPromptSubmit", dead, false, hookevent.Codex, ""},

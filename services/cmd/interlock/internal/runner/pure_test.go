@@ -69,7 +69,7 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-func TestLeaseLength(t *testing.T) {
+func TestClaimLength(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, tc := range []struct{ left, length, period time.Duration }{
