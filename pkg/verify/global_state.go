@@ -128,7 +128,7 @@ func tidyLane(l *workflow.Lane, v *vocabulary, ended bool) {
 
 // standings returns how the evidence of a run stands in a lane, by the function that
 // decides it, on a record of the held evidence.
-func (n *node) standings(at *workflow.View) evidence.Standings {
+func (n *node) standings(at *workflow.View) evidence.Statuses {
 	specs := n.of.Machine.Evidence()
 	if len(specs) == 0 && !n.of.Machine.KeepsAccount() {
 		return nil
@@ -157,7 +157,7 @@ func (n *node) standings(at *workflow.View) evidence.Standings {
 	all := basis.Judge(specs)
 	if n.of.Machine.KeepsAccount() { // people can settle all unknown effects
 		if all == nil {
-			all = evidence.Standings{}
+			all = evidence.Statuses{}
 		}
 		all[evidence.NoUnknownEffects] = record.Effects()
 	}
