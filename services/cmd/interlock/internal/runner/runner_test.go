@@ -335,7 +335,7 @@ func TestStopLetsAgentsFinish(t *testing.T) {
 	b.finish()
 }
 
-// One that takes too long is stopped, and its task is for another runner, whatever
+// One that takes too long is stopped, and its task is for another runner, regardless of
 // it says.
 func TestStopAfterTheGrace(t *testing.T) {
 	t.Parallel()
