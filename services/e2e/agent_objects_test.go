@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// TestSessionsStartFromAgents: `session create --agent` and the runner make a session what its
-// agent says: workflow, policy, component and what the runtime is told (S15.10).
+// TestSessionsStartFromAgents: `session create --agent` and the runner make a session from its
+// agent: workflow, policy, component and the data for the runtime (S15.10).
 func TestSessionsStartFromAgents(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)

@@ -34,7 +34,7 @@ func (e *edge) ask(t testing.TB, role auth.Role, method, path, body string) (rep
 	return reply{resp.StatusCode, resp.Header, string(data)}, err
 }
 
-// done is ask of what must succeed.
+// done is ask of a request that must succeed.
 func (e *edge) done(t testing.TB, role auth.Role, method, path, body string) reply {
 	t.Helper()
 	got := must[reply](t)(e.ask(t, role, method, path, body))

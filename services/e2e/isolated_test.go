@@ -74,7 +74,7 @@ func (i *isolation) denied(as auth.Role, session string) {
 	}
 }
 
-// S7.9: a session whose token names it below another one is there, whatever it creates.
+// S7.9: a session whose token names it below another one is there, for any creation.
 func TestAChildStaysInItsTree(t *testing.T) {
 	t.Parallel()
 	i := newIsolation(t)
@@ -115,7 +115,7 @@ func TestEndedSessionsAreDenied(t *testing.T) {
 	i.denied(token, "s")
 }
 
-// S11.6: an agent's transitions end with its session, whatever the timer that holds its run.
+// S11.6: an agent's transitions end with its session, for any timer that holds its run.
 func TestEndedSessionsMoveNoRuns(t *testing.T) {
 	t.Parallel()
 	i := newIsolation(t)
@@ -134,7 +134,7 @@ func TestEndedSessionsMoveNoRuns(t *testing.T) {
 }
 
 // S7.10: the agent's policy holds for a session that was created over REST; a policy that does not
-// exist is warned of and starts nothing.
+// exist is warned of and starts no session.
 func TestNamedPolicies(t *testing.T) {
 	t.Parallel()
 	i := newIsolation(t)

@@ -37,7 +37,7 @@ func replacing(session, path, value string) *statev1.UpdateStateRequest {
 const reviewed = `{"id": "reviewed", "initial": "coding", "states": {
 	"coding": {"on": {"REVIEW": "reviewing"}}, "reviewing": {"on": {"CODE": "coding", "DONE": "over"}}, "over": {"type": "final"}}}`
 
-// whoMayWrite: a value is written by its writers over gRPC, REST and MCP, and by nobody
+// whoMayWrite: a value is written by its writers over gRPC, REST and MCP, and by no one
 // else; the state of the run is the engine's (S18.2, S18.3).
 func whoMayWrite(t *testing.T, w *world) {
 	w.stateStore(t).register(t, "verdicts", `{"properties":{

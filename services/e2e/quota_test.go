@@ -47,8 +47,8 @@ func (f filler) ok(t testing.TB, method, path, body, field string) string {
 
 const loop = `{"id": "loop", "initial": "a", "meta": {"enforcement": "while_running"}, "states": {"a": {"allowed_tools": ["Read"], "on": {"GO": "a", "END": "z"}}, "z": {"type": "final"}}}`
 
-// S19.1: a session's token stores its quota, by any of its operations, and no more. Others continue, and what
-// stops it is taken.
+// S19.1: a session's token stores its quota, by any of its operations, and no more. Others continue, and acts that
+// stop it are accepted.
 func TestOneTokenDoesNotFillTheStore(t *testing.T) {
 	t.Parallel()
 	const quota = 3_000_000
@@ -143,7 +143,7 @@ func TestOneTokenDoesNotFillTheStore(t *testing.T) {
 	})
 }
 
-// S19.2: with little room, on the disk or below Redis's maxmemory, only what stops things is taken, and all
+// S19.2: with little room, on the disk or below Redis's maxmemory, only acts that stop work are taken, and all
 // is taken when there is room again.
 func TestLittleRoomIsForWhatStops(t *testing.T) {
 	t.Parallel()

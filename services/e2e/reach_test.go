@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// greeting refers to what it is started with, to what its session shares, and to what that
+// greeting refers to its starting data, to its session's shared state, and to the values that it
 // keeps, and agents can force it.
 const greeting = `{"id": "greeting", "initial": "work", "meta": {"debug": true, "enforcement": "while_running"}, "context": {"who": "ann"},
   "states": {
@@ -93,7 +93,7 @@ func TestWhatReachesAgents(t *testing.T) {
 	}
 	use(t, agent, true, "wf_state_read", `{}`, "NO_SESSION", "wf_state_create(schema_name=")
 
-	// S15.5: what it was resumed for is there as data, too.
+	// S15.5: the reason of its resumption is there as data, too.
 	created := use(t, agent, false, "wf_state_create", `{"schema_name": "plan", "initial_data": {"goal": "ship"}}`, "at version 1")
 	resumed := fmt.Sprint(created.Meta["interlock.run/resume"])
 	for _, word := range []string{"task_kind:callback", "callback_source:kid", "workflow_state_version:7", "state_update_status:completed"} {
@@ -102,7 +102,7 @@ func TestWhatReachesAgents(t *testing.T) {
 		}
 	}
 
-	// S15.2: values stand in instructions, and what the agent changes is there the next time. S15.12: and hints for its runtime.
+	// S15.2: values stand in instructions, and the agent's changes are there the next time. S15.12: and hints for its runtime.
 	use(t, agent, false, "statewright_load_workflow", `{"name": "greeting"}`,
 		`Greet <data of="context.who">"ann"</data> in <data of="component.prefs.language">"en"</data> for <data of="state./goal">"ship"</data>, <data of="state./none" missing/>.`,
 		"Meant for: model opus, thinking level high.")
@@ -115,7 +115,7 @@ func TestWhatReachesAgents(t *testing.T) {
 		t.Errorf("get_state: %s", view)
 	}
 
-	// S15.4: it starts others, below itself; S15.3: and reads what they have found.
+	// S15.4: it starts others, below itself; S15.3: and reads their results.
 	use(t, agent, false, "wf_start_agent_session", `{"name": "kid", "prompt": "Look."}`, "below lead", "you are resumed")
 	use(t, agent, false, "wf_start_agent_session", `{"name": "silent", "prompt": "Look.", "callback": false}`, "wf_session_result(session=")
 	use(t, agent, true, "wf_start_agent_session", `{"name": "none", "prompt": " "}`, "the prompt is empty")

@@ -431,7 +431,9 @@ func (g *Gateway) Close() error {
 
 // BindingFromEnv returns the binding that INTERLOCK_RUN or INTERLOCK_SESSION name, or
 // that to a new session.
-func BindingFromEnv(getenv func(string) string) (Binding, error) { return caller.BindingFromEnv(getenv) }
+func BindingFromEnv(getenv func(string) string) (Binding, error) {
+	return caller.BindingFromEnv(getenv)
+}
 
 // Forward serves the services' contracts on the gateway's own gRPC server, so
 // that callers need one address.

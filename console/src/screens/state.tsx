@@ -11,7 +11,7 @@ import { visible } from "../ui/visible";
 type State = Schemas["State"];
 type Writer = Schemas["StateWriters"]["writers"][number];
 
-/** One shared document: who wrote what last, and how it was before. */
+/** One shared document: the last writers of its values, and its history. */
 export function StatePage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const query = useQuery({

@@ -25,7 +25,7 @@ const (
 	perRun = 100
 	// consoleCalls is how often each call is made, one after the other.
 	consoleCalls = 100
-	// consoleGoal is what the 99th percentile of each must stay below.
+	// consoleGoal is the bound on the 99th percentile of each.
 	consoleGoal = 100 * time.Millisecond
 	// caughtUp is how long the events of the past may take to be read.
 	caughtUp = 5 * time.Minute
@@ -217,7 +217,7 @@ func (l *looker) untilComplete(ctx context.Context) error {
 	}
 }
 
-// measure is the median and the 99th percentile of a call.
+// measure returns the median and the 99th percentile of a call.
 func (l *looker) measure(ctx context.Context, path string) (half, most time.Duration, err error) {
 	times := make([]time.Duration, consoleCalls)
 	for i := range times {

@@ -37,7 +37,7 @@ type ApproveRequest struct {
 // LeaseTerms describe the calls that pass besides the one that was asked about.
 type LeaseTerms struct {
 	Pattern string `json:"pattern" doc:"An entry of allowed_commands, which the command that was asked about must match too. Of a tool that runs no command lines, a pattern of its input in canonical JSON, with * and ?."`
-	Calls   int64  `json:"calls,omitzero" doc:"Calls that it admits. Give calls, minutes or both; what is absent is the most that the configuration allows."`
+	Calls   int64  `json:"calls,omitzero" doc:"Calls that it admits. Give calls, minutes or both; an absent value is the maximum of the configuration."`
 	Minutes int64  `json:"minutes,omitzero" doc:"Minutes that it lasts."`
 }
 

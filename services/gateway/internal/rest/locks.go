@@ -48,7 +48,7 @@ func (h *locks) routes(add func(route)) {
 	add(route{
 		method: http.MethodPost, path: path, id: "lockState", summary: "Lock a state",
 		about: "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time. " +
-			"Until then nobody else takes it, whatever holder is named.",
+			"Until then no other caller can take it, with any holder.",
 		params: []param{statePath, sessionParam, idempotencyParam}, body: jsonBody, request: reflect.TypeFor[LockStateRequest](),
 		answers: answers[HeldLock](http.StatusCreated), serve: taking(h.lock),
 	})

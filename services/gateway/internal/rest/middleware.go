@@ -130,7 +130,7 @@ func (e *edge) route(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e.writeProblem(w, r, newProblem(http.StatusNotFound, string(fault.NotFound),
-		"there is no such path; GET / and /openapi.json say what there is"))
+		"there is no such path; GET / and /openapi.json list the paths"))
 }
 
 // discard keeps the status and header of an answer and drops its body.

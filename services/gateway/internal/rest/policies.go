@@ -80,7 +80,7 @@ func (h *policies) routes(add func(route)) {
 	})
 	add(route{
 		method: http.MethodPost, path: "/v1/policies/simulate", id: "simulatePolicy", summary: "The decisions of a policy on recorded calls",
-		about: "Replays recorded calls. Nothing is stored.",
+		about: "Replays recorded calls without storing a result.",
 		body:  jsonBody, request: reflect.TypeFor[SimulateRequest](), maxBody: maxDocumentBody,
 		answers: answers[Simulation](http.StatusOK), serve: taking(h.simulate),
 	})

@@ -166,8 +166,7 @@ func TestCallIDs(t *testing.T) {
 	}
 }
 
-// A replica that has not heard of the last transition repeats what another one has
-// decided since.
+// A replica with an old run repeats the decision of another replica on the present run.
 func TestRepeatAtAnotherReplica(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngine(t)
@@ -271,8 +270,8 @@ func TestNamesOfToolsAreAsTheyShow(t *testing.T) {
 	}
 }
 
-// The id of a call is kept with a part of the digest of its input. Where two inputs have
-// that in common, the log tells them apart.
+// The store has a part of the digest with the ID of a call. If two inputs have that part in common, the log
+// distinguishes them.
 func TestDigestsThatBeginAlike(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngine(t)

@@ -169,7 +169,7 @@ func TestExplainLimits(t *testing.T) {
 	})
 }
 
-// A record is explained by the version of the policy that decided it, whatever is live now.
+// A record is explained by the version of the policy that decided it, not by the live one.
 func TestExplainOldPolicy(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {

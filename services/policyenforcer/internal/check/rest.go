@@ -33,7 +33,7 @@ func (c *Service) askInstead(
 }
 
 // staleReason begins the reason of an approval whose values have changed.
-const staleReason = "what it was decided on has moved: "
+const staleReason = "the basis of its decision has changed: "
 
 // mostQuestions bounds the remembered questions of a run. If one is forgotten, the agent is not informed about
 // changed values.

@@ -55,7 +55,7 @@ func newEffects(t *testing.T, st store.Store) *effects {
 	return f
 }
 
-// restart forgets what the process had in memory.
+// restart begins a new process, with empty caches.
 func (f *effects) restart() {
 	f.app = app.New(f.store, f.engine, stage.Announcer{}, f.clock.now, slog.New(slog.DiscardHandler), app.Config{})
 }
@@ -255,7 +255,7 @@ func TestTooManyWait(t *testing.T) {
 	})
 }
 
-// S16.6: a policy refuses, or asks about, what repeats an unknown call, and nothing else.
+// S16.6: a policy refuses repeats of an unknown call or asks about them, and no other calls.
 func TestRepeatsOfUnknownCalls(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]toolcall.Decision{"allow": toolcall.Allow, "ask": toolcall.Ask, "deny": toolcall.Deny} {
@@ -298,7 +298,7 @@ func TestRepeatsOfUnknownCalls(t *testing.T) {
 	}
 }
 
-// A workflow without effect_deadline pays nothing (S16.1).
+// A workflow without effect_deadline has no additional reads and writes (S16.1).
 func TestWithoutDeadlineNothingWaits(t *testing.T) {
 	t.Parallel()
 	e, faulty := stage.NewEngineOf(t, stage.Sample)

@@ -41,7 +41,7 @@ func reconcile(caller enforcer.Caller, s *runs.Snapshot, r *Reported, record *ev
 	*record = next
 	settled := make([]Settled, len(ended))
 	for i, e := range ended {
-		settled[i] = Settled{Call: e.Call, Outcome: Failed, By: caller.Principal.Name, Note: "told by call " + r.CallID + " of " + r.Tool}
+		settled[i] = Settled{Call: e.Call, Outcome: Failed, By: caller.Principal.Name, Note: "reported by call " + r.CallID + " of " + r.Tool}
 		if e.OK {
 			settled[i].Outcome = OK
 		}

@@ -286,5 +286,5 @@ func (a *App) SizeWarning(st *State) string {
 	if st.Bytes < limit/5*4 {
 		return ""
 	}
-	return fmt.Sprintf("the state has %d of at most %d bytes; what would exceed that is refused: keep large data elsewhere, and references here", st.Bytes, limit)
+	return fmt.Sprintf("the state has %d of at most %d bytes; larger writes are refused: keep large data elsewhere, and references here", st.Bytes, limit)
 }

@@ -4,15 +4,20 @@ package approvals
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/await"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // People decide on the page of an approval. A client that can lead its user to a URL is
@@ -51,7 +56,7 @@ func (d *Desk) ask(c caller.Caller, id string) *sdk.ElicitParams {
 	}
 	return &sdk.ElicitParams{
 		Mode: "url", URL: link, ElicitationID: id,
-		Message: "An agent waits for an approval. The page shows exactly what it asks for; sign in there to approve or reject it.",
+		Message: "An agent waits for an approval. The page shows the exact request; sign in there to approve or reject it.",
 	}
 }
 
@@ -127,3 +132,32 @@ func (s *shown) first(to shownTo) bool {
 	s.known[to], s.order = true, append(s.order, to)
 	return true
 }
+
+// Waits reports whether there is a service to wait for.
+func (d *Desk) Waits() bool { return d.service != nil }
+
+// Await waits for the decision of an approval until limit has passed or the
+// server drains. In the meantime it shows the client's user where to decide, and how long
+// it has waited. ctx must be outgoing.
+func (d *Desk) Await(ctx context.Context, c caller.Caller, id string, limit time.Duration) (*approvalv1.Approval, error) {
+	defer clients.Progress(ctx, c.Call, d.progressEvery, limit, "waiting for people to decide approval "+id)()
+	decided := d.showLink(ctx, c, id)
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(d.ends, cancel)()
+	approval, err := await.Decision(waiting, d.service, id, limit)
+	decided(await.Decided(approval))
+	return approval, err
+}
+
+// Outcome returns the status of an approval as a sentence of its own.
+func Outcome(a *approvalv1.Approval) string {
+	text := a.GetOutcome()
+	if text == "" {
+		text = "approval " + a.GetApprovalId() + " is " + strings.ToLower(jsonview.ApprovalStatus(a.GetStatus()))
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// Link returns the page of an approval, or empty.
+func (d *Desk) Link(id string) string { return brief.ApprovalLink(d.publicURL, id) }
