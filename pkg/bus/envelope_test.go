@@ -116,7 +116,7 @@ func TestEncode(t *testing.T) {
 	if err != nil || !proto.Equal(back, ev) {
 		t.Errorf("decoded %v, %v", back, err)
 	}
-	// The same change has the same id; a tool call is told apart by its call.
+	// The same change has the same id; tool calls are distinguished by their call ids.
 	if again, _ := Encode(sample()); again.ID != got.ID {
 		t.Errorf("id %s, then %s", got.ID, again.ID)
 	}
@@ -243,7 +243,7 @@ func TestCloudEventsHeadersOfEveryType(t *testing.T) {
 	if dots < 10 {
 		t.Errorf("only %d types have a dot", dots)
 	}
-	// What is no subject of an event has no attributes of one.
+	// A text that is no subject of an event has no attributes of one.
 	for _, odd := range []string{"interlock", "interlock.a.b.c", "interlock.a.b.c.", "interlock.a.b..d", "interlock..b.c.d", "interlock.a.b.c.d.", "interlock.a.b.c.d..e"} {
 		if header := message(&store.OutboxEntry{ID: "x", Subject: odd}, "").Header; header.Get("ce-subject") != "" || header.Get("ce-type") != odd {
 			t.Errorf("%s has the headers %v", odd, header)
@@ -260,7 +260,7 @@ func headerText(s string) string {
 	}, s)
 }
 
-// Events that are written by hand mean to protojson what it would have written.
+// Events that are written by hand decode with protojson like those that it writes.
 func TestMarshalAgreesWithProtojson(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z_0-9]{0,12}`), rapid.Just("\"\\</script>\u2028\x00\x7f"))

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is for what must happen; no test waits that long unless it fails.
+// patience is for expected events; no test waits that long unless it fails.
 const patience = 20 * time.Second
 
 // runs is a RunService whose behaviour is the test's.

@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// TestStateViews pins what is there when the contract says nothing, and what text
-// looks like that no float64 could carry.
+// TestStateViews pins the view of an empty message, and the form of
+// numbers that no float64 could carry.
 func TestStateViews(t *testing.T) {
 	t.Parallel()
 	const times = `"created_at":"2026-03-04T12:00:00Z","updated_at":"2026-03-04T12:00:00Z"`
@@ -81,7 +81,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestNames: what a caller may say is what an answer says.
+// TestNames: names in requests are those in answers.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ got, want []string }{

@@ -44,16 +44,16 @@ type locks struct {
 }
 
 func (h *locks) routes(add func(route)) {
-	const path = "/workflow-states/{state_id}/lock"
+	const path = "/v1/states/{state_id}/lock"
 	add(route{
 		method: http.MethodPost, path: path, id: "lockState", summary: "Lock a state",
 		about: "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time. " +
-			"Until then nobody else takes it, whatever holder is named.",
+			"Until then no other caller can take it, with any holder.",
 		params: []param{statePath, sessionParam, idempotencyParam}, body: jsonBody, request: reflect.TypeFor[LockStateRequest](),
 		answers: answers[HeldLock](http.StatusCreated), serve: taking(h.lock),
 	})
 	add(route{
-		method: http.MethodPut, path: path, id: "renewLock", summary: "Renew the lock on a state",
+		method: http.MethodPut, path: path, id: "renewStateLock", summary: "Renew the lock on a state",
 		params: []param{statePath, fencingParam, sessionParam}, body: jsonBody, request: reflect.TypeFor[RenewLockRequest](),
 		answers: answers[HeldLock](http.StatusOK), serve: taking(h.renew),
 	})

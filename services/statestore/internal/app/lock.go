@@ -113,7 +113,7 @@ func (a *App) announceLock(ctx context.Context, caller Caller, st *State, lease 
 }
 
 func fencedFault(id string) *fault.Error {
-	return fault.New(fault.Fenced, "the lock on state %s is no longer held with this fencing token; nothing was changed: take the lock again, read the state, and decide again", id)
+	return fault.New(fault.Fenced, "the lock on state %s is no longer held with this fencing token; no change was made: take the lock again, read the state, and decide again", id)
 }
 
 // lockedFault describes why a fence refused a write.
@@ -121,7 +121,7 @@ func lockedFault(id string, e *store.FencedError, now time.Time) *fault.Error {
 	if e.Token != store.Unheld {
 		return fencedFault(id)
 	}
-	return heldFault("state %s is locked by %q until %s, so nothing was changed; try again then", id, holderName(e.Holder), e.Until, now)
+	return heldFault("state %s is locked by %q until %s, so no change was made; try again then", id, holderName(e.Holder), e.Until, now)
 }
 
 // heldFault names who holds the lock on a state; the format takes the state, the

@@ -265,7 +265,7 @@ func (a *App) referred(ctx context.Context, caller Caller, m *Member, r placehol
 
 // nothingToUpdate is the text for an agent whose state was deleted just after it was
 // asked to update it.
-const nothingToUpdate = "The workflow state was deleted: there is nothing to update. You may stop.\n"
+const nothingToUpdate = "The workflow state was deleted: no update is needed. You may stop.\n"
 
 // updatePrompt asks for the report of a session, with the state and the schema as
 // they are now. NOT_FOUND when the state is gone.

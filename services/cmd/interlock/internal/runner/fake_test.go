@@ -30,7 +30,7 @@ type settled struct {
 	again bool
 }
 
-// fakeTasks is a TaskService that does what a test says.
+// fakeTasks is a TaskService that follows a test.
 type fakeTasks struct {
 	statev1.UnimplementedTaskServiceServer
 	asked   chan *statev1.ClaimTasksRequest // the streams that were opened
@@ -109,7 +109,7 @@ func in(d time.Duration) *timestamppb.Timestamp { return timestamppb.New(time.No
 // because is an error as a service answers it.
 func because(reason fault.Reason) error { return fault.New(reason, "because").GRPCStatus().Err() }
 
-// bench is a runner over a fake service, and what it prints.
+// bench is a runner over a fake service, and its output.
 type bench struct {
 	*fakeTasks
 	t    *testing.T
@@ -161,7 +161,7 @@ func start(t *testing.T, command string, change func(*fakeTasks, *Config)) *benc
 	return b
 }
 
-// next is what a channel brings.
+// next returns the next item of a channel.
 func next[T any](t *testing.T, what string, from <-chan T) T {
 	t.Helper()
 	select {
@@ -173,7 +173,7 @@ func next[T any](t *testing.T, what string, from <-chan T) T {
 	}
 }
 
-// line waits for what an agent prints.
+// line waits for a line of an agent.
 func (b *bench) line(want string) {
 	b.t.Helper()
 	if got := next(b.t, want, b.lines); got != want {
@@ -181,7 +181,7 @@ func (b *bench) line(want string) {
 	}
 }
 
-// tells waits for the runner to tell of something.
+// tells waits for an event of the runner.
 func (b *bench) tells(part string) string {
 	b.t.Helper()
 	for {

@@ -165,7 +165,7 @@ func TestClaimIsExtended(t *testing.T) {
 }
 
 // S11.3: an agent without a claim is stopped, with all that it has started, and
-// nothing is said of its task.
+// its task is not reported.
 func TestClaimIsLost(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -245,7 +245,7 @@ func TestUncertainAck(t *testing.T) {
 	}
 }
 
-// Nobody waits for an answer once there is no claim to answer for.
+// The runner does not wait for an answer without a claim to answer for.
 func TestAckUntilTheClaimIsGone(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
