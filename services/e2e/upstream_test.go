@@ -65,7 +65,7 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// textOf calls a tool, and returns the agent's text.
+// textOf calls a tool, and is what the agent reads.
 func textOf(t *testing.T, session *sdk.ClientSession, tool string, args any) string {
 	t.Helper()
 	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
@@ -105,7 +105,7 @@ func TestUpstreamCannotPassForClientTool(t *testing.T) {
 	}
 }
 
-// A server that changes the agent's view of a tool has it hidden, until an operator
+// A server that changes what an agent reads of a tool has it hidden, until an operator
 // accepts that. The change is announced, and survives a restart.
 func TestChangedUpstreamToolIsHidden(t *testing.T) {
 	t.Parallel()

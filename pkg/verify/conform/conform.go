@@ -13,7 +13,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/calls"
+	"github.com/interlock-run/interlock/pkg/verify/model"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -205,7 +206,7 @@ func (c *conformer) stepOnce(m *workflow.Machine, e *workflow.HistoryEntry, cmd 
 	out := m.Step(c.run, cmd, e.Time)
 	switch first := cmd.(type) {
 	case workflow.ChildEnded:
-		c.tainted = c.tainted || verify.ReadsResults(m)
+		c.tainted = c.tainted || model.ReadsResults(m)
 		if out.Entry.To != e.To || out.Entry.Status != e.Status {
 			first.Child.Status = workflow.Failed
 			out = m.Step(c.run, first, e.Time)
@@ -243,7 +244,7 @@ func (c *conformer) command(m *workflow.Machine, e *workflow.HistoryEntry) workf
 		name := m.State(c.laneState(e)).Invokes(e.Event)
 		fire.ChildID, fire.Child = e.ChildRunID, c.trace.Invoked[name]
 		if fire.Child == nil && name != "" {
-			fire.Child = verify.UnknownWorkflow(name)
+			fire.Child = model.UnknownWorkflow(name)
 		}
 		return fire
 	case workflow.EventChildEnded:
@@ -390,7 +391,7 @@ func (c *conformer) decision(d *Traced) {
 		c.byPolicy(m, &at, d, input, exact, state)
 		return
 	}
-	certain := exact || verify.WhateverInput(m, &at, d.Tool, "", rules.Combined{State: state})
+	certain := exact || calls.WhateverInput(m, &at, d.Tool, "", rules.Combined{State: state})
 	switch {
 	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow &&
 		d.Decision == toolcall.Allow && state.Code == d.Code && !takesInput(m, &at, d.Tool):
@@ -420,7 +421,7 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 		c.open(OpenPolicy)
 		return
 	}
-	if state.Decision == toolcall.Deny && verify.WhateverInput(m, at, d.Tool, "", rules.Combined{State: state}) && d.Decision != toolcall.Deny {
+	if state.Decision == toolcall.Deny && calls.WhateverInput(m, at, d.Tool, "", rules.Combined{State: state}) && d.Decision != toolcall.Deny {
 		c.differs("decision", d.Sequence, "%s %s: the state denies it (%s), and %s was recorded", d.Tool, d.CallID,
 			state.Code, said(d.Decision, d.Code))
 		return

@@ -15,6 +15,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/verify/conform"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -286,7 +288,7 @@ func narrowed(state *workflow.StateView, commands []shell.Command) []string {
 		}
 		switch longer := furtherWords(entry, by); {
 		case len(by) == 0:
-		case len(longer) == 0 || verify.Trusts(state):
+		case len(longer) == 0 || migrate.Trusts(state):
 			kept = append(kept, entry)
 		default:
 			kept = append(kept, longer...)
@@ -302,7 +304,7 @@ func furtherWords(entry string, commands []shell.Command) []string {
 	if n := len(words) - 1; n > 0 && words[n] == "*" {
 		words = words[:n]
 	}
-	if slices.ContainsFunc(words, func(w string) bool { return !verify.Includes(w, w) || strings.ContainsAny(w, "*?[]@\\\"'") }) {
+	if slices.ContainsFunc(words, func(w string) bool { return !migrate.Includes(w, w) || strings.ContainsAny(w, "*?[]@\\\"'") }) {
 		return nil
 	}
 	var all []string
@@ -357,9 +359,9 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 			text = applied(text, &all[i])
 		}
 		m, err := compiled(text, version+1)
-		var plan verify.MigrationPlan
+		var plan migrate.Plan
 		if err == nil {
-			plan = verify.PlanMigration(&verify.Migration{From: old, To: m}, verify.Options{MaxStates: s.o.MaxStates})
+			plan = migrate.New(&migrate.Migration{From: old, To: m}, explore.Bounds{MaxStates: s.o.MaxStates})
 		}
 		if err != nil || plan.Verdict == verify.Refuted {
 			less := slices.DeleteFunc(slices.Clone(all), func(p Proposal) bool { return strings.HasPrefix(p.Field, "on/") })

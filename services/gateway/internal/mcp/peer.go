@@ -16,6 +16,13 @@ import (
 // server that is one process for many clients can ask none of them. In the stateless protocol
 // servers do not ask: their results name their needs.
 
+// identify returns the sender of a request, with the peer that servers may ask on its connection.
+func (s *Server) identify(req sdk.Request, face face) caller.Caller {
+	c := caller.Of(req, face.fixed)
+	c.Peer = s.meet(face, req, c)
+	return c
+}
+
 // meet returns the peer that servers may ask on the connection of a request, and sets the
 // client's capabilities when those are known.
 func (s *Server) meet(face face, req sdk.Request, c caller.Caller) *upstream.Peer {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/owntools"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
@@ -206,9 +207,9 @@ func toolNames(t *testing.T, session *sdk.ClientSession) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := []string{}
+	found, own := []string{}, owntools.New(owntools.Config{})
 	for _, tool := range result.Tools {
-		if !reserved[tool.Name] {
+		if !own.Reserves(tool.Name) {
 			found = append(found, tool.Name)
 		}
 	}

@@ -118,7 +118,7 @@ func lifted(state *toolcall.Verdict, tool string) bool {
 }
 
 // noJail explains a denial where the deployment demands a jail.
-const noJail = "command lines run in a jail here (--jail required), and this call has none; `interlock doctor` names the missing parts of the agent's machine"
+const noJail = "command lines run in a jail here (--jail required), and this call has none; `interlock doctor` names the part that the agent's machine lacks"
 
 // needsJail reports a line that would be allowed by its state without a jail.
 func (a Attempt) needsJail(v *toolcall.Verdict) bool {

@@ -160,26 +160,16 @@ func (c *Service) conclude(ctx context.Context, r Ruling) (*Decision, error) {
 
 // prepare reads the records that the plan of a ruling depends on: the changed files, and the account of the
 // family.
-func (c *Service) prepare(ctx context.Context, r Ruling) (Ruling, error) {
+func (c *Service) prepare(ctx context.Context, r Ruling) (_ Ruling, err error) {
 	if r.countsFiles() {
-		record, err := c.Store.Get(ctx, ledger.FilesOf(r.At.Key))
-		if errors.Is(err, store.ErrNotFound) {
-			record, err = store.Record{Version: store.Absent}, nil
-		}
-		if err != nil {
+		if r.files, err = c.Calls.FilesOf(ctx, r.At.Key); err != nil {
 			return r, err
 		}
-		kept, err := ledger.DecodeFiles(record.Data)
-		if err != nil {
-			return r, fault.From(err)
-		}
-		r.files = &changedFiles{kept, record.Version}
 	}
 	r, needs := r.observe()
 	if !needs || r.Account != nil {
 		return r, nil
 	}
-	var err error
 	r.Account, err = c.Calls.AccountOf(ctx, r.At.Root)
 	return r, err
 }

@@ -44,6 +44,10 @@ type Decision struct {
 	Jail *ledger.Jail
 }
 
+// Lifted reports whether the call is allowed because its state judges no call now: see lifted. The answer is not
+// the state's consent to the tool.
+func (d *Decision) Lifted() bool { return lifted(&d.Verdict, d.Tool) }
+
 // settle takes over a combined verdict: the decision, the rule that has decided, and the message to the agent.
 func (d *Decision) settle(c *rules.Combined) {
 	d.Verdict, d.By = c.State, nil

@@ -33,11 +33,7 @@ func (c *Service) probe(ctx context.Context, p *Plan) error {
 		return spendOf(own, nil, c.Store.Probe(ctx, batch))
 	}
 	for _, at := range quota.ByShard(counters, c.Store.Shards()) {
-		group := make([]store.Counter, len(at))
-		for i, index := range at {
-			group[i] = counters[index]
-		}
-		if err := c.Store.Probe(ctx, store.Batch{Counters: group}); err != nil {
+		if err := c.Store.Probe(ctx, store.Batch{Counters: quota.Pick(counters, at)}); err != nil {
 			return spendOf(0, at, err)
 		}
 	}

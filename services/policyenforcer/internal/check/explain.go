@@ -150,11 +150,7 @@ func (c *Service) stateLimits(ctx context.Context, e *Explanation, s *runs.Snaps
 	if view.MaxFilesPerState == 0 || len(e.State.Verdict.Paths) == 0 {
 		return nil
 	}
-	record, err := c.Store.Get(ctx, ledger.FilesOf(s.Key))
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	kept, err := ledger.DecodeFiles(record.Data)
+	kept, err := c.Calls.FilesOf(ctx, s.Key)
 	if err != nil {
 		return err
 	}

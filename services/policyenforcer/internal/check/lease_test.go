@@ -338,6 +338,6 @@ func TestNoLeaseWithoutSpanning(t *testing.T) {
 	s := stage.New(t, stage.Open)
 	s.Put(t, "p", asksPush, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 	lease(t, s, nil)
-	s.Store = stage.Narrow{s.Store}
+	s.Store = stage.Narrow{Store: s.Store}
 	stage.Expect(t, stage.Ask(t, s.App(), bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
 }

@@ -53,7 +53,7 @@ func (p *Plan) countFiles() error {
 	if !p.countsFiles() {
 		return nil
 	}
-	s, v, key := p.At, &p.Decision.Verdict, ledger.FilesOf(p.At.Key)
+	s, v := p.At, &p.Decision.Verdict
 	before := p.files.Of(s.Run.Branch, s.Run.Entry)
 	files, added, fits := before.Files.Add(v.Paths, v.MaxFiles)
 	switch {
@@ -65,16 +65,11 @@ func (p *Plan) countFiles() error {
 		return nil
 	case len(added) == 0:
 		p.changed = int64(len(files))
-		p.Batch.Checks = append(p.Batch.Checks, store.Check{Key: key, Version: p.files.version})
+		p.Batch.Checks = append(p.Batch.Checks, p.files.Check())
 		return nil
 	}
 	p.changed = int64(len(files))
-	data, err := p.files.With(s.Run.Branch, ledger.FilesOfEntry{Entry: s.Run.Entry, Files: files, Unknown: before.Unknown}).Encode()
-	if err != nil {
-		return fault.From(err)
-	}
-	p.Batch.Puts = append(p.Batch.Puts, store.Put{Key: key, Expect: p.files.version, Data: data})
-	return nil
+	return p.files.Put(s.Run.Branch, ledger.FilesOfEntry{Entry: s.Run.Entry, Files: files, Unknown: before.Unknown}, &p.Batch)
 }
 
 // planEffects adds the meaning of the call for evidence and open calls. A call that may change files is open

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 )
@@ -25,7 +26,7 @@ type Ruling struct {
 	// Decision is the answer.
 	Decision Decision
 	// files and the attempt's Account are read for the plan: see Service.prepare.
-	files   *changedFiles
+	files   *calls.ChangedFiles
 	effects effects
 	// full is the limit that has denied the call.
 	full []ledger.Limit
@@ -72,7 +73,7 @@ func (r Ruling) Pending(asked enforcer.Approval, changed string) Ruling {
 	// It names no command line: agents read this, and would try one (S13.4).
 	r.Decision.Message += " The approval is " + asked.ID + "; a person with the role approver decides it, in the console, /ui/approvals."
 	if changed != "" {
-		r.Decision.Message += " The basis of an earlier approval of this call has moved: " + changed + "."
+		r.Decision.Message += " The basis of an earlier approval of this call has changed: " + changed + "."
 	}
 	return r
 }
@@ -188,12 +189,6 @@ func (r Ruling) noticed() toolcall.Notice {
 func (r Ruling) countsFiles() bool {
 	v := &r.Decision.Verdict
 	return v.Counted && v.MaxFiles > 0 && len(v.Paths) > 0
-}
-
-// changedFiles has the files that the entries of a run have changed, and the version of the record.
-type changedFiles struct {
-	*ledger.Files
-	version int64
 }
 
 // masked returns the answer with its secrets masked: messages quote inputs, and others than the caller read

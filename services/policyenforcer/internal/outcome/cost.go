@@ -198,19 +198,7 @@ func (o *Service) charge(ctx context.Context, l costs, c *Cost, spent []rules.Ch
 		batch.Counters = append(batch.Counters, counters...)
 		return nil
 	}
-	for _, at := range quota.ByShard(counters, o.store.Shards()) {
-		group := make([]store.Counter, len(at))
-		for i, index := range at {
-			group[i] = counters[index]
-		}
-		_, err := o.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &store.Idempotency{
-			Owner: group[0].Owner, Name: l.of + l.source + "/" + c.ID, Digest: "cost", TTL: costKept,
-		}})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.quota.Once(ctx, counters, store.Idempotency{Name: l.of + l.source + "/" + c.ID, Digest: "cost", TTL: costKept})
 }
 
 func accountsOf(changes []rules.Change) []rules.Spend {

@@ -327,17 +327,9 @@ func (o *Service) countWritten(ctx context.Context, s *runs.Snapshot, call *ledg
 	if len(w.Written) == 0 && !unknown || s.Run.Entry != call.Entry || s.Machine.State(s.Run.State).MaxFilesPerState == 0 {
 		return nil
 	}
-	key := ledger.FilesOf(s.Key)
-	record, err := o.store.Get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
-		record, err = store.Record{Version: store.Absent}, nil
-	}
+	kept, err := o.calls.FilesOf(ctx, s.Key)
 	if err != nil {
 		return err
-	}
-	kept, err := ledger.DecodeFiles(record.Data)
-	if err != nil {
-		return fault.From(err)
 	}
 	root := pathglob.RootOf(s.Run.Workspace)
 	paths := make([]string, len(w.Written))
@@ -351,10 +343,5 @@ func (o *Service) countWritten(ctx context.Context, s *runs.Snapshot, call *ledg
 	if len(added) == 0 && (!unknown || before.Unknown) {
 		return nil
 	}
-	data, err := kept.With(s.Run.Branch, ledger.FilesOfEntry{Entry: s.Run.Entry, Files: files, Unknown: before.Unknown || unknown}).Encode()
-	if err != nil {
-		return fault.From(err)
-	}
-	batch.Puts = append(batch.Puts, store.Put{Key: key, Expect: record.Version, Data: data})
-	return nil
+	return kept.Put(s.Run.Branch, ledger.FilesOfEntry{Entry: s.Run.Entry, Files: files, Unknown: before.Unknown || unknown}, batch)
 }

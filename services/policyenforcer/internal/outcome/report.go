@@ -320,19 +320,7 @@ func (o *Service) settle(ctx context.Context, namespace string, root store.Key, 
 		batch.Counters = append(batch.Counters, counters...)
 		return nil
 	}
-	for _, at := range quota.ByShard(counters, o.store.Shards()) {
-		group := make([]store.Counter, len(at))
-		for i, index := range at {
-			group[i] = counters[index]
-		}
-		_, err := o.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &store.Idempotency{
-			Owner: group[0].Owner, Name: name + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: once.Kept,
-		}})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.quota.Once(ctx, counters, store.Idempotency{Name: name + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: once.Kept})
 }
 
 // keep adds the kept parts of a result to the batch. The bytes belong to the present entry. Those of a call that

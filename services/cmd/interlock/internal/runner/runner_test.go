@@ -245,7 +245,7 @@ func TestUncertainAck(t *testing.T) {
 	}
 }
 
-// Nobody waits for an answer once there is no claim to answer for.
+// The runner does not wait for an answer without a claim to answer for.
 func TestAckUntilTheClaimIsGone(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -132,8 +132,15 @@ func urlBinding(u *url.URL, base string) (Binding, error) {
 	return Binding{SessionID: id}, nil
 }
 
-// Of returns the sender of req: by its own headers, never by its session.
+// Of returns the sender of req: by its own headers, never by its session. fixed is the sender
+// on transports without headers; nil elsewhere.
 func Of(req sdk.Request, fixed *Caller) Caller {
+	c := sender(req, fixed)
+	c.Call, _ = req.(*sdk.CallToolRequest)
+	return c
+}
+
+func sender(req sdk.Request, fixed *Caller) Caller {
 	if fixed != nil {
 		return *fixed
 	}
@@ -143,7 +150,7 @@ func Of(req sdk.Request, fixed *Caller) Caller {
 	return FromHeader(http.Header{})
 }
 
-// inContext is under which a context has the caller.
+// inContext is the key of the caller in a context.
 type inContext struct{}
 
 // With returns ctx with the caller of a request; From reads it.

@@ -30,7 +30,7 @@ type Set struct {
 // session has the known facts of one of them.
 type session struct {
 	srv    *sdk.Server
-	caller caller.Caller
+	client caller.Identity // by its newest request
 	// listed is the state that its list of tools was made for; nil when it has none, or
 	// has been notified that it is out of date.
 	listed *Listing
@@ -62,7 +62,7 @@ func (s *Set) Add(ss *sdk.ServerSession, srv *sdk.Server, c caller.Caller) {
 	if s.closed || s.live[ss] != nil {
 		return
 	}
-	s.live[ss] = &session{srv: srv, caller: c}
+	s.live[ss] = &session{srv: srv, client: c.Identity}
 	s.servers[srv]++
 	s.wg.Go(func() {
 		ss.Wait() //nolint:errcheck // how a session ended does not matter here
@@ -100,7 +100,7 @@ func (s *Set) Count(token string) (all, own int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.live {
-		if one.caller.Token == token {
+		if one.client.Token == token {
 			own++
 		}
 	}
@@ -111,8 +111,8 @@ func (s *Set) Count(token string) (all, own int) {
 func (s *Set) Rebind(ss *sdk.ServerSession, c caller.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if have := s.live[ss]; have != nil && have.caller.Binding != c.Binding {
-		have.caller, have.listed = c, nil
+	if have := s.live[ss]; have != nil && have.client.Binding != c.Binding {
+		have.client, have.listed = c.Identity, nil
 	}
 }
 
@@ -132,7 +132,7 @@ func (s *Set) Saw(c caller.Caller, now Listing) {
 		switch {
 		case have.listed == nil || *have.listed == now:
 			return false
-		case have.caller.Binding == c.Binding:
+		case have.client.Binding == c.Binding:
 			return true
 		default:
 			return have.listed.RunID == now.RunID && have.listed.Branch == now.Branch
@@ -144,8 +144,8 @@ func (s *Set) Saw(c caller.Caller, now Listing) {
 // that its tools may have changed.
 func (s *Set) Moved(c caller.Caller, runIDs ...string) {
 	s.notify(c, func(have *session) bool {
-		return have.caller.Binding == c.Binding || slices.ContainsFunc(runIDs, func(id string) bool {
-			return id != "" && (have.caller.RunID == id || have.listed != nil && have.listed.RunID == id)
+		return have.client.Binding == c.Binding || slices.ContainsFunc(runIDs, func(id string) bool {
+			return id != "" && (have.client.RunID == id || have.listed != nil && have.listed.RunID == id)
 		})
 	})
 }
@@ -155,7 +155,7 @@ func (s *Set) notify(c caller.Caller, concerned func(*session) bool) {
 	s.mu.Lock()
 	var changed []*sdk.Server
 	for _, have := range s.live {
-		if have.caller.Namespace == c.Namespace && concerned(have) {
+		if have.client.Namespace == c.Namespace && concerned(have) {
 			have.listed = nil
 			changed = append(changed, have.srv)
 		}

@@ -161,7 +161,7 @@ func (g *Gate) DryRun(ctx context.Context, c caller.Caller, offer *upstream.Tool
 	if err != nil {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
-	if refused := g.dryRun(ctx, g.identify(c, offer.Qualified, "", offer, raw)); refused != nil {
+	if refused := g.denialNow(ctx, g.identify(c, offer.Qualified, "", offer, raw)); refused != nil {
 		return refusedOffer(refused.ResultFor(offer.Tool))
 	}
 	return nil

@@ -344,9 +344,9 @@ func (g *Gate) undecided(err error) *reply.Refusal {
 	return r
 }
 
-// dryRun returns the denial that a call would get now; nil when it would be allowed. Every
+// denialNow returns the denial that a call would get now; nil when it would be allowed. Every
 // doubt is a denial, and the call is neither counted nor logged.
-func (g *Gate) dryRun(ctx context.Context, call Call) *reply.Refusal {
+func (g *Gate) denialNow(ctx context.Context, call Call) *reply.Refusal {
 	if !call.caller.Bound() && !g.cfg.AllowUnbound {
 		return g.unjudged(call)
 	}

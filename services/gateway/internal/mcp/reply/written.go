@@ -9,9 +9,9 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 )
 
-// written is a result that the client gets as its server wrote it. The SDK's result gives it
+// verbatim is a result that the client gets as its server wrote it. The SDK's result gives it
 // the type, and takes the SDK's additions.
-type written struct {
+type verbatim struct {
 	sdk.Result
 	text      *relay.Result
 	stateless bool // the protocol of the client
@@ -19,11 +19,11 @@ type written struct {
 
 // Written returns a result that the client gets as text has it; own gives it its type.
 func Written(own sdk.Result, text *relay.Result, protocol string) sdk.Result {
-	return written{own, text, protocol >= wire.ProtocolStateless}
+	return verbatim{own, text, protocol >= wire.ProtocolStateless}
 }
 
 // MarshalJSON implements json.Marshaler.
-func (w written) MarshalJSON() ([]byte, error) {
+func (w verbatim) MarshalJSON() ([]byte, error) {
 	text := w.text.Clone()
 	if w.stateless && text.Get("resultType") == nil {
 		text.Set("resultType", json.RawMessage(`"complete"`))

@@ -75,6 +75,7 @@ type Engine struct {
 // ErrDown is the fault of services that are down.
 var ErrDown = fault.New(fault.Unavailable, "the engine is down")
 
+// Run implements enforcer.Runs.
 func (e *Engine) Run(_ context.Context, _ string, target enforcer.Target) (*workflow.View, string, error) {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -89,6 +90,7 @@ func (e *Engine) Run(_ context.Context, _ string, target enforcer.Target) (*work
 	return &at, e.Superseded, nil
 }
 
+// Lane implements enforcer.Runs.
 func (e *Engine) Lane(ctx context.Context, namespace, runID, branch string) (*workflow.View, error) {
 	if strings.HasPrefix(runID, "parent_") {
 		return new((&workflow.Run{ID: runID, Workflow: "parent", WorkflowVersion: 1}).At("")), nil
@@ -97,6 +99,7 @@ func (e *Engine) Lane(ctx context.Context, namespace, runID, branch string) (*wo
 	return run, err
 }
 
+// Interrupt implements enforcer.Runs.
 func (e *Engine) Interrupt(_ context.Context, _, callID string, _ []string) (*enforcer.Interrupted, error) {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -107,6 +110,7 @@ func (e *Engine) Interrupt(_ context.Context, _, callID string, _ []string) (*en
 	return e.Fires, nil
 }
 
+// Definition implements enforcer.Runs.
 func (e *Engine) Definition(_ context.Context, _, name string, version int64) (*enforcer.Definition, error) {
 	if e.Incomplete {
 		return nil, fault.New(fault.NotFound, "no such workflow")
