@@ -164,15 +164,16 @@ breaking: tools ## refuse changes that break the contracts of the last release; 
 	echo "compared with $$against"; buf breaking --against ".git#$$against"
 
 .PHONY: generate
-generate: tools ## regenerate gen/ from proto/
+generate: tools ## regenerate what follows from proto/: gen/, and pkg/bus/asyncapi.json
 	@./.ci/python $(TOOLS)/venv generate
 	test -x sdk/typescript/node_modules/.bin/protoc-gen-es || (cd sdk/typescript && npm ci --loglevel=error)
+	cd tools/shapes && CGO_ENABLED=0 GOWORK=off $(GO) build -trimpath -o $(TOOLS)/protoc-gen-interlock-shapes .
 	rm -rf gen/go gen/python gen/ts
 	buf generate
 
 .PHONY: generate-check
-generate-check: generate ## fail when the committed gen/ is not what proto/ gives
-	@test -z "$$(git status --porcelain -- gen)" || { git status --short -- gen; echo 'gen/ is stale: run `make generate` and commit'; exit 1; }
+generate-check: generate ## fail when what is generated and committed is not what proto/ gives
+	@test -z "$$(git status --porcelain -- gen pkg/bus)" || { git status --short -- gen pkg/bus; echo 'generated files are stale: run `make generate` and commit'; exit 1; }
 
 .PHONY: tidy
 tidy: ## go mod tidy in every module
@@ -180,8 +181,8 @@ tidy: ## go mod tidy in every module
 	gofumpt -w pkg services
 
 .PHONY: standalone
-standalone: ## build each module without the workspace
-	for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) build ./...); done
+standalone: ## check that the go.mod of each module names all that it imports, which the workspace would hide
+	for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) list -deps -test ./... >/dev/null); done
 
 .PHONY: bench
 bench: deps bench-jail ## compare with bare servers and etcd, and commands with and without a jail, within 5 minutes; BENCH_QUICK=1 is shorter
@@ -270,7 +271,7 @@ cluster-down: ## stop the node of `make cluster`
 	tools/cluster/node down
 
 .PHONY: tools
-tools: ## build the pinned tools into .bin/
+tools: deps ## build the pinned tools into .bin/
 	@./.ci/tools $(TOOLS)
 
 .PHONY: help

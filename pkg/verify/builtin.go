@@ -21,7 +21,7 @@ import (
 func (c checker) warnings(written []report.WrittenEvidence) []report.Warning {
 	s := c.Survey()
 	if s.Full {
-		return []report.Warning{{Code: report.CodeBuiltinBound, Pointer: "", Message: fmt.Sprintf("%d states were explored, and there are more: what every workflow is asked was not decided", len(s.Globals))}}
+		return []report.Warning{{Code: report.CodeBuiltinBound, Pointer: "", Message: fmt.Sprintf("%d states were explored, and there are more: the built-in questions were not decided", len(s.Globals))}}
 	}
 	b := &builtin{c: c, survey: s, reached: map[string]workflow.View{}, most: map[string]right{}, written: written}
 	for i := range s.Globals {
@@ -38,7 +38,7 @@ func (c checker) warnings(written []report.WrittenEvidence) []report.Warning {
 	}
 	for _, look := range []func(){b.waysOut, b.guards, b.limits, b.rules, b.rights, b.deciders} {
 		if look(); b.stopped {
-			return []report.Warning{{Code: report.CodeBuiltinBound, Pointer: "", Message: "it was stopped: what every workflow is asked was not decided"}}
+			return []report.Warning{{Code: report.CodeBuiltinBound, Pointer: "", Message: "it was stopped: the built-in questions were not decided"}}
 		}
 	}
 	return b.found
@@ -128,7 +128,7 @@ func (b *builtin) limits() {
 			shells = shells || possible && toolcall.Shell(b.c.Main.Machine.State(state.Name), tool)
 		}
 		vain := func(field, why string) {
-			b.warn(report.CodeLimitNoMatter, b.state(state.Name)+"/"+field, "%s limits nothing in state %s: %s", field,
+			b.warn(report.CodeLimitNoMatter, b.state(state.Name)+"/"+field, "%s has no effect in state %s: %s", field,
 				document.Quote(state.Name), why)
 		}
 		if state.MaxEditLines > 0 && !edits {

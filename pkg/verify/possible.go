@@ -77,7 +77,7 @@ func (c checker) canBeDecided(p *workflow.Property) report.Result {
 		what = "a call of " + document.Quote(wrong.event)
 	}
 	r.Verdict = report.Refuted
-	r.Reason = fmt.Sprintf("in state %s of %s, %s is asked of humans, and nobody can grant it: %s",
+	r.Reason = fmt.Sprintf("in state %s of %s, %s is asked of humans, and no approver can grant it: %s",
 		document.Quote(wrong.state), document.Quote(wrong.of.Machine.Name()), what, wrong.of.WhyNot(wrong.kind, p.People))
 	report.TellUndecided(c.Explorer, g, at, &r)
 	return r

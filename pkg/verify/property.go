@@ -19,7 +19,7 @@ func (c checker) property(p *workflow.Property) report.Result {
 	for _, u := range c.Units {
 		for _, key := range u.Words.Coarse {
 			c.AddCause("the values of " + document.Quote(key) + " that guards of " + document.Quote(u.Machine.Name()) +
-				" tell apart are too many, or cannot be listed")
+				" distinguish are too many, or cannot be listed")
 		}
 	}
 	var r report.Result
@@ -75,7 +75,7 @@ func (c checker) proved(g *explore.Graph, calls bool) report.Result {
 	}
 	for _, u := range c.Units {
 		if u.Words.Tracing() {
-			r.Notes = append(r.Notes, "operators are taken to fire no events with data: what they send meets every source that a guard asks for")
+			r.Notes = append(r.Notes, "operators are assumed to fire no events with data, because their data meets every source that a guard asks for")
 			break
 		}
 	}

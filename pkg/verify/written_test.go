@@ -33,7 +33,7 @@ func TestWrittenEvidence(t *testing.T) {
 			`"op": "eq", "value": "passed"`, `{"x-interlock-writers": ["role:agent"], "allOf": [{"x-interlock-writers": ["source:human"]}]}`,
 			"role:agent; and one of source:human", "",
 		},
-		{`"op": "eq", "value": "passed"`, `{"x-interlock-writers": []}`, "nobody after the state was created", report.CodeNobodyWrites},
+		{`"op": "eq", "value": "passed"`, `{"x-interlock-writers": []}`, "no writer after the state was created", report.CodeNobodyWrites},
 		{`"op": "eq", "value": "passed", "writer": "kim"`, `{"x-interlock-writers": ["session:gate/*"]}`, "session:gate/*", report.CodeWriterMayNot},
 		{`"op": "eq", "value": "passed", "writer": "gate/kim"`, `{"x-interlock-writers": ["session:gate/*"]}`, "session:gate/*", ""},
 		{`"op": "eq", "value": "passed", "writer": "kim"`, `{"x-interlock-writers": ["session:gate/*", "role:operator"]}`, "session:gate/*, role:operator", ""},

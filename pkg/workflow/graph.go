@@ -128,9 +128,9 @@ func (r graphCheck) checkReturns(g graph) {
 		switch {
 		case normal.has[u.from]:
 			r.report.Errorf(u.at, CodeReturnOutside,
-				"%q can also be reached without an interrupt, so there may be nothing to return to; name a state, or let only interrupts lead here", r.stateOrder[u.from])
+				"%q can also be reached without an interrupt, so there may be no state to return to; name a state, or let only interrupts lead here", r.stateOrder[u.from])
 		case !handler.has[u.from]:
-			r.report.Errorf(u.at, CodeReturnOutside, "no interrupt leads to %q, so there is nothing to return to; name a state", r.stateOrder[u.from])
+			r.report.Errorf(u.at, CodeReturnOutside, "no interrupt leads to %q, so there is no state to return to; name a state", r.stateOrder[u.from])
 		}
 	}
 }

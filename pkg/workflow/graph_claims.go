@@ -32,7 +32,7 @@ func (r graphCheck) checkClaims() {
 						at = at.At(k)
 					}
 					r.report.Warnf(at, CodeClaimedRights,
-						"state %s allows %s, which %s does not, and the guards ask only for what the agent says itself; add {\"evidence\": ...}, a \"source\", or an approval",
+						"state %s allows %s, which %s does not, and the guards ask only for claims of the agent; add {\"evidence\": ...}, a \"source\", or an approval",
 						document.Quote(b.Target), tool, document.Quote(from.Name))
 				}
 			}

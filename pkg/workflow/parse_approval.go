@@ -55,7 +55,7 @@ func (r metaSection) reads(f document.Fields) []string {
 	}
 	at := f.At.Key("reads")
 	if len(pointers) == 0 {
-		r.report.Errorf(at, document.CodeEmpty, "\"reads\" names nothing; name a place of the shared state, such as \"/plan\", or remove it")
+		r.report.Errorf(at, document.CodeEmpty, "\"reads\" is empty; name a place of the shared state, such as \"/plan\", or remove it")
 	}
 	for _, p := range pointers {
 		r.evidencePart().pointer(p.Text, p.At)
@@ -104,7 +104,7 @@ func (r metaSection) named(f document.Fields, name string) []string {
 		return nil
 	}
 	if len(items) == 0 {
-		r.report.Errorf(f.At.Key(name), document.CodeEmpty, "%q names nobody; name somebody or remove it", name)
+		r.report.Errorf(f.At.Key(name), document.CodeEmpty, "%q is empty; add a name or remove it", name)
 	}
 	for _, item := range items {
 		switch item.Text {

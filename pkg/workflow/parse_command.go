@@ -76,7 +76,7 @@ func (r metaSection) declaredCommands(m document.Fields) {
 		r.def.Meta.Commands[name] = CommandClass(class)
 		if ok && CommandClass(class) != CommandWrites && shell.Knows(name) {
 			r.report.Warnf(commands.At.Key(name), document.CodeNoEffect,
-				"Interlock knows what %s does, and judges it by that; to let a state run more of it, list its commands in \"allowed_commands\"", document.Quote(name))
+				"Interlock knows the effects of %s, and judges it by them; to let a state run more of it, list its commands in \"allowed_commands\"", document.Quote(name))
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (r metaSection) command(entry string, at *document.Path) {
 	switch words := strings.Fields(entry); {
 	case len(words) == 0:
 		r.report.Errorf(at, document.CodeEmpty, "the command is empty; write one or remove the item")
-		r.report.Errorf(at, CodeCommand, "an empty command matches nothing, or everything; write one or remove the item")
+		r.report.Errorf(at, CodeCommand, "an empty command cannot match; write a command or remove the item")
 	case strings.ContainsFunc(entry, unseen):
 		r.report.Errorf(at, CodeCommand, "%s has control or invisible characters; write one command on one line", document.Quote(entry))
 	case strings.ContainsAny(entry, "&|<>`$;") && operators().MatchString(entry):

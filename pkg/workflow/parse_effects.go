@@ -55,10 +55,10 @@ func (r evidenceSection) reconcile(f document.Fields) {
 		}
 	}
 	if entry.Tool == entry.Of && entry.Tool != "" {
-		r.report.Errorf(f.At.Key("of"), CodeEffects, "a tool cannot tell how its own call ended; name another in \"tool\"")
+		r.report.Errorf(f.At.Key("of"), CodeEffects, "a tool cannot report the end of its own call; name another in \"tool\"")
 	}
 	if !f.Has("ok") && !f.Has("failed") {
-		r.report.Errorf(f.At.Key("ok"), document.CodeRequired, "say by \"ok\" or \"failed\" what a result looks like that settles the call")
+		r.report.Errorf(f.At.Key("ok"), document.CodeRequired, "describe by \"ok\" or \"failed\" the results that settle the call")
 	}
 	for name, to := range map[string]**evidence.Test{"ok": &entry.OK, "failed": &entry.Failed} {
 		test, ok := f.Object(name)
@@ -96,7 +96,7 @@ func (r evidenceSection) checkDemands() {
 		i, known := r.states[state]
 		if known && r.def.States[i].NoUnknownEffects {
 			r.report.Errorf(r.facts[i].at.Key("no_unknown_effects"), CodeEffects,
-				"state %s is also entered %s, which nothing guards; demand it of a state after that", document.Quote(state), how)
+				"state %s is also entered %s, which no guard protects; demand it of a later state", document.Quote(state), how)
 		}
 	}
 	if len(r.demanding) == 0 {

@@ -76,7 +76,7 @@ func (r evidenceSection) evidenceSpec(f document.Fields, spec *evidence.Spec) {
 	}
 	switch {
 	case kinds == 0:
-		r.report.Errorf(f.At.Key("tool"), document.CodeRequired, "say what must be observed: a call of a \"tool\", a value of the shared \"state\", or an \"approval\"")
+		r.report.Errorf(f.At.Key("tool"), document.CodeRequired, "name the fact to observe: a call of a \"tool\", a value of the shared \"state\", or an \"approval\"")
 		return
 	case kinds > 1:
 		r.report.Errorf(f.At, document.CodeConflict, "an evidence has one of \"tool\", \"state\" and \"approval\"; keep one, and join several with \"all\" in a guard")
@@ -118,7 +118,7 @@ func (r evidenceSection) callEvidence(f document.Fields, spec *evidence.Spec) {
 		spec.Command = command
 		r.metaPart().command(command, f.At.Key("command"))
 		if strings.HasPrefix(command, "@") {
-			r.report.Errorf(f.At.Key("command"), CodeCommand, "a command that does nothing by itself shows nothing; name the one that must succeed")
+			r.report.Errorf(f.At.Key("command"), CodeCommand, "a command without an effect of its own is no evidence; name the command that must succeed")
 		}
 	}
 	spec.Exact = f.Bool("exact")
@@ -183,7 +183,7 @@ func (r evidenceSection) approvalEvidence(f document.Fields, spec *evidence.Spec
 func (r evidenceSection) checkApprovals() {
 	for _, wanted := range r.approvals {
 		if r.def.Meta.ApprovalMode != "ui" {
-			r.report.Errorf(wanted.At, CodeUnknownState, "nobody is asked without \"approval_mode\": \"ui\" in \"meta\"; add it")
+			r.report.Errorf(wanted.At, CodeUnknownState, "without \"approval_mode\": \"ui\" in \"meta\" no approver is asked; add it")
 			continue
 		}
 		asked := make(map[string]bool)

@@ -187,7 +187,7 @@ func (r guardSection) operand(g *Guard, at *document.Path, context document.Valu
 	switch g.Op {
 	case "exists", "not_exists":
 		if g.HasValue {
-			r.report.Warnf(at, document.CodeNoEffect, "%q compares with nothing; remove the value", g.Op)
+			r.report.Warnf(at, document.CodeNoEffect, "%q takes no value; remove the value", g.Op)
 		}
 		return
 	}

@@ -26,6 +26,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -42,6 +43,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
 	"github.com/interlock-run/interlock/services/gateway/internal/otlp"
 	"github.com/interlock-run/interlock/services/gateway/internal/pulse"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
@@ -58,16 +61,16 @@ const drainTimeout = 20 * time.Second
 type Upstream = upstream.Server
 
 // Shell runs command lines of the client on stdio in jails.
-type Shell = mcp.Shell
+type Shell = gate.Shell
 
 // Jails says how the processes of upstream servers are jailed.
 type Jails = upstream.Jails
 
 // Identity is who calls on stdio.
-type Identity = mcp.Identity
+type Identity = caller.Identity
 
 // Binding says which run is driven.
-type Binding = mcp.Binding
+type Binding = caller.Binding
 
 // Config has the parts and settings of the gateway. Engine, Policy and State are
 // required.
@@ -307,7 +310,7 @@ func newMCP(cfg Config, on clients, undecided func(error)) (*mcp.Server, error) 
 		Workflows: on.workflows, Runs: on.runs, Policy: on.policy, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Components: on.components,
-		Pins:       policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, StatePrefix: cfg.StatePrefix, Resume: cfg.Resume, AllowUnbound: cfg.AllowUnbound,
+		Pins:       peerv1.NewUpstreamPeerServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, StatePrefix: cfg.StatePrefix, Resume: cfg.Resume, AllowUnbound: cfg.AllowUnbound,
 		Stdio: cfg.Stdio, Alone: cfg.Stdio.Bound(), UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
 		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places, Undecided: undecided, Tracer: cfg.Tracer,
 		Shell: cfg.Shell, Jailer: upstream.Jailer{Mode: cfg.Jails, Machine: thisMachine(cfg.DataFolder), Workspace: cfg.Stdio.Workspace},
@@ -316,7 +319,7 @@ func newMCP(cfg Config, on clients, undecided func(error)) (*mcp.Server, error) 
 		edge.Reports = policyv1.NewPolicyEnforcerServiceClient(cfg.Vouched)
 	}
 	if cfg.Self != nil {
-		edge.Pins, edge.Identify = policyv1.NewUpstreamServiceClient(cfg.Self), identify(cfg)
+		edge.Pins, edge.Identify = peerv1.NewUpstreamPeerServiceClient(cfg.Self), identify(cfg)
 	}
 	return mcp.New(edge)
 }
@@ -428,7 +431,9 @@ func (g *Gateway) Close() error {
 
 // BindingFromEnv returns the binding that INTERLOCK_RUN or INTERLOCK_SESSION name, or
 // that to a new session.
-func BindingFromEnv(getenv func(string) string) (Binding, error) { return mcp.BindingFromEnv(getenv) }
+func BindingFromEnv(getenv func(string) string) (Binding, error) {
+	return caller.BindingFromEnv(getenv)
+}
 
 // Forward serves the services' contracts on the gateway's own gRPC server, so
 // that callers need one address.

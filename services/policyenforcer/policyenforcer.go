@@ -11,6 +11,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -21,11 +22,12 @@ import (
 	"github.com/interlock-run/interlock/services/internal/sessiontree"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
 )
 
-// Config is what the policy enforcer needs. Store and Engine are required.
+// Config has the settings and the connections of the policy enforcer. Store and Engine are required.
 type Config struct {
 	// Store is the one that the engine uses: a decision is committed on
 	// condition that the run has not changed.
@@ -33,8 +35,8 @@ type Config struct {
 	// Engine is a connection to the engine's services.
 	Engine grpc.ClientConnInterface
 	// Approval and State are connections to the approval service and the
-	// state-store, with the enforcer's own credentials. Without the one whatever needs
-	// an approval is denied, without the other what rests on a shared state.
+	// state-store, with the enforcer's own credentials. Without Approval, calls that need an approval are
+	// denied; without State, those whose approval rests on a shared state.
 	Approval, State grpc.ClientConnInterface
 	Clock           func() time.Time // default time.Now
 	Logger          *slog.Logger     // default slog.Default()
@@ -49,10 +51,10 @@ type Config struct {
 
 // Flags are the settings of the policy enforcer.
 type Flags struct {
-	DecisionRetention time.Duration `help:"How long sealed decisions are kept; 0 keeps them forever." default:"2160h" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
-	Jail              app.Jails     `help:"Jails of command lines: required denies those that a state judges and whose caller has none, auto uses the jail that the caller has, off uses none." enum:"required,auto,off" default:"auto" env:"INTERLOCK_JAIL"`
-	MaskKeys          []string      `help:"Parts of names of input members that the decision log masks; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
-	MaskPattern       []string      `help:"Regular expressions of text that the decision log masks; replace the defaults. May be repeated." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
+	DecisionRetention time.Duration  `help:"How long sealed decisions are kept; 0 keeps them forever." default:"2160h" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
+	Jail              enforcer.Jails `help:"Jails of command lines: required denies those that a state judges and whose caller has none, auto uses the jail that the caller has, off uses none." enum:"required,auto,off" default:"auto" env:"INTERLOCK_JAIL"`
+	MaskKeys          []string       `help:"Parts of names of input members that the decision log masks; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
+	MaskPattern       []string       `help:"Regular expressions of text that the decision log masks; replace the defaults. May be repeated." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
 }
 
 // masks returns the masks of the flags, or the defaults for those that are not set.
@@ -73,7 +75,7 @@ type Enforcer struct {
 	service *rpc.Enforcer
 }
 
-// New makes a policy enforcer. An error says what is wrong with the flags.
+// New returns a policy enforcer. It returns an error for invalid flags.
 func New(cfg Config) (*Enforcer, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -82,7 +84,7 @@ func New(cfg Config) (*Enforcer, error) {
 		cfg.Logger = slog.Default()
 	}
 	runs := enginev1.NewRunServiceClient(cfg.Engine)
-	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs, cfg.Definitions)
+	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs, peerv1.NewRunPeerServiceClient(cfg.Engine), cfg.Definitions)
 	cfg.Store.Gate().OnTurn(engine.Forget)
 	masks, err := cfg.masks()
 	if err != nil {
@@ -94,26 +96,26 @@ func New(cfg Config) (*Enforcer, error) {
 		others.Observe, others.Answered = counted.observe, counted.answered
 	}
 	if cfg.Approval != nil {
-		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
+		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval), peerv1.NewApprovalPeerServiceClient(cfg.Approval))
 	}
 	if cfg.State != nil {
 		others.Shared = sessiontree.NewShared(statev1.NewSessionServiceClient(cfg.State), statev1.NewStateServiceClient(cfg.State))
 	}
 	a := app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger, others)
-	a.Log().Retain(cfg.DecisionRetention)
+	a.Log.Retain(cfg.DecisionRetention)
 	cfg.Metrics.Caches(append(a.Caches(), engine.Caches()...)...)
-	cfg.Metrics.Register(unsealed(a.Log()))
+	cfg.Metrics.Register(unsealed(a.Log))
 	announce := func(ctx context.Context, refusal *policyv1.ReportRefusalRequest) error {
 		return refused.Commit(ctx, cfg.Store, refusal)
 	}
-	return &Enforcer{app: a, service: rpc.NewEnforcer(a, runs, announce)}, nil
+	return &Enforcer{app: a, service: rpc.NewEnforcer(a.Checks, a.Outcomes, runs, announce)}, nil
 }
 
-// ChainReport is what the verification of a chain of the decision log has found.
+// ChainReport is the result of the verification of a chain of the decision log.
 type ChainReport = decisionlog.Report
 
-// VerifyLog recomputes the chains of the decision log of a namespace, in a store that nobody
-// writes to, and yields what it finds of each.
+// VerifyLog recomputes the chains of the decision log of a namespace, in a store without writers, and yields the
+// result of each.
 func VerifyLog(ctx context.Context, st store.Store, namespace string, yield func(*ChainReport) error) error {
 	verifier := decisionlog.NewReader(st)
 	for after := ""; ; {
@@ -136,17 +138,19 @@ func VerifyLog(ctx context.Context, st store.Store, namespace string, yield func
 // Register adds the enforcer's services to a server.
 func (e *Enforcer) Register(r grpc.ServiceRegistrar) {
 	policyv1.RegisterPolicyEnforcerServiceServer(r, e.service)
-	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{App: e.app, Store: e.app.Policies()})
-	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{App: e.app, Log: e.app.Log()})
-	policyv1.RegisterUpstreamServiceServer(r, &rpc.Upstreams{Pins: e.app.Pins()})
+	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{Checks: e.app.Checks, Store: e.app.Policies})
+	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{Checks: e.app.Checks, Log: e.app.Log})
+	upstreams := &rpc.Upstreams{Pins: e.app.Pins}
+	policyv1.RegisterUpstreamServiceServer(r, upstreams)
+	peerv1.RegisterUpstreamPeerServiceServer(r, upstreams)
 }
 
-// Run seals what was decided, until ctx ends. It is called once.
+// Run seals decisions until ctx ends. It is called once.
 func (e *Enforcer) Run(ctx context.Context) error {
 	e.app.Sweep(ctx)
 	e.service.End()
 	return nil
 }
 
-// SweepOnce seals what was decided up to now, for those that turn the clock themselves.
+// SweepOnce seals the present decisions, for callers with a clock of their own.
 func (e *Enforcer) SweepOnce(ctx context.Context) { e.app.SweepOnce(ctx) }

@@ -87,7 +87,7 @@ func (f *fixture) change(r *rand.Rand, n int, b *store.Batch, key, log store.Key
 	}
 }
 
-// everything returns all that a store tells, as lines of text. Leases are not part of a copy, and
+// everything returns all data of a store, as lines of text. Leases are not part of a copy, and
 // eras are random.
 func (f *fixture) everything(commits int) []string {
 	f.Helper()
@@ -120,7 +120,7 @@ func (f *fixture) everything(commits int) []string {
 	return all
 }
 
-// about tells what a store has of a key.
+// about returns a store's data about a key.
 func (f *fixture) about(key store.Key, commits int, say func(string, ...any)) {
 	f.Helper()
 	for _, entry := range must(f.History(f.ctx, key, 0, 10_000))(f.T) {
@@ -139,14 +139,14 @@ func (f *fixture) about(key store.Key, commits int, say func(string, ...any)) {
 	}
 }
 
-// rolling is what the windowed counter of an owner holds.
+// rolling is the windowed counter of an owner.
 func (f *fixture) rolling(owner store.Key) int64 {
 	f.Helper()
 	look := store.Counter{Owner: owner, Name: "rolling", Limit: store.NoLimit, Window: hour}
 	return f.commit(store.Batch{Counters: []store.Counter{look}}).Counters[0]
 }
 
-// labelled lists what has a label.
+// labelled lists the records with a label.
 func (f *fixture) labelled(kind, name, value string) []store.Record {
 	f.Helper()
 	query := store.Query{Namespace: "test", Kind: kind, Labels: map[string]string{name: value}, Limit: 1000}
@@ -171,7 +171,7 @@ func must[T any](value T, err error) func(t testing.TB) T {
 	}
 }
 
-// same requires that two stores tell the same.
+// same requires that two stores have the same data.
 func (f *fixture) same(other *fixture, commits int) {
 	f.Helper()
 	want, got := f.everything(commits), other.everything(commits)

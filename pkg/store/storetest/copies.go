@@ -20,12 +20,12 @@ type Copies struct {
 	// Export writes a backup of the storage while it is in use.
 	Export func(t *testing.T, path string)
 	// Import restores a backup into other storage, which is empty at first, and closes
-	// the store that is open there before. Open opens what is there.
+	// the store that is open there before. Open opens the present storage.
 	Import func(t *testing.T, from backup.Source) error
 	Open   func(t *testing.T) store.Store
 }
 
-// RunCopies tests that what was backed up and restored is what there was. What open opens
+// RunCopies tests that a backup restores the same data. The store of open
 // takes the time from the clock, as for Run.
 func RunCopies(t *testing.T, open func(t *testing.T, clock *Clock) *Copies) {
 	for name, run := range map[string]func(c *copies){
@@ -82,7 +82,7 @@ func (c *copies) other() *fixture {
 	return &fixture{T: c.T, Store: c.Open(c.T), ctx: c.ctx, clock: c.clock}
 }
 
-// Names of what a random history is about.
+// Names of the objects of a random history.
 var (
 	copyKinds  = []string{"run", "session"}
 	copyIDs    = []string{"a", "b/1", "c=%", "d\n", "é", "f"}
@@ -156,7 +156,7 @@ func intoMore(c *copies) {
 	other.get(run("b"))
 }
 
-// intoOwn: what services keep for themselves as soon as they run is nothing.
+// intoOwn: data that services write as soon as they run does not count.
 func intoOwn(c *copies) {
 	c.commit(create(run("a"), "x"))
 	file := c.backup()
@@ -169,7 +169,7 @@ func intoOwn(c *copies) {
 	other.get(run("a"))
 }
 
-// Tokens, leases and events of what came after the copy are of another era.
+// Later tokens, leases and events are of another era.
 func copyIsAnotherEra(c *copies) {
 	key := run("a")
 	once := func(expect int64, name string) store.Batch {
@@ -203,7 +203,7 @@ func copyIsAnotherEra(c *copies) {
 	if repeated := other.commit(once(0, "kept")); !repeated.Replayed || string(repeated.Answer) != "kept" {
 		c.Errorf("a key of before the copy gets %+v", repeated)
 	}
-	// One of after it is new: what it stands for is done again, and told.
+	// A later one is new: its effects are repeated, and announced.
 	again := other.commit(once(1, "lost"))
 	if again.Replayed {
 		c.Errorf("a key of after the copy gets %+v", again)
@@ -219,8 +219,8 @@ func copyIsAnotherEra(c *copies) {
 }
 
 // copyWhileUsed backs a store up while it is used by commits that span shards: each is in the copy
-// whole, or not at all. Where none spans, what was done before is in the copy before what
-// followed.
+// whole, or not at all. Where none spans, earlier commits are in the copy before
+// later ones.
 func copyWhileUsed(c *copies) {
 	c.ballast()
 	policy := store.Key{Namespace: "test", Kind: "policy", ID: "p"}

@@ -13,8 +13,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/backup"
 )
 
-// copyIsAPrefix backs a store up while one caller changes everything at random: the copy is what there
-// was after some of its commits.
+// copyIsAPrefix backs a store up while one caller makes random changes: the copy is the state
+// after some of its commits.
 func copyIsAPrefix(c *copies) {
 	c.ballast()
 	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -49,7 +49,7 @@ func copyIsAPrefix(c *copies) {
 	c.Logf("the copy is of the commit %d", commits)
 }
 
-// ballast is what takes time to copy.
+// ballast is data that takes time to copy.
 func (c *copies) ballast() {
 	var group sync.WaitGroup
 	for w := range 20 {
@@ -65,7 +65,7 @@ func (c *copies) ballast() {
 	group.Wait()
 }
 
-// act commits an entry of a log, with its event, its idempotency key and what it counts in another shard.
+// act commits an entry of a log, with its event, its idempotency key and a count in another shard.
 func (c *copies) act(log, policy store.Key, n int) error {
 	counters := []store.Counter{
 		{Owner: policy, Name: "n", Delta: 1, Limit: store.NoLimit},
@@ -146,7 +146,7 @@ func (i *interrupted) Each(yield func(backup.Item) error) error {
 	})
 }
 
-// interruptedRestore: half a restore is used by nobody, and the same restore continues it.
+// interruptedRestore: half a restore is not used, and the same restore continues it.
 func interruptedRestore(c *copies) {
 	const commits = 60
 	r := randtest.New(c.T, 2)

@@ -48,9 +48,9 @@ const (
 	OpenPolicy   = "the version of the policy was not given"
 	OpenVersion  = "the version of the workflow was not given"
 	OpenPause    = "who paused the run is not recorded"
-	OpenChild    = "what an invoked run has left is not recorded with this one"
+	OpenChild    = "the calls that an invoked run left open are not recorded with this run"
 	OpenEvidence = "evidence is taken as it was recorded"
-	OpenSource   = "whether an operator has sent what a guard asks the source of is not recorded"
+	OpenSource   = "the record does not show whether an operator sent a value whose source a guard asks for"
 	OpenAfter    = "it comes after a difference in the history"
 	OpenVersions = "no history of that version of the run was given"
 	OpenRejected = "people may have rejected the same call before"
@@ -317,7 +317,7 @@ func (c *conformer) compare(e *workflow.HistoryEntry, out *workflow.Result) stri
 	case out.Rejection != nil:
 		return fmt.Sprintf("%s %s is refused by the definition: %s", e.Type, document.Quote(e.Event), out.Rejection.Message)
 	case !out.Changed:
-		return fmt.Sprintf("%s %s changes nothing by the definition", e.Type, document.Quote(e.Event))
+		return fmt.Sprintf("%s %s has no effect by the definition", e.Type, document.Quote(e.Event))
 	case out.Entry.Type != e.Type:
 		return fmt.Sprintf("the definition makes it %s, and %s was recorded", out.Entry.Type, e.Type)
 	case out.Entry.From != e.From:

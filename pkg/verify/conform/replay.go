@@ -59,7 +59,7 @@ type Divergence struct {
 const (
 	OpenLimits   = "limits of policies are not counted over a replay"
 	OpenUnseen   = "the candidate asks for evidence that was not recorded"
-	OpenFrontier = "what would have happened is not known after a difference"
+	OpenFrontier = "the further course is not known after a difference"
 )
 
 // Replayed is the result of replaying a run.

@@ -183,7 +183,7 @@ func (w *watcher) change(r *watched, e *workflow.HistoryEntry) {
 		return
 	}
 	if e.Type == workflow.EventResumed {
-		w.record = w.record.Edited(evidence.Edit{At: e.Time, What: "a pause of the run, in which nothing was observed"})
+		w.record = w.record.Edited(evidence.Edit{At: e.Time, What: "a pause of the run, during which no call was observed"})
 	}
 	of := w.Unit(m.Name())
 	for i := range w.properties {

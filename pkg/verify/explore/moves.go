@@ -195,7 +195,7 @@ func (x *Explorer) grant(w *model.GlobalState, path []int, n *model.Node, lane w
 	choices, complete := x.choices(n, &lane, event, guards)
 	if !complete {
 		x.AddCause("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
-			" tell apart too many combinations of values")
+			" distinguish too many combinations of values")
 	}
 	for _, chosen := range choices {
 		at := *n
@@ -244,7 +244,7 @@ func (x *Explorer) fire(w *model.GlobalState, path []int, n *model.Node, lane wo
 	choices, complete := x.choices(n, &lane, event, guards)
 	if !complete {
 		x.AddCause("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
-			" tell apart too many combinations of values")
+			" distinguish too many combinations of values")
 	}
 	standings := n.Standings(&lane)
 	for _, chosen := range choices {

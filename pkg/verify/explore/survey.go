@@ -145,7 +145,7 @@ func (x *Explorer) StuckIn(s *Survey, at int32, can []bool) (values map[string][
 	for _, lane := range lanes {
 		blocking, complete := x.blocking(byLane[lane])
 		if !complete {
-			x.AddCause("the guards of a state tell apart too many combinations of values")
+			x.AddCause("the guards of a state distinguish too many combinations of values")
 		}
 		if blocking == nil {
 			return nil, false

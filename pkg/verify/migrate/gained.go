@@ -203,7 +203,7 @@ func gainedByMeta(from, to *workflow.Machine) []gain {
 		_, known := b.Commands[name]
 		say(!known, "meta.commands no longer has %s", document.Quote(name))
 	}
-	say(b.UnknownCommands && !a.UnknownCommands, "meta.unknown_commands allows programs that nobody knows")
+	say(b.UnknownCommands && !a.UnknownCommands, "meta.unknown_commands allows unknown programs")
 	say(!reflect.DeepEqual(a.EditTools, b.EditTools), "meta.edit_tools is another one")
 	for _, name := range b.ReadTools {
 		say(!slices.Contains(a.ReadTools, name), "meta.read_tools newly has %s, whose calls void no evidence", document.Quote(name))

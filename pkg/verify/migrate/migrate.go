@@ -257,7 +257,7 @@ func (p *planner) plan(full bool) Plan {
 	}
 	reasons = append(append(reasons, p.old.Causes...), p.new.Causes...)
 	for _, key := range p.joint.Coarse {
-		reasons = append(reasons, "the values of "+document.Quote(key)+" that guards tell apart are too many, or cannot be listed")
+		reasons = append(reasons, "the values of "+document.Quote(key)+" that guards distinguish are too many, or cannot be listed")
 	}
 	slices.Sort(reasons)
 	out.Reason = strings.Join(slices.Compact(reasons), "; ")

@@ -28,7 +28,7 @@ func Refute(c *explore.Explorer, p *workflow.Property, g *explore.Graph, o *expl
 		at := len(s.lines)
 		s.move(&o.By.Move, last)
 		if len(s.lines) == at {
-			return s.spurious(r, "nothing that a scenario can do leads there")
+			return s.spurious(r, "no step of a scenario leads there")
 		}
 		state := o.By.Before.State
 		r.Reason = fmt.Sprintf("%s happens%s", describe(&p.Subject), unmet(p))
@@ -138,7 +138,7 @@ func RefuteStuck(c *explore.Explorer, p *workflow.Property, g *explore.Survey, a
 	}
 	r.Reason = fmt.Sprintf("from state %s no event leads on to %s", strings.Join(states, ", "), goal)
 	if last.Root.Run.Status.Ended() {
-		r.Reason = fmt.Sprintf("a run ends in state %s, from where nothing leads to %s",
+		r.Reason = fmt.Sprintf("a run ends in state %s, from which no transition leads to %s",
 			document.Quote(last.Root.Run.State), goal)
 	}
 	for _, i := range g.Out[at] {

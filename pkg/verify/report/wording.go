@@ -23,7 +23,7 @@ func unmet(p *workflow.Property) string {
 	case cond == nil:
 		return ""
 	case len(cond.Any) > 0:
-		return " without any of what it takes"
+		return " without any of its requirements"
 	case cond.Evidence != "":
 		return " without the evidence " + document.Quote(cond.Evidence)
 	case cond.Event != "":

@@ -68,7 +68,7 @@ func (w *WrittenEvidence) MayWrite() string {
 	var all []string
 	for _, names := range w.Names() {
 		if len(names) == 0 {
-			return "nobody after the state was created"
+			return "no writer after the state was created"
 		}
 		if text := strings.Join(names, ", "); !slices.Contains(all, text) {
 			all = append(all, text)
@@ -147,7 +147,7 @@ func WarningsOf(all []WrittenEvidence) []Warning {
 		case !w.admitted:
 			warn(CodeValueNeverFit, "which the schema never lets be as demanded: %s", w.demands)
 		case nobody:
-			warn(CodeNobodyWrites, "which nobody may write after the state was created: it is held from the beginning, or never")
+			warn(CodeNobodyWrites, "which has no writer after the state was created: it is satisfied from the beginning, or never")
 		case w.lets(""):
 			warn(CodeAnyoneWrites, "which every agent of the tree may write, and so the one whose run it guards; list its writers in the schema, or name a \"writer\"")
 		case w.itself() != "":

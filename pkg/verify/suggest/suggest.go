@@ -125,7 +125,7 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 		if in != nil {
 			n = len(in.runs.ids)
 		}
-		s.leave("state %s: nothing is proposed: %s in it, and %d needed", document.Quote(state.Name), counted(n, "run"), s.o.MinRuns)
+		s.leave("state %s: no proposal: %s in it, and %d needed", document.Quote(state.Name), counted(n, "run"), s.o.MinRuns)
 		return nil
 	}
 	var all []Proposal
@@ -209,7 +209,7 @@ func (s *suggester) limits(state *workflow.StateView, in *seenIn) []limit {
 	calls := percentile99(maps.Values(in.counted))
 	add("max_iterations", calls, state.MaxIterations, most(len(in.counted), "entry", "entries", "made", calls, "call"))
 	if in.unmeasured {
-		s.leave("state %s: nothing is proposed for edits, because some were not kept or cannot be measured (meta.capture_output keeps them)", document.Quote(state.Name))
+		s.leave("state %s: no proposal for edits, because some were not kept or cannot be measured (meta.capture_output keeps them)", document.Quote(state.Name))
 		return all
 	}
 	lines := percentile99(slices.Values(in.lines))
@@ -380,7 +380,7 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 		if state == "" {
 			s.out.Definition, s.out.Proposals, s.out.Cut, s.out.Verdict = text, all, cutBy(old, m, traces), plan.Verdict
 			if n := undecided(m, traces); n > 0 && len(all) > 0 {
-				s.leave("how the suggestion decides %s of these runs is not known, because something is not recorded (interlock replay says what)", entriesOfRuns(n))
+				s.leave("how the suggestion decides %s of these runs is not known, because the record is incomplete (interlock replay lists the gaps)", entriesOfRuns(n))
 			}
 			return s.out, nil
 		}
@@ -392,9 +392,9 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 		}
 		all = slices.DeleteFunc(all, func(p Proposal) bool { return p.State == state })
 		if len(all) == before {
-			return nil, fmt.Errorf("a run would have gone another way in state %s, of which nothing is proposed", document.Quote(state))
+			return nil, fmt.Errorf("a run would have gone another way in state %s, which has no proposal", document.Quote(state))
 		}
-		s.leave("state %s: nothing is proposed, because a run would have gone another way", document.Quote(state))
+		s.leave("state %s: no proposal, because a run would have gone another way", document.Quote(state))
 	}
 }
 

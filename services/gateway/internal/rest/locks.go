@@ -14,58 +14,63 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// LockStateRequest takes the lease on a state.
+// LockStateRequest takes the lock on a state.
 type LockStateRequest struct {
 	Holder     string `json:"holder" doc:"Who holds it, for others to see."`
 	TTLSeconds int32  `json:"ttl_seconds" doc:"1 second to 1 hour."`
 }
 
-// RenewLockRequest keeps the lease that is held.
+// RenewLockRequest keeps the lock that is held.
 type RenewLockRequest struct {
 	Holder       string `json:"holder"`
 	TTLSeconds   int32  `json:"ttl_seconds" doc:"1 second to 1 hour, from now."`
-	FencingToken int64  `json:"fencing_token" doc:"Of the lease that is held."`
+	FencingToken int64  `json:"fencing_token" doc:"Of the lock that is held."`
 }
 
-// UnlockStateRequest gives the lease back.
+// UnlockStateRequest gives the lock back.
 type UnlockStateRequest struct {
-	FencingToken int64 `json:"fencing_token,omitzero" doc:"Of the lease that is held; the query or the header can say it instead."`
+	FencingToken int64 `json:"fencing_token,omitzero" doc:"Of the lock that is held; the query or the header can say it instead."`
 }
 
-// Lease is a lock that is held.
-type Lease struct {
+// HeldLock is a lock with its token.
+type HeldLock struct {
 	FencingToken int64     `json:"fencing_token" doc:"For writes while the lock is held. It only grows."`
 	ExpiresAt    time.Time `json:"expires_at"`
 }
 
-func (e *edge) lockRoutes() {
-	const path = "/workflow-states/{state_id}/lock"
-	e.add(route{
+// locks serves the locks of states.
+type locks struct {
+	states statev1.StateServiceClient
+}
+
+func (h *locks) routes(add func(route)) {
+	const path = "/v1/states/{state_id}/lock"
+	add(route{
 		method: http.MethodPost, path: path, id: "lockState", summary: "Lock a state",
 		about: "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time. " +
-			"Until then nobody else takes it, whatever holder is named.",
+			"Until then no other caller can take it, with any holder.",
 		params: []param{statePath, sessionParam, idempotencyParam}, body: jsonBody, request: reflect.TypeFor[LockStateRequest](),
-		answers: answers[Lease](http.StatusCreated), serve: taking(e.lockState),
+		answers: answers[HeldLock](http.StatusCreated), serve: taking(h.lock),
 	})
-	e.add(route{
-		method: http.MethodPut, path: path, id: "renewLock", summary: "Renew the lock on a state",
+	add(route{
+		method: http.MethodPut, path: path, id: "renewStateLock", summary: "Renew the lock on a state",
 		params: []param{statePath, fencingParam, sessionParam}, body: jsonBody, request: reflect.TypeFor[RenewLockRequest](),
-		answers: answers[Lease](http.StatusOK), serve: taking(e.renewLock),
+		answers: answers[HeldLock](http.StatusOK), serve: taking(h.renew),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: path, id: "unlockState", summary: "Unlock a state",
 		about:  "A lock that has lapsed is no error; another token than that of the lock is 423.",
 		params: []param{statePath, intQuery("fencing_token", "Of the lock that is held."), fencingParam, sessionParam},
 		body:   optionalJSON, request: reflect.TypeFor[UnlockStateRequest](),
-		answers: noContent(), serve: taking(e.unlockState),
+		answers: noContent(), serve: taking(h.unlock),
 	})
 }
 
-func (e *edge) lockState(c *call, in LockStateRequest) (*answer, error) {
-	return e.lease(c, http.StatusCreated, in.Holder, in.TTLSeconds, 0)
+func (h *locks) lock(c *call, in LockStateRequest) (*answer, error) {
+	return h.take(c, http.StatusCreated, in.Holder, in.TTLSeconds, 0)
 }
 
-func (e *edge) renewLock(c *call, in RenewLockRequest) (*answer, error) {
+func (h *locks) renew(c *call, in RenewLockRequest) (*answer, error) {
 	token, err := c.fencing(in.FencingToken)
 	if err != nil {
 		return nil, err
@@ -74,27 +79,27 @@ func (e *edge) renewLock(c *call, in RenewLockRequest) (*answer, error) {
 	if err := missing(requirement{"/fencing_token", token != 0}); err != nil {
 		return nil, err
 	}
-	return e.lease(c, http.StatusOK, in.Holder, in.TTLSeconds, token)
+	return h.take(c, http.StatusOK, in.Holder, in.TTLSeconds, token)
 }
 
-// lease takes the lock, or renews the one that the token is of.
-func (e *edge) lease(c *call, status int, holder string, ttlSeconds int32, token int64) (*answer, error) {
+// take takes the lock, or renews the one that the token is of.
+func (h *locks) take(c *call, status int, holder string, ttlSeconds int32, token int64) (*answer, error) {
 	if err := missing(requirement{"/holder", holder != ""}, requirement{"/ttl_seconds", ttlSeconds != 0}); err != nil {
 		return nil, err
 	}
-	resp, err := e.States.LockState(c.ctx, &statev1.LockStateRequest{
+	resp, err := h.states.LockState(c.ctx, &statev1.LockStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), Holder: holder, Ttl: &durationpb.Duration{Seconds: int64(ttlSeconds)}, FencingToken: token,
 		IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &answer{status: status, body: Lease{
+	return &answer{status: status, body: HeldLock{
 		FencingToken: resp.GetFencingToken(), ExpiresAt: jsonview.Time(resp.GetExpiresAt()),
 	}}, nil
 }
 
-func (e *edge) unlockState(c *call, in UnlockStateRequest) (*answer, error) {
+func (h *locks) unlock(c *call, in UnlockStateRequest) (*answer, error) {
 	token, err := c.fencing(in.FencingToken)
 	if err != nil {
 		return nil, err
@@ -102,7 +107,7 @@ func (e *edge) unlockState(c *call, in UnlockStateRequest) (*answer, error) {
 	if err := missing(requirement{"/fencing_token", token != 0}); err != nil {
 		return nil, err
 	}
-	return done(e.States.UnlockState(c.ctx, &statev1.UnlockStateRequest{
+	return done(h.states.UnlockState(c.ctx, &statev1.UnlockStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), FencingToken: token,
 	}))
 }

@@ -9,15 +9,18 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/health"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 )
 
 // index says where things are.
 const index = `Interlock: a state-machine enforcement plane for AI agents.
 
 Without a token:
-  GET  /docs                    every route, to read; /openapi.json as OpenAPI 3.1
+  GET  /docs                    every route, to read; /openapi.json as OpenAPI 3.1, and
+                                /asyncapi.json for events
   GET  /workflow-schema.json    JSON Schema of workflow definitions; the same for policy, process,
                                 component and scenario
   GET  /healthz  /readyz        liveness, readiness
@@ -48,15 +51,15 @@ With Authorization: Bearer TOKEN:
   POST /v1/approvals/{id}/approve  {"note": "...", "edited_data": {}, "digest": "..."}; .../reject
   GET  /v1/leases               leases of approvers; DELETE .../{id} ends it
 
-  POST /workflow-schemas        register a JSON Schema: {"name": "...", "json_schema": {}}
-  POST /workflow-states         create a shared state: {"schema_name": "...", "initial_data": {}}
-  GET  /workflow-states/{id}    ?pointer=/a/b  .../history  .../versions/{n}  .../events
-  PUT  /workflow-states/{id}    {"data": {}, "expected_version": 7}
-  PATCH /workflow-states/{id}   {"operations": [...]}, or a JSON Patch or JSON Merge Patch with If-Match
-  POST /workflow-states/{id}/lock  {"holder": "...", "ttl_seconds": 30}; PUT renews, DELETE unlocks
-  POST /workflow-states/{id}/migrate  {"schema_version": 2}
-  POST /sessions                {"session_name": "...", "parent_session_name": "..."}
-  GET  /sessions/{id}           .../workflow-state; POST .../stop  .../resume  .../grants
+  POST /v1/schemas              register a JSON Schema: {"name": "...", "json_schema": {}}
+  POST /v1/states               create a shared state: {"schema_name": "...", "initial_data": {}}
+  GET  /v1/states/{id}          ?pointer=/a/b  .../history  .../versions/{n}  .../events
+  PUT  /v1/states/{id}          {"data": {}, "expected_version": 7}
+  PATCH /v1/states/{id}         {"operations": [...]}, or a JSON Patch or JSON Merge Patch with If-Match
+  POST /v1/states/{id}/lock  {"holder": "...", "ttl_seconds": 30}; PUT renews, DELETE unlocks
+  POST /v1/states/{id}/migrate  {"schema_version": 2}
+  POST /v1/sessions             {"session_name": "...", "parent_session_name": "..."}
+  GET  /v1/sessions/{id}        .../workflow-state; POST .../stop  .../resume  .../grants
   GET  /v1/tasks                tasks of runners
   POST /v1/components           create a state component (JSON or YAML)
   GET  /v1/components/{slug}    .../values; POST .../executions  .../executions/{id}/commit
@@ -75,29 +78,41 @@ type Health struct {
 	Checks health.Report `json:"checks,omitempty"`
 }
 
-// serverRoutes adds those of the server itself.
-func (e *edge) serverRoutes() {
+// documents adds the texts for people and the OpenAPI document.
+func (e *edge) documents() {
 	e.raw("/{$}", "text/plain; charset=utf-8", func() []byte { return []byte(index) })
 	// Few ask for the document, and to encode it takes most of the time of a start.
-	e.raw("/openapi.json", contentJSON, sync.OnceValue(func() []byte { return openAPIText(e.api) }))
-	e.raw("/docs", "text/html; charset=utf-8", sync.OnceValue(func() []byte { return docsText(e.api) }))
-	e.add(route{
+	whole := sync.OnceValue(func() *openapi.Document { addExamples(e.doc); return e.doc })
+	e.raw("/openapi.json", contentJSON, sync.OnceValue(func() []byte { return openAPIText(whole()) }))
+	e.raw("/asyncapi.json", contentJSON, func() []byte { return bus.AsyncAPI })
+	e.raw("/docs", "text/html; charset=utf-8", sync.OnceValue(func() []byte { return docsText(whole()) }))
+}
+
+// probes serves what probes and editors ask for.
+type probes struct {
+	checks      health.Checks
+	definitions map[string][]byte
+	log         *slog.Logger
+}
+
+func (h *probes) routes(add func(route)) {
+	add(route{
 		method: http.MethodGet, path: "/healthz", id: "health", summary: "Is the process alive?",
 		answers: answers[Health](http.StatusOK),
-		serve:   e.alive,
+		serve:   h.alive,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/readyz", id: "ready", summary: "Would calls succeed now?",
 		params:  []param{inQuery("verbose", "List each dependency.")},
-		answers: answers[Health](http.StatusOK), serve: e.ready,
+		answers: answers[Health](http.StatusOK), serve: h.ready,
 	})
 	for kind, what := range map[string]string{
 		"workflow": "workflow definitions", "policy": "policies", "process": "processes", "component": "state components", "scenario": "scenario files",
 	} {
-		e.add(route{
+		add(route{
 			method: http.MethodGet, path: "/" + kind + "-schema.json", id: kind + "Schema", summary: "JSON Schema of " + what,
 			answers: answers[jsontext.Value](http.StatusOK),
-			serve:   func(*call) (*answer, error) { return e.definitionSchema(kind) },
+			serve:   func(*call) (*answer, error) { return h.schema(kind) },
 		})
 	}
 }
@@ -113,9 +128,9 @@ func (e *edge) raw(path, contentType string, text func() []byte) {
 	})
 }
 
-func (e *edge) alive(c *call) (*answer, error) {
-	if report := e.Checks.Run(c.ctx); !report.Alive() {
-		e.log.LogAttrs(c.ctx, slog.LevelError, "only a restart helps", slog.Any("cause", report.Cause()))
+func (h *probes) alive(c *call) (*answer, error) {
+	if report := h.checks.Run(c.ctx); !report.Alive() {
+		h.log.LogAttrs(c.ctx, slog.LevelError, "only a restart helps", slog.Any("cause", report.Cause()))
 		failure := fault.New(fault.Unavailable, "only a restart helps: %s", report.Down())
 		failure.RetryAfter = 0
 		return nil, failure
@@ -123,10 +138,10 @@ func (e *edge) alive(c *call) (*answer, error) {
 	return ok(Health{Status: "ok"}), nil
 }
 
-func (e *edge) ready(c *call) (*answer, error) {
-	report := e.Checks.Run(c.ctx)
+func (h *probes) ready(c *call) (*answer, error) {
+	report := h.checks.Run(c.ctx)
 	if err := report.Cause(); err != nil {
-		e.log.LogAttrs(c.ctx, slog.LevelWarn, "dependencies down", slog.Bool("ready", report.Ready()), slog.Any("cause", err))
+		h.log.LogAttrs(c.ctx, slog.LevelWarn, "dependencies down", slog.Bool("ready", report.Ready()), slog.Any("cause", err))
 	}
 	if !report.Ready() {
 		if f := fault.From(report.Cause()); f.Reason == fault.StoreRolledBack {
@@ -144,9 +159,9 @@ func (e *edge) ready(c *call) (*answer, error) {
 	return ok(Health{Status: "ready", Checks: report}), nil
 }
 
-func (e *edge) definitionSchema(kind string) (*answer, error) {
-	if len(e.Definitions[kind]) == 0 {
+func (h *probes) schema(kind string) (*answer, error) {
+	if len(h.definitions[kind]) == 0 {
 		return nil, fault.New(fault.NotFound, "this server has no %s schema", kind)
 	}
-	return ok(jsontext.Value(e.Definitions[kind])), nil
+	return ok(jsontext.Value(h.definitions[kind])), nil
 }

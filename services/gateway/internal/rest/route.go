@@ -7,14 +7,14 @@ import (
 	"net/url"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 )
 
 // bodyRule is the kind of body of a route.
@@ -46,10 +46,11 @@ type route struct {
 	answers map[int]reflect.Type
 	// timeout bounds the call; 0 for the usual.
 	timeout time.Duration
-	// lines is true when the answer may be JSON lines, too.
-	lines bool
-	serve func(*call) (*answer, error)
-	// stream serves instead of serve, for answers without an end, or of many parts.
+	serve   func(*call) (*answer, error)
+	// lines serves all elements of a list as JSON lines, to clients that accept them; nil
+	// where there is no such answer.
+	lines func(*call) error
+	// stream serves instead of serve, for answers without an end.
 	stream func(*call) error
 }
 
@@ -131,23 +132,29 @@ func taking[T any](serve func(*call, T) (*answer, error)) func(*call) (*answer, 
 
 // add registers a route with the router and with the OpenAPI document.
 func (e *edge) add(rt route) {
-	op := rt.document(e.api.OpenAPI().Components.Schemas)
-	e.api.OpenAPI().AddOperation(op)
-	e.api.Adapter().Handle(op, func(hc huma.Context) {
-		r, w := humago.Unwrap(hc)
-		e.dispatch(&rt, w, r)
-	})
+	item := e.doc.Paths[rt.path]
+	if item == nil {
+		item = map[string]*openapi.Operation{}
+		e.doc.Paths[rt.path] = item
+	}
+	item[strings.ToLower(rt.method)] = rt.document(e.shapes)
+	e.mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) { e.dispatch(&rt, w, r) })
 }
 
 // dispatch takes a request through the checks that all routes share.
 func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 	c := &call{w: w, r: r}
-	err := e.prepare(rt, c)
+	err := c.prepare(rt)
+	if rt.lines != nil {
+		w.Header().Set("Vary", "Accept")
+	}
 	var reply *answer
 	switch {
 	case err != nil:
 	case rt.stream != nil:
 		err = rt.stream(c)
+	case rt.lines != nil && c.accepts(contentLines):
+		err = rt.lines(c)
 	default:
 		var cancel context.CancelFunc
 		c.ctx, cancel = context.WithTimeout(c.ctx, cmp.Or(rt.timeout, callTimeout))
@@ -182,8 +189,8 @@ func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 }
 
 // prepare checks the parts that cannot cross gRPC, and reads the body.
-func (e *edge) prepare(rt *route, c *call) error {
-	ctx, err := e.outgoing(c.r, c.w.Header().Get(headerRequestID))
+func (c *call) prepare(rt *route) error {
+	ctx, err := outgoing(c.r, c.w.Header().Get(headerRequestID))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package policystore
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -15,8 +16,8 @@ import (
 // Effective has the policies that apply to a call in addition to its state, and their shadows.
 type Effective struct {
 	Index *Index
-	// Standing is the status of the sessions of the call.
-	*runs.Standing
+	// Status is the status of the sessions of the call.
+	*runs.Status
 	Live []*rules.Set
 	// Because has the reason why each policy of Live applies, such as "workflow deploy".
 	Because []string
@@ -41,11 +42,11 @@ func (st *Store) Effective(ctx context.Context, caller enforcer.Caller, s *runs.
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := st.runs.StandingOf(ctx, caller, s, target)
+	sessions, err := st.runs.StatusOf(ctx, caller, s, target)
 	if err != nil {
 		return nil, err
 	}
-	std, role := &Effective{Index: index, Standing: sessions}, string(caller.Principal.Role)
+	std, role := &Effective{Index: index, Status: sessions}, string(caller.Principal.Role)
 	if caller.Principal.Role.Drives() { // what runs agents is held to what agents are
 		role = string(auth.Agent)
 	}
@@ -133,6 +134,15 @@ func (std *Effective) Root(s *runs.Snapshot) (session, root string) {
 		return s.Root.ID, s.Root.ID
 	}
 	return s.Run.SessionID, std.Account
+}
+
+// Call returns a call as policies judge it.
+func (std *Effective) Call(caller enforcer.Caller, s *runs.Snapshot, tool string, input []byte, now time.Time) rules.Call {
+	session, root := std.Root(s)
+	return rules.Call{
+		Tool: tool, Shell: toolcall.Shell(s.Machine.State(s.Run.State), tool), Input: input,
+		Principal: caller.Principal.Name, Session: session, Root: root, Now: now,
+	}
 }
 
 // Preconditions returns the checks of a decision besides its run: of the policies and sessions that it

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
@@ -12,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
-// statusOf is how an approval stands for a call, in the core's word. One that was used
+// statusOf returns the status of an approval for a call. One that was used
 // is granted to the call that has used it, which may use it again, and used for any other.
 func statusOf(a *approvalv1.Approval, usedBy string) consent.Status {
 	if a.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_USED && usedBy != "" && a.GetUsedBy() == usedBy {
@@ -22,16 +23,17 @@ func statusOf(a *approvalv1.Approval, usedBy string) consent.Status {
 }
 
 // Approvals asks humans through the approval service's contract, with the
-// enforcer's own credentials: what is asked, and on whose behalf, is its own word.
+// enforcer's own credentials: the question and its asker are the enforcer's.
 type Approvals struct {
 	service approvalv1.ApprovalServiceClient
+	peer    peerv1.ApprovalPeerServiceClient
 }
 
 var _ enforcer.Approvals = (*Approvals)(nil)
 
 // NewApprovals makes the adapter.
-func NewApprovals(service approvalv1.ApprovalServiceClient) *Approvals {
-	return &Approvals{service: service}
+func NewApprovals(service approvalv1.ApprovalServiceClient, peer peerv1.ApprovalPeerServiceClient) *Approvals {
+	return &Approvals{service, peer}
 }
 
 // Request implements enforcer.Approvals.
@@ -62,7 +64,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask enforcer.
 
 // Consume implements enforcer.Approvals.
 func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, usedBy, insteadOf string) error {
-	_, err := a.service.ConsumeApproval(rpc.InNamespace(ctx, namespace), &approvalv1.ConsumeApprovalRequest{
+	_, err := a.peer.ConsumeApproval(rpc.InNamespace(ctx, namespace), &peerv1.ConsumeApprovalRequest{
 		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy, InsteadOf: insteadOf,
 	})
 	return err
@@ -71,18 +73,18 @@ func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, 
 // Withdraw implements enforcer.Approvals.
 func (a *Approvals) Withdraw(ctx context.Context, namespace, approvalID, reason string) error {
 	ctx = rpc.InNamespace(ctx, namespace)
-	_, err := a.service.VoidApproval(ctx, &approvalv1.VoidApprovalRequest{ApprovalId: approvalID, Reason: reason})
+	_, err := a.peer.VoidApproval(ctx, &peerv1.VoidApprovalRequest{ApprovalId: approvalID, Reason: reason})
 	if !ended(err) {
 		return err
 	}
-	// It was not granted: then nobody needs to decide it any more.
+	// It was not granted, so its question is cancelled.
 	if _, err = a.service.CancelApproval(ctx, &approvalv1.CancelApprovalRequest{ApprovalId: approvalID, Reason: reason}); ended(err) {
 		return nil
 	}
 	return err
 }
 
-// ended is true of the refusal of what an approval is past.
+// ended reports whether an approval has ended, by a refusal of its service.
 func ended(err error) bool {
 	switch fault.ReasonOf(err) {
 	case fault.FailedPrecondition, fault.ApprovalDecided, fault.NotFound:

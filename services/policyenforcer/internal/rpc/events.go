@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
 // Announcer writes decisions and reports as events of event.v1.
@@ -20,13 +21,13 @@ type Announcer struct{}
 
 var _ app.Announcer = Announcer{}
 
-// Decided is the head of the event of a decision: the log has its payload.
+// Decided returns the head of the event of a decision. The log has its payload.
 func (Announcer) Decided(namespace, root string, d *ledger.Decision) (store.Event, error) {
 	return decided.Head(namespace, root, d)
 }
 
 // Reported announces the result of a call.
-func (Announcer) Reported(namespace, actor string, r *app.Reported, at time.Time) (store.Event, error) {
+func (Announcer) Reported(namespace, actor string, r *outcome.Reported, at time.Time) (store.Event, error) {
 	verb := "reported"
 	if !r.Accounted {
 		verb = "unaccounted"
@@ -45,13 +46,13 @@ func (Announcer) Reported(namespace, actor string, r *app.Reported, at time.Time
 	return bus.Encode(ev)
 }
 
-// Unknown announces a call whose outcome nobody has reported.
+// Unknown announces a call without a report of its outcome.
 func (Announcer) Unknown(namespace string, c *evidence.Call, at time.Time) (store.Event, error) {
 	return outcomeEvent(namespace, "unknown", "interlock", c, "unknown", "", at)
 }
 
 // Settled announces how such a call has ended.
-func (Announcer) Settled(namespace string, s *app.Settled, at time.Time) (store.Event, error) {
+func (Announcer) Settled(namespace string, s *outcome.Settled, at time.Time) (store.Event, error) {
 	return outcomeEvent(namespace, "settled", s.By, &s.Call, s.Outcome, s.Note, at)
 }
 

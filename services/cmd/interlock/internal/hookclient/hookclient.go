@@ -275,7 +275,7 @@ func (c *Call) passes(event []byte) bool {
 // warn shows the user why the agent got no text. The user's prompt needs no permission: each
 // tool call after it does, and is asked about.
 func (c *Call) warn(out, errs io.Writer, why string) int {
-	message := "Interlock could not tell the agent where its run stands: " + why + ". Tool calls are denied until it can be reached."
+	message := "Interlock could not send the agent the state of its run: " + why + ". Tool calls are denied until it can be reached."
 	if c.Agent != hookevent.ClaudeCode && c.Agent != hookevent.Gemini {
 		fmt.Fprintln(errs, message)
 		return ExitDone

@@ -254,7 +254,7 @@ func (c *Command) print(io console.Streams, r *result) {
 	p := r.Plan
 	say := func(format string, args ...any) { fmt.Fprintf(io.Out, format+"\n", args...) }
 	verdict := map[string]string{
-		"PROVED": "nothing is newly allowed", "LOOSENED": show.Counted(len(p.Gains), "thing") + " newly allowed", "NOT_PROVED": show.Text(p.Reason),
+		"PROVED": "no new permissions", "LOOSENED": show.Counted(len(p.Gains), "thing") + " newly allowed", "NOT_PROVED": show.Text(p.Reason),
 	}[p.Verdict]
 	say("%s from version %d to version %d: %s: %s (%d pairs compared)", show.Text(r.Workflow), p.FromVersion, p.ToVersion, strings.ReplaceAll(p.Verdict, "_", " "), verdict, p.Pairs)
 	for _, g := range p.Gains[:min(mostShown, len(p.Gains))] {

@@ -67,7 +67,7 @@ func (c *Command) printText(out io.Writer, all []checked) {
 			}
 		}
 		if c.Schema != "" && len(f.Written) == 0 {
-			fmt.Fprintf(out, "%s: no evidence is of the shared state, so its schema says nothing\n", show.Text(f.File))
+			fmt.Fprintf(out, "%s: no evidence asks for the shared state, so its schema has no effect\n", show.Text(f.File))
 		}
 		for j := range f.Written {
 			fmt.Fprintf(out, "%s: %s\n", show.Text(f.File), show.Text(written(&f.Written[j])))

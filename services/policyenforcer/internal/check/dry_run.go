@@ -1,0 +1,44 @@
+package check
+
+import (
+	"context"
+
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
+)
+
+// DryRun returns the decision that Record would return. It has no effects.
+func (c *Service) DryRun(ctx context.Context, p Plan) (*Decision, error) {
+	if err := c.probe(ctx, &p); err != nil {
+		return nil, err
+	}
+	counters, err := c.Store.Counters(ctx, p.At.Entry)
+	if err != nil {
+		return nil, err
+	}
+	d := p.Decision
+	d.Iterations = counters[ledger.Iterations]
+	return &d, nil
+}
+
+// probe asks the store whether it would commit a plan.
+func (c *Service) probe(ctx context.Context, p *Plan) error {
+	batch, counters := p.Batch, c.Quota.Counters(p.Caller.Namespace, p.Combined.Spends)
+	if c.Store.Spans() {
+		own := len(batch.Counters)
+		batch.Checks = append(batch.Checks, p.Std.Preconditions()...)
+		batch.Counters = append(batch.Counters, counters...)
+		return spendOf(own, nil, c.Store.Probe(ctx, batch))
+	}
+	for _, at := range quota.ByShard(counters, c.Store.Shards()) {
+		if err := c.Store.Probe(ctx, store.Batch{Counters: quota.Pick(counters, at)}); err != nil {
+			return spendOf(0, at, err)
+		}
+	}
+	if err := runs.CheckUnchanged(ctx, c.Store, p.Std.Preconditions()...); err != nil {
+		return err
+	}
+	return c.Store.Probe(ctx, batch)
+}

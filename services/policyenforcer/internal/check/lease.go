@@ -1,0 +1,151 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"reflect"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/retry"
+)
+
+// leasePage is how many leases of a run are read at once.
+const leasePage = 100
+
+// leased returns the ruling that a lease lets pass, if a lease answers the question: that of this rule, here, for
+// calls like this one (S9.6). Otherwise it returns the question.
+func (c *Service) leased(ctx context.Context, r Ruling) (Ruling, error) {
+	s, by := r.At, r.Decision.By
+	// A lease was not decided on values that can change (S18.7).
+	if s.Unbound || by == nil || !c.Store.Spans() || len(s.Machine.Meta().ApprovalReads) > 0 {
+		return r, nil
+	}
+	scope := consent.Scope{
+		RunID: s.Run.ID, Branch: s.Run.Branch, Entry: s.Run.Entry, State: s.Run.State,
+		Policy: by.Policy, PolicyVersion: by.Version, Rule: by.Pointer(), Capability: r.Decision.Capability,
+	}
+	if s.Run.SessionID != "" {
+		scope.RootID = r.Std.Names[0]
+	}
+	for after := ""; ; {
+		page, err := c.Store.List(ctx, store.Query{
+			Namespace: r.Caller.Namespace, Kind: ledger.KindLease, Labels: ledger.LeaseLabels(s.Run.ID, consent.LeaseActive), After: after, Limit: leasePage,
+		})
+		if err != nil {
+			return r, err
+		}
+		for _, record := range page.Records {
+			l, err := ledger.DecodeLease(record)
+			if err != nil {
+				return r, fault.From(err)
+			}
+			if !l.Lets(scope, c.Clock().UTC()) || !r.matches(l) {
+				continue
+			}
+			if alike, err := c.termsAlike(ctx, r, l); !alike || err != nil {
+				if err != nil {
+					return r, err
+				}
+				continue
+			}
+			passes, err := c.takeLease(ctx, r, l)
+			if err != nil || !passes.asks() {
+				return passes, err
+			}
+		}
+		if after = page.Next; after == "" {
+			return r, nil
+		}
+	}
+}
+
+// termsAlike reports whether the run's version of the workflow asks under the terms that a lease was given
+// under. A run that was moved may be in the same entry under terms by which its approver could not have
+// answered alone (S17.2).
+func (c *Service) termsAlike(ctx context.Context, r Ruling, l *consent.Lease) (bool, error) {
+	if l.WorkflowVersion == 0 || l.WorkflowVersion == r.At.Run.WorkflowVersion {
+		return true, nil
+	}
+	before, err := c.Engine.Definition(ctx, r.Caller.Namespace, r.At.Run.Workflow, l.WorkflowVersion)
+	if err != nil {
+		return false, err
+	}
+	return reflect.DeepEqual(before.Machine.Meta().Approval, r.At.Machine.Meta().Approval), nil
+}
+
+// matches reports whether the call matches the pattern of a lease.
+func (a Attempt) matches(l *consent.Lease) bool {
+	state := a.At.Machine.State(a.At.Run.State)
+	pattern, err := toolcall.NewLeasePattern(state, a.Req.Tool, l.Pattern)
+	return err == nil && pattern.Match(state, toolcall.Call{Tool: a.Req.Tool, Input: a.Req.Input})
+}
+
+// takeLease returns the ruling that a lease lets pass. If the lease has no call left, another rule asks or a
+// limit denies, it returns the question.
+func (c *Service) takeLease(ctx context.Context, r Ruling, l *consent.Lease) (Ruling, error) {
+	counters, err := c.Store.Counters(ctx, ledger.LeaseOf(r.Caller.Namespace, l.ID))
+	if err != nil {
+		return r, err
+	}
+	if counters[ledger.LeaseCalls] >= l.Calls {
+		if !r.Req.DryRun {
+			c.usedUp(ctx, r.Caller.Namespace, l)
+		}
+		return r, nil
+	}
+	if passes := r.Answered(Approval{Lease: l, Rule: r.Decision.By}); passes.Combined.Decision == toolcall.Allow {
+		return passes, nil
+	}
+	return r, nil
+}
+
+// spendLease adds the precondition that the lease is unchanged, and the call that it admits.
+func (p *Plan) spendLease() {
+	l := p.Approval.Lease
+	if l == nil {
+		return
+	}
+	key := ledger.LeaseOf(p.Caller.Namespace, l.ID)
+	p.Batch.Checks = append(p.Batch.Checks, store.Check{Key: key, Version: l.Version})
+	p.Batch.Counters = append(p.Batch.Counters, store.Counter{Owner: key, Name: ledger.LeaseCalls, Delta: 1, Limit: l.Calls})
+}
+
+// leaseFull reports the refusal of a lease that had no call left at the commit. The check begins anew, and asks.
+func (p *Plan) leaseFull(err error) bool {
+	var full *store.LimitError
+	return p.Approval.Lease != nil && errors.As(err, &full) && full.Name == ledger.LeaseCalls
+}
+
+// endFullLease ends the lease of a decision that has taken its last call.
+func (c *Service) endFullLease(ctx context.Context, p *Plan, counted []int64) {
+	l := p.Approval.Lease
+	if l == nil {
+		return
+	}
+	for i := range p.Batch.Counters {
+		if p.Batch.Counters[i].Name == ledger.LeaseCalls && i < len(counted) && counted[i] >= l.Calls {
+			c.usedUp(ctx, p.Caller.Namespace, l)
+		}
+	}
+}
+
+// usedUp ends a lease that has no call left. It admits none also if that fails, and the next question tries
+// again.
+func (c *Service) usedUp(ctx context.Context, namespace string, l *consent.Lease) {
+	next, _ := l.Ended(consent.LeaseUsedUp)
+	put, err := ledger.PutLease(namespace, next)
+	if err == nil {
+		var event store.Event
+		if event, err = c.Announce.LeaseEvent(namespace, "interlock", consent.EventLeaseUsedUp, next, c.Clock().UTC()); err == nil {
+			_, err = c.Store.Commit(context.WithoutCancel(ctx), store.Batch{Puts: []store.Put{put}, Events: []store.Event{event}})
+		}
+	}
+	if err != nil && !retry.Lost(err) {
+		c.Log.LogAttrs(ctx, slog.LevelWarn, "a lease that is used up could not be ended", slog.String("lease_id", l.ID), slog.Any("cause", err))
+	}
+}

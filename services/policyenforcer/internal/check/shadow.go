@@ -1,0 +1,63 @@
+package check
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+// shadows returns the decisions of the shadows of policies and of the workflow that differ from the enforced
+// one. Shadows have rules and no counters. A failure here has no effect on the decision.
+func (c *Service) shadows(ctx context.Context, r Ruling) []ledger.Shadow {
+	enforced, std, s := &r.Combined, r.Std, r.At
+	var differing []ledger.Shadow
+	for _, sh := range std.Shadows {
+		sets := append([]*rules.Set(nil), std.Live...)
+		if sh.Replaces >= 0 {
+			sets[sh.Replaces] = sh.Set
+		} else {
+			sets = append(sets, sh.Set)
+		}
+		other := r.combine(enforced.State, sets, Approval{})
+		if other.Decision != enforced.Decision || other.Code != enforced.Code {
+			differing = append(differing, ledger.Shadow{
+				Policy: sh.Name, PolicyVersion: sh.Version, Decision: other.Decision, Code: other.Code, Message: other.Message(),
+			})
+		}
+	}
+	digest, ok := std.Index.WorkflowShadow(s.Run.Workflow)
+	if !ok {
+		return differing
+	}
+	m, err := c.Policies.ShadowMachine(ctx, r.Caller.Namespace, s.Run.Workflow, digest)
+	if err != nil {
+		c.Log.LogAttrs(ctx, slog.LevelWarn, "the shadow of a workflow cannot be read",
+			slog.String("workflow", s.Run.Workflow), slog.Any("cause", err))
+		return differing
+	}
+	shadowed := r.under(m)
+	other := shadowed.combine(shadowed.byState(), std.Live, Approval{})
+	if other.Decision == enforced.Decision && other.Code == enforced.Code {
+		return differing
+	}
+	message := other.Message()
+	if other.State.Decision == toolcall.Deny {
+		message = other.State.Message(m, shadowed.At.Run)
+	}
+	return append(differing, ledger.Shadow{
+		Workflow: s.Run.Workflow, WorkflowDigest: digest, Decision: other.Decision, Code: other.Code, Message: message,
+	})
+}
+
+// under returns the attempt with another machine in place of the run's own.
+func (a Attempt) under(m *workflow.Machine) Attempt {
+	s, definition, run := *a.At, *a.At.Definition, *a.At.Run
+	definition.Machine, run.WorkflowVersion = m, m.Version()
+	s.Definition, s.Run = &definition, &run
+	a.At = &s
+	return a
+}
