@@ -220,7 +220,7 @@ func copyIsAnotherEra(c *copies) {
 
 // copyWhileUsed backs a store up while it is used by commits that span shards: each is in the copy
 // whole, or not at all. Where none spans, earlier commits are in the copy before
-// later ones.
+// followed.
 func copyWhileUsed(c *copies) {
 	c.ballast()
 	policy := store.Key{Namespace: "test", Kind: "policy", ID: "p"}
