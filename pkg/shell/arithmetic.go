@@ -13,7 +13,7 @@ import (
 const notKnownInteger = "does arithmetic on a value that is not known to be a number, which bash would evaluate"
 
 // arithmetic walks an expression.
-func (p *planner) arithmetic(x syntax.ArithmExpr) {
+func (p wordReader) arithmetic(x syntax.ArithmExpr) {
 	for {
 		switch e := x.(type) {
 		case *syntax.BinaryArithm:
@@ -24,7 +24,7 @@ func (p *planner) arithmetic(x syntax.ArithmExpr) {
 			}
 		case *syntax.UnaryArithm:
 			if name := nameOf(e.X); name != "" && (e.Op == syntax.Inc || e.Op == syntax.Dec) {
-				p.set(name, Word{integer: true, Text: string(Unknown)}, byArithmetic)
+				p.variablePart().set(name, Word{integer: true, Text: string(Unknown)}, byArithmetic)
 			}
 			p.enter()
 			p.arithmetic(e.X)
@@ -48,12 +48,12 @@ func (p *planner) arithmetic(x syntax.ArithmExpr) {
 }
 
 // binary walks the right side of an operator, and an assignment.
-func (p *planner) binary(e *syntax.BinaryArithm) {
+func (p wordReader) binary(e *syntax.BinaryArithm) {
 	p.enter()
 	p.arithmetic(e.Y)
 	if assigns(e.Op) {
 		if name := nameOf(e.X); name != "" {
-			p.set(name, Word{integer: true, Text: string(Unknown)}, byArithmetic)
+			p.variablePart().set(name, Word{integer: true, Text: string(Unknown)}, byArithmetic)
 		}
 		if _, plain := literalName(e.X); !plain || e.Op != syntax.Assgn {
 			p.arithmetic(e.X)
@@ -94,7 +94,7 @@ func literalName(x syntax.ArithmExpr) (string, bool) {
 }
 
 // number walks one word of an expression, which must be an integer.
-func (p *planner) number(w *syntax.Word) {
+func (p wordReader) number(w *syntax.Word) {
 	if lit := w.Lit(); lit != "" || len(w.Parts) == 0 {
 		p.numeral(lit)
 		return
@@ -105,18 +105,18 @@ func (p *planner) number(w *syntax.Word) {
 }
 
 // numeral judges literal text in an expression: an integer, or the name of one.
-func (p *planner) numeral(text string) {
+func (p wordReader) numeral(text string) {
 	switch {
 	case isInteger(text):
 	case syntax.ValidName(text):
-		p.usesValue(text)
-		p.mustIn(p.array, text, anInteger, notKnownInteger, text)
+		p.variablePart().usesValue(text)
+		p.variablePart().mustIn(p.array, text, anInteger, notKnownInteger, text)
 	default:
 		p.hide(notKnownInteger, text)
 	}
 }
 
-func (p *planner) numberPart(part syntax.WordPart) {
+func (p wordReader) numberPart(part syntax.WordPart) {
 	switch part := part.(type) {
 	case *syntax.Lit:
 		if !digits(part.Value) {
@@ -140,11 +140,11 @@ func (p *planner) numberPart(part syntax.WordPart) {
 }
 
 // known requires that the value of an expansion is an integer.
-func (p *planner) known(h hole, about string) {
+func (p wordReader) known(h hole, about string) {
 	switch {
 	case h.integer:
 	case h.dep != "" && !h.opaque:
-		p.must(h.dep, anInteger, notKnownInteger, about)
+		p.variablePart().must(h.dep, anInteger, notKnownInteger, about)
 	default:
 		p.hide(notKnownInteger, about)
 	}
@@ -152,11 +152,11 @@ func (p *planner) known(h hole, about string) {
 
 // evaluated judges a word whose value bash evaluates as arithmetic: operands of [[ -eq
 // ]], arguments of let, values of integer variables.
-func (p *planner) evaluated(w Word, about string) {
+func (p wordReader) evaluated(w Word, about string) {
 	switch {
 	case w.integer, isInteger(w.Text), w.Text == "":
 	case w.Static:
-		x, err := p.expression(w.Text)
+		x, err := p.flowPart().expression(w.Text)
 		if err != nil || x == nil {
 			p.hide(notKnownInteger, about)
 			return
@@ -168,27 +168,27 @@ func (p *planner) evaluated(w Word, about string) {
 		p.hide(notKnownInteger, about)
 	default:
 		for _, name := range w.deps {
-			p.must(name, anInteger, notKnownInteger, about)
+			p.variablePart().must(name, anInteger, notKnownInteger, about)
 		}
 	}
 }
 
 // subscript walks [...] of an array, which is arithmetic unless the array is
 // associative.
-func (p *planner) subscript(array string, x syntax.ArithmExpr) {
+func (p wordReader) subscript(array string, x syntax.ArithmExpr) {
 	if isAll(x) {
 		return
 	}
 	if w, ok := x.(*syntax.Word); ok && p.maps[array] {
-		p.rely(duty{name: array, isMap: true, finding: Finding{Kind: Hidden, Command: -1, What: notKnownInteger, About: array}})
-		p.path(p.word(w, value))
+		p.variablePart().rely(duty{name: array, isMap: true, finding: Finding{Kind: Hidden, Command: -1, What: notKnownInteger, About: array}})
+		p.builtinPart().path(p.word(w, value))
 		return
 	}
 	p.index(array, x)
 }
 
 // index walks [...] as arithmetic.
-func (p *planner) index(array string, x syntax.ArithmExpr) {
+func (p wordReader) index(array string, x syntax.ArithmExpr) {
 	outer := p.array
 	p.array = array
 	p.enter()
@@ -221,7 +221,7 @@ func quotedKey(x syntax.ArithmExpr) (string, bool) {
 }
 
 // key judges the text of a subscript: as arithmetic it could evaluate each name in it.
-func (p *planner) key(text string) {
+func (p wordReader) key(text string) {
 	if strings.ContainsAny(text, "$`[\\") {
 		p.hide(notKnownInteger, text)
 		return

@@ -14,7 +14,7 @@ const (
 
 // builtin walks the commands that the shell runs itself and that no table of programs
 // has. It reports false for others.
-func (p *planner) builtin(name string, c, at int) bool {
+func (p builtinReader) builtin(name string, c, at int) bool {
 	args := p.plan.Commands[c].Words[at+1:]
 	switch name {
 	case "cd", "pushd":
@@ -22,7 +22,7 @@ func (p *planner) builtin(name string, c, at int) bool {
 			p.move(c, at+1+i)
 		}
 	case "eval":
-		p.inline(afterDashes(args), hiddenScript)
+		p.programPart().inline(afterDashes(args), hiddenScript)
 	case "trap":
 		p.trap(args)
 	case ".", "source":
@@ -34,9 +34,9 @@ func (p *planner) builtin(name string, c, at int) bool {
 	case "exec":
 		p.exec(c, at)
 	case "test":
-		p.testCommand(args)
+		p.flowPart().testCommand(args)
 	case "[":
-		p.testCommand(withoutLast(args))
+		p.flowPart().testCommand(withoutLast(args))
 	case "read":
 		p.readBuiltin(c, at, "a:d:i:n:N:p:t:u:", "a")
 	case "mapfile", "readarray":
@@ -50,10 +50,10 @@ func (p *planner) builtin(name string, c, at int) bool {
 	case "unset":
 		p.unset(args)
 	case "declare", "typeset", "local", "export", "readonly":
-		p.declare(name, c, at+1, args)
+		p.variablePart().declare(name, c, at+1, args)
 	case "let":
 		for _, w := range args {
-			p.evaluated(w, w.String())
+			p.wordPart().evaluated(w, w.String())
 		}
 	case "set", "shopt":
 		p.setBuiltin(name, c, at)
@@ -88,7 +88,7 @@ func withoutLast(words []Word) []Word {
 func withoutFirst(words []Word) []Word { return words[min(1, len(words)):] }
 
 // trap walks `trap script signals`.
-func (p *planner) trap(args []Word) {
+func (p builtinReader) trap(args []Word) {
 	if len(args) > 0 && args[0].Static && (args[0].Text == "-p" || args[0].Text == "-l") {
 		return
 	}
@@ -99,12 +99,12 @@ func (p *planner) trap(args []Word) {
 		p.hide(hiddenScript, args[0].String())
 	case len(args) == 1 || args[0].Text == "" || args[0].Text == "-": // resets
 	default:
-		p.scriptHere(args[0].Text, p.dialect)
+		p.programPart().scriptHere(args[0].Text, p.dialect)
 	}
 }
 
 // source runs a file in the shell itself: its text is not seen.
-func (p *planner) source(c, at int) {
+func (p builtinReader) source(c, at int) {
 	words := p.plan.Commands[c].Words
 	switch {
 	case at+1 >= len(words):
@@ -117,7 +117,7 @@ func (p *planner) source(c, at int) {
 }
 
 // commandBuiltin walks `command [-pVv] name ...`.
-func (p *planner) commandBuiltin(c, at int) {
+func (p builtinReader) commandBuiltin(c, at int) {
 	words := p.plan.Commands[c].Words
 	for i := at + 1; i < len(words); i++ {
 		w := words[i]
@@ -133,7 +133,7 @@ func (p *planner) commandBuiltin(c, at int) {
 }
 
 // exec walks `exec [-cl] [-a name] command ...`.
-func (p *planner) exec(c, at int) {
+func (p builtinReader) exec(c, at int) {
 	words := p.plan.Commands[c].Words
 	for i := at + 1; i < len(words); i++ {
 		w := words[i]
@@ -151,7 +151,7 @@ func (p *planner) exec(c, at int) {
 }
 
 // readBuiltin walks builtins that set the variables that their operands name.
-func (p *planner) readBuiltin(c, at int, options, naming string) {
+func (p builtinReader) readBuiltin(c, at int, options, naming string) {
 	words := p.plan.Commands[c].Words
 	i := at + 1
 	for ; i < len(words); i++ {
@@ -186,8 +186,8 @@ func (p *planner) readBuiltin(c, at int, options, naming string) {
 		return
 	}
 	if i >= len(words) {
-		p.set("REPLY", anyValue, byAssignment)
-		p.set("MAPFILE", anyValue, byAssignment)
+		p.variablePart().set("REPLY", anyValue, byAssignment)
+		p.variablePart().set("MAPFILE", anyValue, byAssignment)
 		return
 	}
 	p.names(c, i, words[i:])
@@ -205,20 +205,20 @@ func lastOption(word, options string) (letter byte, attached string, takes bool)
 }
 
 // names sets variables to unknown values. at is the place of the first.
-func (p *planner) names(c, at int, words []Word) {
+func (p builtinReader) names(c, at int, words []Word) {
 	for i, w := range words {
 		name, ok := plainVariable(w)
 		if !ok {
 			p.hide(setsSubscript, w.String())
 			continue
 		}
-		p.set(name, anyValue, byAssignment)
+		p.variablePart().set(name, anyValue, byAssignment)
 		p.influence(c, min(at+i, len(p.plan.Commands[c].Words)-1), name, anyValue)
 	}
 }
 
 // printf walks printf -v, which sets a variable.
-func (p *planner) printf(c, at int) {
+func (p builtinReader) printf(c, at int) {
 	words := p.plan.Commands[c].Words
 	if at+1 >= len(words) {
 		return
@@ -231,12 +231,12 @@ func (p *planner) printf(c, at int) {
 	case w.Static && strings.HasPrefix(w.Text, "-v"):
 		p.names(c, at+1, []Word{{Text: w.Text[2:], Static: true}})
 	case w.start > startsSafe && strings.HasSuffix(w.Text, `\n`): // no name ends so
-	case !p.safe(w, unclear) || !w.Static && strings.HasPrefix(w.Text, "-"):
+	case !p.variablePart().safe(w, unclear) || !w.Static && strings.HasPrefix(w.Text, "-"):
 		p.add(unclear)
 	}
 }
 
-func (p *planner) unset(args []Word) {
+func (p builtinReader) unset(args []Word) {
 	for _, w := range args {
 		p.undefines = p.undefines || !w.Static || p.functions[w.Text]
 		if w.Static && strings.HasPrefix(w.Text, "-") {
@@ -246,14 +246,14 @@ func (p *planner) unset(args []Word) {
 		if !ok {
 			p.hide(setsSubscript, w.String())
 		} else {
-			p.variable(name).unset = true
+			p.variablePart().variable(name).unset = true
 		}
 	}
 }
 
 // setBuiltin walks set and shopt: without operands set shows every variable, and some
 // options change how bash reads the rest.
-func (p *planner) setBuiltin(name string, c, at int) {
+func (p builtinReader) setBuiltin(name string, c, at int) {
 	words := p.plan.Commands[c].Words
 	if name == "set" && !slices.ContainsFunc(words[at+1:], func(w Word) bool { return !w.many }) {
 		p.note(Dumps, c, at, "shows every variable")
@@ -276,7 +276,7 @@ func (p *planner) setBuiltin(name string, c, at int) {
 
 // alias defines commands. The value is judged as a command with arguments that are
 // not known.
-func (p *planner) alias(c, at int) {
+func (p builtinReader) alias(c, at int) {
 	words := p.plan.Commands[c].Words
 	for i := at + 1; i < len(words); i++ {
 		w := words[i]
@@ -294,17 +294,17 @@ func (p *planner) alias(c, at int) {
 }
 
 // aliasValue returns the words of the one simple command that an alias is.
-func (p *planner) aliasValue(text string) (words []Word, plain bool) {
+func (p builtinReader) aliasValue(text string) (words []Word, plain bool) {
 	outer := p.text
 	defer func() { p.text = outer }()
 	p.text = text
-	file, err := p.readScript(text, bash)
+	file, err := p.flowPart().readScript(text, bash)
 	call, plain := oneCall(file)
 	if err != nil || !plain {
 		return nil, false
 	}
 	for _, arg := range call.Args {
-		words = append(words, p.word(arg, argument))
+		words = append(words, p.wordPart().word(arg, argument))
 	}
 	return words, true
 }
@@ -321,7 +321,7 @@ func oneCall(file *syntax.File) (*syntax.CallExpr, bool) {
 }
 
 // rareBuiltin walks builtins that few lines need and that can run or write.
-func (p *planner) rareBuiltin(name string, c, at int) {
+func (p builtinReader) rareBuiltin(name string, c, at int) {
 	for i, w := range p.plan.Commands[c].Words[at+1:] {
 		i += at + 1
 		option := strings.HasPrefix(w.Text, "-")

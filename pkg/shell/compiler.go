@@ -68,7 +68,7 @@ func (s *scan) onlyChecks(at int) {
 		switch {
 		case !isOption(w), w.Text == "-o": // judged by its role
 		case !matches(checkOptions, w.Text) || matches(writingChecks, w.Text):
-			s.note(Writes, s.c, i, "has an option by which a compiler may write or run something")
+			s.builtinPart().note(Writes, s.c, i, "has an option by which a compiler may write or run something")
 		case strings.HasPrefix(w.Text, "-x"):
 			name := w.Text[2:]
 			if argument > i && argument < len(s.words) {
@@ -76,7 +76,7 @@ func (s *scan) onlyChecks(at int) {
 			}
 			named = min(named, i)
 			if !sourceLanguages()[name] {
-				s.note(Writes, s.c, i, "has a language whose compiler may write what others import")
+				s.builtinPart().note(Writes, s.c, i, "has a language whose compiler may write what others import")
 			}
 		}
 		i = argument
@@ -84,7 +84,7 @@ func (s *scan) onlyChecks(at int) {
 	for _, place := range s.operands {
 		w := s.words[place]
 		if w.Static && place < named && w.Text != "-" && !sourceEndings()[path.Ext(w.Text)] {
-			s.note(Writes, s.c, place, "has a file whose compiler may write what others import")
+			s.builtinPart().note(Writes, s.c, place, "has a file whose compiler may write what others import")
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 const testsSubscript = "tests a variable by something other than a plain name, which bash would evaluate"
 
 // test walks [[ ]] and reports whether all in it is static.
-func (p *planner) test(x syntax.TestExpr) bool {
+func (p flowReader) test(x syntax.TestExpr) bool {
 	static := true
 	for {
 		b, ok := x.(*syntax.BinaryTest)
@@ -46,7 +46,7 @@ func (p *planner) test(x syntax.TestExpr) bool {
 }
 
 // binaryTest walks the right side of && and ||, and both of other operators.
-func (p *planner) binaryTest(t *syntax.BinaryTest) bool {
+func (p flowReader) binaryTest(t *syntax.BinaryTest) bool {
 	p.enter()
 	defer p.leave()
 	switch t.Op {
@@ -56,31 +56,31 @@ func (p *planner) binaryTest(t *syntax.BinaryTest) bool {
 	x, y := p.testWord(t.X), p.testWord(t.Y)
 	switch t.Op {
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-		p.evaluated(x, x.String())
-		p.evaluated(y, y.String())
+		p.wordPart().evaluated(x, x.String())
+		p.wordPart().evaluated(y, y.String())
 	}
 	return x.Static && y.Static
 }
 
-func (p *planner) testWord(x syntax.TestExpr) Word {
+func (p flowReader) testWord(x syntax.TestExpr) Word {
 	w, ok := x.(*syntax.Word)
 	if !ok {
 		return anyValue
 	}
-	word := p.word(w, argument)
-	p.pathInText(word)
+	word := p.wordPart().word(w, argument)
+	p.builtinPart().pathInText(word)
 	return word
 }
 
 // tested judges the operand of -v: reading it reports whether the variable is set, and a
 // subscript in it is evaluated.
-func (p *planner) tested(w Word) {
+func (p flowReader) tested(w Word) {
 	name, ok := plainVariable(w)
 	if !ok {
 		p.hide(testsSubscript, w.String())
 		return
 	}
-	p.usesValue(name)
+	p.variablePart().usesValue(name)
 }
 
 // plainVariable returns the name that a word gives to a variable, with a number or @ as
@@ -100,7 +100,7 @@ var comparisons = []string{"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le"
 
 // testCommand walks the operands of test and [. A word that is not known could be
 // -v, and then the one that follows it is evaluated.
-func (p *planner) testCommand(words []Word) {
+func (p flowReader) testCommand(words []Word) {
 	unclear := Finding{Kind: Hidden, Command: -1, What: testsSubscript}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -143,12 +143,12 @@ func joins(w Word) bool {
 
 // single reports that a word cannot become several. The agent that sets the environment
 // is not who writes the line, so its variables are taken for words.
-func (p *planner) single(w Word, f Finding) bool {
+func (p flowReader) single(w Word, f Finding) bool {
 	if w.opaque && w.many {
 		return false
 	}
 	for _, name := range w.loose {
-		p.rely(duty{name: name, needs: oneWord, finding: f, unlessOutside: true})
+		p.variablePart().rely(duty{name: name, needs: oneWord, finding: f, unlessOutside: true})
 	}
 	return true
 }

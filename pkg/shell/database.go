@@ -87,7 +87,7 @@ func (s *scan) databaseShell() {
 		switch {
 		case strings.Contains(text, "\\") && !describes(first), strings.Contains(text, "program"), strings.Contains(text, "xp_cmdshell"),
 			strings.HasPrefix(first, "."), strings.HasPrefix(first, "system "), strings.HasPrefix(first, "!!"), strings.HasPrefix(first, "host "):
-			s.note(Hidden, s.c, i, "gives a client of a database a command that may run a program")
+			s.builtinPart().note(Hidden, s.c, i, "gives a client of a database a command that may run a program")
 		}
 	}
 }

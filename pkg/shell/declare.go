@@ -7,19 +7,19 @@ import (
 )
 
 // declaration walks declare, export and the like where the parser knows them.
-func (p *planner) declaration(d *syntax.DeclClause) {
+func (p variableReader) declaration(d *syntax.DeclClause) {
 	words := []Word{{Text: d.Variant.Value, Static: true}}
 	var args []*syntax.Assign // in the place of the words that are assignments
 	for _, a := range d.Args {
 		switch {
 		case a.Name == nil:
-			w := p.word(a.Value, argument)
-			p.path(w)
+			w := p.wordPart().word(a.Value, argument)
+			p.builtinPart().path(w)
 			words, args = append(words, w), append(args, nil)
 		case a.Naked && a.Index == nil:
 			words, args = append(words, Word{Text: a.Name.Value, Static: true}), append(args, nil)
 		default:
-			words, args = append(words, p.assignment(a)), append(args, a)
+			words, args = append(words, p.builtinPart().assignment(a)), append(args, a)
 		}
 	}
 	c := p.command(Command{Words: words})
@@ -30,9 +30,9 @@ func (p *planner) declaration(d *syntax.DeclClause) {
 	for i, w := range words[1:] {
 		if a := args[i]; a != nil {
 			p.declareValue(decl, a.Name.Value, w)
-			p.influence(c, i+1, a.Name.Value, w)
+			p.builtinPart().influence(c, i+1, a.Name.Value, w)
 			if decl.exports {
-				p.passes(c, i+1, a.Name.Value, w)
+				p.builtinPart().passes(c, i+1, a.Name.Value, w)
 			}
 			continue
 		}
@@ -43,7 +43,7 @@ func (p *planner) declaration(d *syntax.DeclClause) {
 
 // declare walks the same commands where they are words like any other:
 // `builtin export x=y`, `\declare x`.
-func (p *planner) declare(name string, c, at int, words []Word) {
+func (p variableReader) declare(name string, c, at int, words []Word) {
 	decl := p.declareOptions(name, words)
 	for i, w := range words {
 		p.declareWord(decl, c, at+i, w)
@@ -59,7 +59,7 @@ type attributes struct {
 	named, hidden                    bool // it has names; one is not known
 }
 
-func (p *planner) declareOptions(command string, words []Word) *attributes {
+func (p variableReader) declareOptions(command string, words []Word) *attributes {
 	a := &attributes{command: command, exports: command == "export"}
 	for _, w := range words {
 		if !w.Static || len(w.Text) < 2 || w.Text[0] != '-' {
@@ -79,7 +79,7 @@ func (p *planner) declareOptions(command string, words []Word) *attributes {
 }
 
 // declareWord walks one word: an option, a name, or an assignment in quotes.
-func (p *planner) declareWord(a *attributes, c, at int, w Word) {
+func (p variableReader) declareWord(a *attributes, c, at int, w Word) {
 	if w.Static && len(w.Text) > 0 && (w.Text[0] == '-' || w.Text[0] == '+') {
 		return
 	}
@@ -90,7 +90,7 @@ func (p *planner) declareWord(a *attributes, c, at int, w Word) {
 		a.named = true
 	case !w.Static && (!assigned || !ok):
 		a.hidden = true
-		p.note(Hidden, c, at, "declares what is known only when the line runs")
+		p.builtinPart().note(Hidden, c, at, "declares what is known only when the line runs")
 	case !ok:
 		p.hide(setsSubscript, w.String())
 	case assigned:
@@ -99,14 +99,14 @@ func (p *planner) declareWord(a *attributes, c, at int, w Word) {
 			p.hide("declares a list that is expanded again", w.String())
 		}
 		p.declareValue(a, name, w)
-		p.influence(c, at, name, w)
+		p.builtinPart().influence(c, at, name, w)
 		if a.exports {
-			p.passes(c, at, name, w)
+			p.builtinPart().passes(c, at, name, w)
 		}
 	default:
 		p.declareValue(a, name, w)
 		if a.exports && p.variable(name).set {
-			p.passes(c, at, name, anyValue)
+			p.builtinPart().passes(c, at, name, anyValue)
 		}
 		if a.print {
 			p.usesValue(name)
@@ -122,7 +122,7 @@ func startOf(text string) start {
 }
 
 // declareValue notes the attributes that a variable gets.
-func (p *planner) declareValue(a *attributes, name string, w Word) {
+func (p variableReader) declareValue(a *attributes, name string, w Word) {
 	a.named = true
 	v := p.variable(name)
 	v.declared++
@@ -148,15 +148,15 @@ func (p *planner) declareValue(a *attributes, name string, w Word) {
 }
 
 // declareNothing finds declarations that only show variables.
-func (p *planner) declareNothing(a *attributes, c, at int) {
+func (p variableReader) declareNothing(a *attributes, c, at int) {
 	if a.named && !a.hidden || a.functions || a.command == "local" {
 		return
 	}
-	p.note(Dumps, c, at, "shows variables with their values")
+	p.builtinPart().note(Dumps, c, at, "shows variables with their values")
 }
 
 // let walks `let x=1 y++`, which is a command and arithmetic.
-func (p *planner) let(l *syntax.LetClause) {
+func (p variableReader) let(l *syntax.LetClause) {
 	words := []Word{{Text: "let", Static: true}, anyValue}
 	p.command(Command{Words: words})
 	for _, x := range l.Exprs {
@@ -165,7 +165,7 @@ func (p *planner) let(l *syntax.LetClause) {
 }
 
 // letExpression walks one argument of let. Quoted text is an expression once more.
-func (p *planner) letExpression(x syntax.ArithmExpr) {
+func (p variableReader) letExpression(x syntax.ArithmExpr) {
 	syntax.Walk(x, func(n syntax.Node) bool {
 		switch e := n.(type) {
 		case *syntax.Word:
@@ -181,9 +181,9 @@ func (p *planner) letExpression(x syntax.ArithmExpr) {
 	})
 	w, ok := x.(*syntax.Word)
 	if !ok || w.Lit() != "" {
-		p.arithmetic(x)
+		p.wordPart().arithmetic(x)
 		return
 	}
-	word := p.word(w, argument)
-	p.evaluated(word, word.String())
+	word := p.wordPart().word(w, argument)
+	p.wordPart().evaluated(word, word.String())
 }

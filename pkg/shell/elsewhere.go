@@ -18,7 +18,7 @@ const (
 var readingMethods = wordSet(`GET HEAD OPTIONS TRACE PROPFIND REPORT`)
 
 // elsewhere finds the effects of a command on another machine or service.
-func (s *scan) elsewhere(at int) {
+func (s remoteScan) elsewhere(at int) {
 	if s.spec.elsewhere {
 		s.unlessHarmless(Elsewhere, at, actsElsewhere)
 	}
@@ -27,25 +27,25 @@ func (s *scan) elsewhere(at int) {
 		s.request(at)
 	case "gh api":
 		if s.acts > 0 || s.sends > 0 && !s.asks {
-			s.note(Elsewhere, s.c, max(s.acts, s.sends), sendsThere)
+			s.builtinPart().note(Elsewhere, s.c, max(s.acts, s.sends), sendsThere)
 		}
 	case "wget":
 		if s.acts > 0 {
-			s.note(Elsewhere, s.c, s.acts, sendsThere)
+			s.builtinPart().note(Elsewhere, s.c, s.acts, sendsThere)
 		}
 	case "rsync":
 		if slices.ContainsFunc(s.operands, func(i int) bool { return strings.Contains(s.words[i].Text, ":") }) {
-			s.note(Elsewhere, s.c, at, actsElsewhere)
+			s.builtinPart().note(Elsewhere, s.c, at, actsElsewhere)
 		}
 	case "http":
 		s.httpie(at)
 	case "openssl s_client":
 		if s.plan.Commands[s.c].Fed {
-			s.note(Elsewhere, s.c, at, "sends what it reads to another machine (to read a certificate, give it </dev/null)")
+			s.builtinPart().note(Elsewhere, s.c, at, "sends what it reads to another machine (to read a certificate, give it </dev/null)")
 		}
 	case "nc":
 		if !slices.ContainsFunc(s.words[at+1:], func(w Word) bool { return w.Static && strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "z") }) {
-			s.note(Elsewhere, s.c, at, sendsThere)
+			s.builtinPart().note(Elsewhere, s.c, at, sendsThere)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (s *scan) elsewhere(at int) {
 // request judges curl: a method other than of reading and data that it sends change something on
 // the server, which is of this machine when all addresses are. Both that and -G count only where every
 // option is known (harmless.go): another may choose the address, or take back -G.
-func (s *scan) request(at int) {
+func (s remoteScan) request(at int) {
 	asksOnly := false
 	for _, w := range s.words[at+1:] {
 		name, _, _ := strings.Cut(w.Text, "=")
@@ -66,11 +66,11 @@ func (s *scan) request(at int) {
 		place = s.sends
 	}
 	if place > 0 && !s.loopback() && (s.uploads == 0 || s.sendsAway()) {
-		s.note(Elsewhere, s.c, place, sendsThere)
+		s.builtinPart().note(Elsewhere, s.c, place, sendsThere)
 	}
 	for _, i := range s.operands {
 		if scheme, _, ok := strings.Cut(s.words[i].Text, "://"); ok && !readingSchemes()[strings.ToLower(scheme)] && !strings.ContainsRune(scheme, Unknown) {
-			s.note(Elsewhere, s.c, i, sendsThere)
+			s.builtinPart().note(Elsewhere, s.c, i, sendsThere)
 		}
 	}
 }
@@ -83,7 +83,7 @@ var readingSchemes = sync.OnceValue(func() map[string]bool { return wordSet(`htt
 var redirecting = strings.Fields(`--url --expand- --unix-socket --abstract-unix-socket --connect-to --resolve -x --proxy --preproxy --socks --doh-url --dns- --ipfs-gateway`)
 
 // loopback reports that all addresses of a request are of this machine.
-func (s *scan) loopback() bool {
+func (s remoteScan) loopback() bool {
 	if len(s.operands) == 0 || s.doubted > 0 || slices.ContainsFunc(s.words, func(w Word) bool {
 		return slices.ContainsFunc(redirecting, func(begin string) bool { return strings.HasPrefix(w.Text, begin) })
 	}) || s.proxied() {
@@ -93,7 +93,7 @@ func (s *scan) loopback() bool {
 }
 
 // proxied reports a line that sets a variable by which requests go through another machine.
-func (s *scan) proxied() bool {
+func (s remoteScan) proxied() bool {
 	for name := range s.vars {
 		if strings.HasSuffix(strings.ToLower(name), "_proxy") {
 			return true
@@ -121,19 +121,19 @@ func isLoopback(w Word) bool {
 }
 
 // httpie judges http and its like: a method, and operands that are data.
-func (s *scan) httpie(at int) {
+func (s remoteScan) httpie(at int) {
 	for n, i := range s.operands {
 		text := s.words[i].Text
 		method := n == 0 && strings.ToUpper(text) == text && strings.ToLower(text) != text && !strings.ContainsAny(text, ":/.")
 		data := n > 0 && strings.ContainsAny(strings.ReplaceAll(text, "==", ""), "=@")
 		if !s.words[i].Static || method && !readingMethods[text] || data {
-			s.note(Elsewhere, s.c, i, sendsThere)
+			s.builtinPart().note(Elsewhere, s.c, i, sendsThere)
 			return
 		}
 	}
 	for i, w := range s.words[at+1:] {
 		if strings.HasPrefix(w.Text, "--raw") || strings.HasPrefix(w.Text, "-f") || strings.HasPrefix(w.Text, "--form") || strings.HasPrefix(w.Text, "--multipart") {
-			s.note(Elsewhere, s.c, at+1+i, sendsThere)
+			s.builtinPart().note(Elsewhere, s.c, at+1+i, sendsThere)
 		}
 	}
 }
@@ -163,7 +163,7 @@ failover rotate generate abandon apply bind unbind install uninstall upgrade mig
 
 // verb finds the verb of a client of a cloud: the first word of its operands that is one of reading,
 // behind words that name groups of commands. Any other command acts.
-func (s *scan) verb(at int) {
+func (s remoteScan) verb(at int) {
 	if s.looksOnly() || len(s.words) == at+2 && s.words[at+1].Static && asked[s.words[at+1].Text] {
 		return
 	}
@@ -186,7 +186,7 @@ func (s *scan) verb(at int) {
 			break
 		}
 	}
-	s.note(Elsewhere, s.c, place, actsElsewhere)
+	s.builtinPart().note(Elsewhere, s.c, place, actsElsewhere)
 }
 
 func changesByVerb(verb string) bool {
@@ -197,7 +197,7 @@ func changesByVerb(verb string) bool {
 var networkSchemes = sync.OnceValue(func() map[string]bool { return wordSet(`http https ftp ftps sftp scp smtp smtps imap mqtt`) })
 
 // sendsAway reports that all addresses are of other machines.
-func (s *scan) sendsAway() bool {
+func (s remoteScan) sendsAway() bool {
 	if slices.ContainsFunc(s.words, func(w Word) bool {
 		return strings.HasPrefix(w.Text, "--url") || strings.HasPrefix(w.Text, "--expand-url")
 	}) {

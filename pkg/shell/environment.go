@@ -22,7 +22,7 @@ func (s *scan) environment(at int) {
 			}
 		}
 	case s.name == "mvn" && slices.ContainsFunc(s.words[at+1:], func(w Word) bool { return strings.HasSuffix(w.Text, "help:system") }):
-		s.note(Dumps, s.c, at, "shows the environment")
+		s.builtinPart().note(Dumps, s.c, at, "shows the environment")
 	case strings.HasPrefix(s.name, "openssl "):
 		for _, w := range s.words[at+1:] {
 			if name, ok := strings.CutPrefix(w.Text, "env:"); ok {
@@ -46,7 +46,7 @@ func (s *scan) containerEnvironment(at int) {
 		switch {
 		case strings.HasPrefix(name, "--env-host"):
 			if !refuses[value] {
-				s.note(Dumps, s.c, i, "shows the whole environment to a container")
+				s.builtinPart().note(Dumps, s.c, i, "shows the whole environment to a container")
 			}
 		case name == "--env", name == "--build-arg", name == "--unsetenv":
 			s.passesOn(arg, i)
@@ -95,7 +95,7 @@ func (s *scan) network() {
 	if !verb.Static || !slices.ContainsFunc(ipReads, func(known string) bool {
 		return strings.HasPrefix(known, verb.Text) && (known != "show" || len(verb.Text) > 1) // s is set
 	}) {
-		s.note(Writes, s.c, s.operands[1], "changes the network of this machine, or may")
+		s.builtinPart().note(Writes, s.c, s.operands[1], "changes the network of this machine, or may")
 	}
 }
 
@@ -103,8 +103,8 @@ func (s *scan) network() {
 var ipReads = strings.Fields(`show list lst ls get help identify pids monitor list-id`)
 
 // env walks `env [options] [NAME=value]... [command]`.
-func (p *planner) env(c, at int) {
-	sc := p.scanWords(specOf("env"), "env", c, at)
+func (p builtinReader) env(c, at int) {
+	sc := p.programPart().scanWords(specOf("env"), "env", c, at)
 	if len(sc.evals) > 0 {
 		sc.envSplit(at)
 		return
@@ -115,7 +115,7 @@ func (p *planner) env(c, at int) {
 		if sc.words[next].Text == "-" { // means -i
 			next++
 		}
-		next = p.assignments(c, next)
+		next = p.programPart().assignments(c, next)
 	}
 	if next == len(sc.words) {
 		p.note(Dumps, c, at, "shows the whole environment")
@@ -130,32 +130,32 @@ func (s *scan) envSplit(at int) {
 	e := s.evals[0]
 	words := slices.Concat(s.words[at:at+1], splitPlain(e.word.Text), s.words[e.at+1:])
 	if !e.word.Static || !words[1].Static {
-		s.note(Hidden, s.c, e.at, hiddenScript)
+		s.builtinPart().note(Hidden, s.c, e.at, hiddenScript)
 		return
 	}
 	if s.enter() {
 		if inner := s.command(Command{Words: words}); s.beyond == nil {
-			s.env(inner, 0)
+			s.builtinPart().env(inner, 0)
 		}
 	}
 	s.leave()
 }
 
 // printenv shows the variables that it names, or all.
-func (p *planner) printenv(c, at int) {
-	sc := p.scanWords(specOf("printenv"), "printenv", c, at)
+func (p builtinReader) printenv(c, at int) {
+	sc := p.programPart().scanWords(specOf("printenv"), "printenv", c, at)
 	if len(sc.operands) == 0 || slices.ContainsFunc(sc.operands, func(i int) bool { return !sc.words[i].Static }) {
 		p.note(Dumps, c, at, "shows the whole environment")
 	}
 	for _, i := range sc.operands {
-		p.usesValue(sc.words[i].Text)
+		p.variablePart().usesValue(sc.words[i].Text)
 	}
 }
 
 // envsubst puts the variables that its input names into its output, or only those
 // that its operand names.
-func (p *planner) envsubst(c, at int) {
-	sc := p.scanWords(specOf("envsubst"), "envsubst", c, at)
+func (p builtinReader) envsubst(c, at int) {
+	sc := p.programPart().scanWords(specOf("envsubst"), "envsubst", c, at)
 	if len(sc.operands) != 1 || !sc.words[sc.operands[0]].Static {
 		p.note(Dumps, c, at, "shows the variables that its input names")
 		return
@@ -173,13 +173,13 @@ func (s *scan) passesOn(arg Word, at int) {
 // readsPatterns judges a word that names variables, or patterns of names.
 func (s *scan) readsPatterns(arg Word, at int) {
 	if !arg.Static || strings.ContainsAny(arg.Text, "*?[!") {
-		s.note(Dumps, s.c, at, "passes variables on whose names it does not tell")
+		s.builtinPart().note(Dumps, s.c, at, "passes variables on whose names it does not tell")
 	}
 	s.readsNames(arg.Text)
 }
 
 func (s *scan) readsNames(text string) {
 	for _, name := range strings.FieldsFunc(text, func(c rune) bool { return c != '_' && notAlphanumeric(c) }) {
-		s.usesValue(name)
+		s.variablePart().usesValue(name)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // parameter walks ${...} and describes its value.
-func (p *planner) parameter(e *syntax.ParamExp, quoted bool) hole {
+func (p wordReader) parameter(e *syntax.ParamExp, quoted bool) hole {
 	if e.Param == nil || e.Flags != nil || e.NestedParam != nil || e.Modifiers != nil {
 		p.hide("has an expansion that bash does not have", "")
 		return hole{start: startsUnknown, opaque: true}
@@ -38,21 +38,21 @@ func (p *planner) parameter(e *syntax.ParamExp, quoted bool) hole {
 }
 
 // indirection walks the name: reads, and ${!x}.
-func (p *planner) indirection(e *syntax.ParamExp, all bool) {
+func (p wordReader) indirection(e *syntax.ParamExp, all bool) {
 	name := e.Param.Value
 	switch {
 	case !e.Excl:
-		p.usesValue(name)
+		p.variablePart().usesValue(name)
 	case e.Names != 0, all && e.Exp == nil: // names, keys: no value is read
 	default:
-		p.usesValue(name)
-		p.must(name, aName, "reads a variable that another variable names", "${!"+name+"}")
+		p.variablePart().usesValue(name)
+		p.variablePart().must(name, aName, "reads a variable that another variable names", "${!"+name+"}")
 		p.find(Dumps, "reads a variable whose name is known only when the line runs", "${!"+name+"}")
 	}
 }
 
 // held describes the known properties of the value of an expansion.
-func (p *planner) held(e *syntax.ParamExp, quoted, all bool) hole {
+func (p wordReader) held(e *syntax.ParamExp, quoted, all bool) hole {
 	name := e.Param.Value
 	switch {
 	case e.Length, countsOnly(name) && e.Exp == nil && e.Repl == nil && e.Slice == nil:
@@ -83,10 +83,10 @@ func orNumber(x *syntax.Expansion) bool {
 }
 
 // expand walks the operator of an expansion.
-func (p *planner) expand(name string, x *syntax.Expansion, quoted bool) {
+func (p wordReader) expand(name string, x *syntax.Expansion, quoted bool) {
 	switch x.Op {
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		p.set(name, p.operand(x.Word, quoted), byExpansion)
+		p.variablePart().set(name, p.operand(x.Word, quoted), byExpansion)
 		return
 	case syntax.OtherParamOps:
 		if x.Word != nil && slices.Contains([]string{"P", "A", "a", "E", "K", "k", "L", "Q", "U", "u"}, x.Word.Lit()) && x.Word.Lit() != "P" {
@@ -99,12 +99,12 @@ func (p *planner) expand(name string, x *syntax.Expansion, quoted bool) {
 
 // operand resolves a word inside ${...}. In double quotes bash takes single
 // quotes in it for characters, where the parser takes them for quotes.
-func (p *planner) operand(w *syntax.Word, quoted bool) Word {
+func (p wordReader) operand(w *syntax.Word, quoted bool) Word {
 	if quoted && w != nil && quotesCode(w.Parts) {
 		p.hide("has quotes inside quotes that can be read in two ways", "")
 	}
 	word := p.word(w, value)
-	p.pathInText(word)
+	p.builtinPart().pathInText(word)
 	return word
 }
 
@@ -121,9 +121,9 @@ func quotesCode(parts []syntax.WordPart) bool {
 }
 
 // substitution walks $(...) and says what stands in its place.
-func (p *planner) substitution(s *syntax.CmdSubst, quoted bool) hole {
+func (p wordReader) substitution(s *syntax.CmdSubst, quoted bool) hole {
 	before := len(p.plan.Commands)
-	p.stmts(s.Stmts)
+	p.flowPart().stmts(s.Stmts)
 	h := hole{start: startsUnknown, many: !quoted, opaque: true}
 	if len(s.Stmts) != 1 || len(p.plan.Commands) == before || s.Stmts[0].Background || !endsInCall(s.Stmts[0]) {
 		return h

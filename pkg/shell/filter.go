@@ -40,7 +40,7 @@ func (s *scan) numbersOnly(w Word) bool {
 		return false
 	}
 	for _, name := range w.deps {
-		s.must(name, anInteger, "builds a program from a value that is not known to be a number", "$"+name)
+		s.variablePart().must(name, anInteger, "builds a program from a value that is not known to be a number", "$"+name)
 	}
 	return true
 }
@@ -55,39 +55,39 @@ type filterEffects struct {
 // filter notes the effects of the program of sed or awk.
 func (s *scan) filter(f filterProgram, judge func(string) filterEffects) {
 	if !f.known { // it could run anything
-		s.note(Hidden, s.c, f.at, "runs a program that is known only when the line runs")
+		s.builtinPart().note(Hidden, s.c, f.at, "runs a program that is known only when the line runs")
 		return
 	}
 	e := judge(f.text)
 	switch {
 	case e.runs:
-		s.note(Hidden, s.c, f.at, e.why)
+		s.builtinPart().note(Hidden, s.c, f.at, e.why)
 	case e.writes:
-		s.note(Writes, s.c, f.at, e.why)
+		s.builtinPart().note(Writes, s.c, f.at, e.why)
 	}
 	if e.reads {
-		s.note(Dumps, s.c, f.at, "reads the environment")
+		s.builtinPart().note(Dumps, s.c, f.at, "reads the environment")
 	}
 	for _, script := range e.script {
-		s.script(script, bash, posix)
+		s.programPart().script(script, bash, posix)
 	}
 }
 
 // sed walks sed.
-func (p *planner) sed(c, at int) {
+func (p programReader) sed(c, at int) {
 	sc := p.tabled("sed", c, at)
 	sc.filter(sc.programOf(at), sedEffects)
 }
 
 // awk walks awk.
-func (p *planner) awk(c, at int) {
+func (p programReader) awk(c, at int) {
 	sc := p.tabled("awk", c, at)
 	sc.filter(sc.programOf(at), awkEffects)
 }
 
 // jq walks jq, which does not write and can show the environment; yq can also write in
 // place.
-func (p *planner) jq(name string, c, at int) {
+func (p programReader) jq(name string, c, at int) {
 	line := "jq"
 	if name == "yq" {
 		line = "yq"
@@ -96,9 +96,9 @@ func (p *planner) jq(name string, c, at int) {
 	f := sc.programOf(at)
 	switch {
 	case !f.known:
-		sc.note(Dumps, c, f.at, "runs a program that is known only when the line runs")
+		sc.builtinPart().note(Dumps, c, f.at, "runs a program that is known only when the line runs")
 	case jqReadsEnvironment(f.text):
-		sc.note(Dumps, c, f.at, "reads the environment")
+		sc.builtinPart().note(Dumps, c, f.at, "reads the environment")
 	}
 }
 

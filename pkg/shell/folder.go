@@ -51,7 +51,7 @@ func climb(file string) (folders int, first string) {
 }
 
 // move notes a folder that the line goes to. A shell may stay there for later lines.
-func (p *planner) move(c, at int) {
+func (p builtinReader) move(c, at int) {
 	text := path.Clean(p.plan.Commands[c].Words[at].Text)
 	if strings.HasPrefix(text+"/", "/proc/") || strings.HasPrefix(text+"/", "/dev/") {
 		p.note(Writes, c, at, goesToProcess)
@@ -60,7 +60,7 @@ func (p *planner) move(c, at int) {
 }
 
 // checkFolders finds relative programs in a line that leaves the workspace.
-func (p *planner) checkFolders() {
+func (p builtinReader) checkFolders() {
 	if !slices.ContainsFunc(p.ran, func(r ran) bool { return !strings.HasPrefix(r.file, "/") }) {
 		return
 	}
@@ -73,7 +73,7 @@ func (p *planner) checkFolders() {
 			p.add(f)
 		default:
 			for _, name := range w.deps {
-				p.rely(duty{name: name, needs: nearBy, unlessOutside: true, finding: f})
+				p.variablePart().rely(duty{name: name, needs: nearBy, unlessOutside: true, finding: f})
 			}
 		}
 		up, first := climb(w.Text)

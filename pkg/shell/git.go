@@ -7,11 +7,11 @@ import (
 
 // git walks git: its subcommands have lines of their own, and one that has none is
 // not known to only read.
-func (p *planner) git(c, at int) {
+func (p programReader) git(c, at int) {
 	sc := p.tabled("git", c, at)
 	for _, e := range sc.evals {
 		if !harmlessSetting(e.word) {
-			p.note(Hidden, c, e.at, "gives git a setting that may run something")
+			p.builtinPart().note(Hidden, c, e.at, "gives git a setting that may run something")
 		}
 	}
 	if len(sc.operands) > 0 {
@@ -21,10 +21,10 @@ func (p *planner) git(c, at int) {
 }
 
 // gitProgram walks git's subcommands by their own files, as git-reset.
-func (p *planner) gitProgram(sub string, c, at int) {
+func (p programReader) gitProgram(sub string, c, at int) {
 	name := "git " + sub
 	if specOf(name) == nil {
-		p.note(Writes, c, at, "is a subcommand of git that is not known to only read")
+		p.builtinPart().note(Writes, c, at, "is a subcommand of git that is not known to only read")
 		return
 	}
 	sc := p.tabled(name, c, at)
@@ -40,10 +40,10 @@ func (s *scan) gitOperands(sub string, at int) {
 	case "push":
 		s.gitPush(at)
 	case "fetch":
-		for i, place := range s.scanWords(specOf("git fetch"), "git fetch", s.c, at).operands {
+		for i, place := range s.programPart().scanWords(specOf("git fetch"), "git fetch", s.c, at).operands {
 			w := s.words[place]
 			if _, to, ok := strings.Cut(w.Text, ":"); i > 0 && (ok && !strings.HasPrefix(to, "refs/remotes/") || !w.Static) {
-				s.note(Writes, s.c, place, "fetches into a branch or tag")
+				s.builtinPart().note(Writes, s.c, place, "fetches into a branch or tag")
 			}
 		}
 	}
@@ -52,20 +52,20 @@ func (s *scan) gitOperands(sub string, at int) {
 // gitPush finds a push into a repository of this machine, whose branches and tags it writes.
 // at is the place of "push".
 func (s *scan) gitPush(at int) {
-	push := s.scanWords(specOf("git push"), "git push", s.c, at)
+	push := s.programPart().scanWords(specOf("git push"), "git push", s.c, at)
 	here := false
 	for i := at + 1; i < len(s.words); i++ {
 		if address, ok := strings.CutPrefix(s.words[i].Text, "--repo="); ok && isLocal(address) || i > at+1 && s.words[i-1].Text == "--repo" && isLocal(s.words[i].Text) {
-			s.note(Writes, s.c, i, pushesHere)
+			s.builtinPart().note(Writes, s.c, i, pushesHere)
 			here = true
 		}
 	}
 	if len(push.operands) > 0 && isLocal(s.words[push.operands[0]].Text) {
-		s.note(Writes, s.c, push.operands[0], pushesHere)
+		s.builtinPart().note(Writes, s.c, push.operands[0], pushesHere)
 		here = true
 	}
 	if !here {
-		push.unlessHarmless(Elsewhere, at, actsElsewhere)
+		push.remotePart().unlessHarmless(Elsewhere, at, actsElsewhere)
 	}
 }
 
@@ -88,10 +88,10 @@ func isLocal(address string) bool {
 func (s *scan) gitWords() {
 	for i, w := range s.words {
 		if strings.HasPrefix(w.Text, "--config-env") {
-			s.note(Hidden, s.c, i, "gives git a setting from a variable")
+			s.builtinPart().note(Hidden, s.c, i, "gives git a setting from a variable")
 		}
 		if strings.HasPrefix(w.Text, "ext::") {
-			s.note(Hidden, s.c, i, "gives git an address that runs a command")
+			s.builtinPart().note(Hidden, s.c, i, "gives git an address that runs a command")
 		}
 	}
 }
@@ -99,7 +99,7 @@ func (s *scan) gitWords() {
 // gitConfig finds `git config key value` with a setting that may run something,
 // which a later command of the line would. at is the place of "config".
 func (s *scan) gitConfig(at int) {
-	config := s.scanWords(specOf("git config"), "git config", s.c, at)
+	config := s.programPart().scanWords(specOf("git config"), "git config", s.c, at)
 	places := config.operands
 	if len(places) > 0 {
 		switch s.words[places[0]].Text {
@@ -109,12 +109,12 @@ func (s *scan) gitConfig(at int) {
 			return
 		}
 	}
-	if len(places) < 2 || config.looksOnly() {
+	if len(places) < 2 || config.remotePart().looksOnly() {
 		return
 	}
 	key, v := s.words[places[0]], s.words[places[1]]
 	if !harmlessSetting(Word{Text: key.Text + "=" + v.Text, Static: key.Static && v.Static}) {
-		s.note(Code, s.c, places[0], "gives git a setting that may run something")
+		s.builtinPart().note(Code, s.c, places[0], "gives git a setting that may run something")
 	}
 }
 

@@ -11,19 +11,19 @@ import (
 // harmless option decides, every other option of the command has to be known, and by its whole name.
 
 // looksOnly reports that an option makes the command harmless, and that no other may take it back.
-func (s *scan) looksOnly() bool {
+func (s remoteScan) looksOnly() bool {
 	return (s.quiet || s.pipes) && (s.doubted == 0 || s.spec.compiler || s.spec.asks) // those have closed lists of their own
 }
 
 // doubt remembers the place of an option that may take back a harmless one.
-func (s *scan) doubt(unsure bool, at int) {
+func (s remoteScan) doubt(unsure bool, at int) {
 	if unsure && s.doubted == 0 {
 		s.doubted = at
 	}
 }
 
 // exact reports an option that the line of the program names, not only begins.
-func (s *scan) exact(name string) bool {
+func (s remoteScan) exact(name string) bool {
 	_, ok := s.spec.options[name]
 	if !ok && s.spec.single {
 		_, ok = s.spec.options["-"+strings.TrimLeft(name, "-")]
@@ -38,7 +38,7 @@ var (
 
 // denies reports a value by which a harmless option without an argument may say that it does not
 // hold: one that is attached, or the next word, which some programs take.
-func (s *scan) denies(o option, attached Word, at int) bool {
+func (s remoteScan) denies(o option, attached Word, at int) bool {
 	if o.takes != takesNothing {
 		return false
 	}
@@ -59,11 +59,11 @@ const mayTakeBack = "has, next to the option that makes it harmless, another one
 
 // unlessHarmless notes the effect of a command, or the option that may take back a harmless
 // one.
-func (s *scan) unlessHarmless(kind Kind, at int, what string) {
+func (s remoteScan) unlessHarmless(kind Kind, at int, what string) {
 	if s.looksOnly() {
 		return
 	}
-	f := s.finding(kind, s.c, at, what)
+	f := s.builtinPart().finding(kind, s.c, at, what)
 	if s.quiet || s.pipes {
 		f.What, f.About = mayTakeBack, s.words[s.doubted].String()
 	}
@@ -86,12 +86,12 @@ func takesBack(words []Word, named int) bool {
 		case i == 0:
 		case w.Static && w.Text == "--":
 			return false
-		case i >= named && harmless && sc.mayTakeBack(w, i):
+		case i >= named && harmless && sc.remotePart().mayTakeBack(w, i):
 			return true
 		case i < named && isOption(w):
-			if o, arg, known := sc.named(w); known && o.role.harmless() {
+			if o, arg, known := sc.remotePart().named(w); known && o.role.harmless() {
 				harmless = true
-				if i+1 == named && sc.denies(o, arg, i) {
+				if i+1 == named && sc.remotePart().denies(o, arg, i) {
 					return true
 				}
 			}
@@ -101,7 +101,7 @@ func takesBack(words []Word, named int) bool {
 }
 
 // mayTakeBack reports a word that may take back a harmless option before it.
-func (s *scan) mayTakeBack(w Word, at int) bool {
+func (s remoteScan) mayTakeBack(w Word, at int) bool {
 	if !isOption(w) {
 		return !w.Static && w.start >= startsWithVariable
 	}
@@ -113,7 +113,7 @@ func (s *scan) mayTakeBack(w Word, at int) bool {
 }
 
 // named finds an option by its whole name, and its attached value.
-func (s *scan) named(w Word) (o option, arg Word, known bool) {
+func (s remoteScan) named(w Word) (o option, arg Word, known bool) {
 	name, _, _ := strings.Cut(w.Text, "=")
 	if s.spec.folds {
 		name = strings.ToLower(name)

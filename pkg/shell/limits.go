@@ -92,7 +92,7 @@ const (
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
 
 // readScript reads a script. The error reports where it stops making sense.
-func (p *planner) readScript(script string, d dialect) (file *syntax.File, err error) {
+func (p flowReader) readScript(script string, d dialect) (file *syntax.File, err error) {
 	defer func() {
 		if recover() != nil { // the parser panics on states that it takes for impossible
 			p.parser = syntax.NewParser()
@@ -111,7 +111,7 @@ func (p *planner) readScript(script string, d dialect) (file *syntax.File, err e
 }
 
 // expression reads an arithmetic expression.
-func (p *planner) expression(text string) (x syntax.ArithmExpr, err error) {
+func (p flowReader) expression(text string) (x syntax.ArithmExpr, err error) {
 	defer func() {
 		if recover() != nil {
 			p.parser = syntax.NewParser()

@@ -58,7 +58,7 @@ func NewList(entries []string) *List {
 func entryWords(entry string) []string {
 	p := newPlanner()
 	defer p.release()
-	file, err := p.readScript(entry, bash)
+	file, err := p.flowPart().readScript(entry, bash)
 	if err != nil || len(file.Stmts) != 1 {
 		return nil
 	}
@@ -69,7 +69,7 @@ func entryWords(entry string) []string {
 	}
 	switch s.Cmd.(type) {
 	case *syntax.CallExpr, *syntax.DeclClause, *syntax.LetClause:
-		p.stmt(s)
+		p.flowPart().stmt(s)
 	}
 	if len(p.plan.Commands) == 0 || substitutes(s) || !allStatic(p.plan.Commands[0].Words) {
 		return nil

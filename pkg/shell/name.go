@@ -94,7 +94,7 @@ func programName(file string) string {
 
 // programName returns the function programName of a file, and remembers it: a line may
 // name a program often.
-func (p *planner) programName(file string) string {
+func (p programReader) programName(file string) string {
 	if known(file) {
 		return file
 	}

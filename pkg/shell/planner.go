@@ -41,6 +41,21 @@ type planner struct {
 	ran     []ran    // script files that are run
 }
 
+// Readers of the parts of a line, on the same planner.
+type (
+	wordReader     struct{ *planner } // words and their expansion
+	variableReader struct{ *planner }
+	flowReader     struct{ *planner } // statements and control flow
+	builtinReader  struct{ *planner } // commands of the shell itself
+	programReader  struct{ *planner }
+)
+
+func (p *planner) wordPart() wordReader         { return wordReader{p} }
+func (p *planner) variablePart() variableReader { return variableReader{p} }
+func (p *planner) flowPart() flowReader         { return flowReader{p} }
+func (p *planner) builtinPart() builtinReader   { return builtinReader{p} }
+func (p *planner) programPart() programReader   { return programReader{p} }
+
 func newPlanner() *planner {
 	return &planner{parser: parsers.Get().(*syntax.Parser), dialect: bash, vars: make(map[string]*variable)}
 }

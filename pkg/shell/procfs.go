@@ -12,7 +12,7 @@ const readsProcess = "may read the environment of a process"
 
 // path keeps words that could name a file, and finds those that could name the
 // environment of a process.
-func (p *planner) path(w Word) {
+func (p builtinReader) path(w Word) {
 	if !w.Static || strings.ContainsAny(w.Text, "./") {
 		p.plan.Names = append(p.plan.Names, w)
 	}
@@ -21,7 +21,7 @@ func (p *planner) path(w Word) {
 
 // pathInText does the work of path for words that are no names of files themselves:
 // patterns, and substitutes for a value.
-func (p *planner) pathInText(w Word) {
+func (p builtinReader) pathInText(w Word) {
 	if !w.Static && strings.ContainsRune(w.Text, '/') || strings.Contains(w.Text, "proc") || strings.Contains(w.Text, "environ") || strings.Contains(w.Text, "/fd") {
 		for token := range strings.FieldsFuncSeq(w.Text, betweenPaths) {
 			if mayBeEnvironment(token) {
@@ -36,7 +36,7 @@ func (p *planner) pathInText(w Word) {
 var readersOfTrees = wordSet(`grep egrep fgrep zgrep rg ripgrep ag ack ugrep tar cp rsync zip scp`)
 
 // tree finds commands that read all files below /, those of /proc too.
-func (p *planner) tree(program string, args []Word) {
+func (p builtinReader) tree(program string, args []Word) {
 	if !readersOfTrees[program] {
 		return
 	}

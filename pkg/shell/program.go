@@ -10,18 +10,18 @@ import (
 // program walks the effects of a program, by its line in the tables or by code of its
 // own. at is the place of its name in the words of command c. Of others only the options
 // are known.
-func (p *planner) program(name string, c, at int) {
+func (p programReader) program(name string, c, at int) {
 	args := p.plan.Commands[c].Words[at+1:]
 	if len(args) == 1 && args[0].Static && (args[0].Text == "--help" || args[0].Text == "--version") {
 		return
 	}
 	switch walkers()[name] {
 	case "env":
-		p.env(c, at)
+		p.builtinPart().env(c, at)
 	case "printenv":
-		p.printenv(c, at)
+		p.builtinPart().printenv(c, at)
 	case "envsubst":
-		p.envsubst(c, at)
+		p.builtinPart().envsubst(c, at)
 	case "ps":
 		p.processes(c, at)
 	case "shell":
@@ -62,7 +62,7 @@ func (p *planner) program(name string, c, at int) {
 }
 
 // tabled walks a program by its line.
-func (p *planner) tabled(name string, c, at int) *scan {
+func (p programReader) tabled(name string, c, at int) *scan {
 	s := specOf(name)
 	if s == nil && projectTools()[name] {
 		s = projectLine()
@@ -75,9 +75,9 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	opaque := s.opaque
 	switch {
 	case s.hides:
-		sc.note(Hidden, c, at, "runs commands that the line does not show")
+		sc.builtinPart().note(Hidden, c, at, "runs commands that the line does not show")
 	case s.dumps:
-		sc.note(Dumps, c, at, "shows the environment")
+		sc.builtinPart().note(Dumps, c, at, "shows the environment")
 	case s.again:
 		sc.again()
 	case sc.moduleOf != "":
@@ -92,18 +92,18 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	case s.wraps:
 		sc.wrapper(at)
 	case s.programs == 2 && len(sc.operands) > 1 && sc.words[sc.operands[1]].Static:
-		sc.program(programName(sc.words[sc.operands[1]].Text), c, sc.operands[1])
+		sc.programPart().program(programName(sc.words[sc.operands[1]].Text), c, sc.operands[1])
 	}
-	if s.compiler && sc.looksOnly() {
+	if s.compiler && sc.remotePart().looksOnly() {
 		sc.onlyChecks(at)
 	}
 	if s.asks {
-		sc.quiet = sc.onlyAsks(at) || sc.looksOnly() && len(sc.operands) == 0
+		sc.quiet = sc.onlyAsks(at) || sc.remotePart().looksOnly() && len(sc.operands) == 0
 		sc.pipes = false
 	}
 	sc.behind(at)
 	if opaque {
-		sc.note(Opaque, c, at, runsProject)
+		sc.builtinPart().note(Opaque, c, at, runsProject)
 		sc.scriptArguments(at)
 	}
 	if s.targets > 0 {
@@ -111,7 +111,7 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	}
 	sc.base(at)
 	if s.cloud {
-		sc.verb(at)
+		sc.remotePart().verb(at)
 	}
 	if runsScripts[name] {
 		sc.scriptShell(at)
@@ -140,9 +140,9 @@ func (s *scan) scriptArguments(at int) {
 			next = s.words[i+1]
 		}
 		if w := s.words[i]; w.Static && (w.Text == "-u" || w.Text == "-o") {
-			s.note(Writes, s.c, i, looksOutput)
+			s.builtinPart().note(Writes, s.c, i, looksOutput)
 		} else {
-			s.unknownLook(s.c, i, w, next)
+			s.programPart().unknownLook(s.c, i, w, next)
 		}
 	}
 }
@@ -162,57 +162,57 @@ func (s *scan) scriptShell(at int) {
 		}
 		// npm accepts the beginning of an option.
 		if strings.HasPrefix(name, "--script") || strings.HasSuffix(name, "script-shell") || strings.HasPrefix(name, "--node-o") {
-			s.note(Code, s.c, at+1+i, "has an option that says what runs scripts")
+			s.builtinPart().note(Code, s.c, at+1+i, "has an option that says what runs scripts")
 		} else if len(name) > len("--c") && slices.ContainsFunc(npmOptions, func(o string) bool { return strings.HasPrefix(o, name) }) {
-			s.note(Writes, s.c, at+1+i, "has an option that says what npm runs or writes")
+			s.builtinPart().note(Writes, s.c, at+1+i, "has an option that says what npm runs or writes")
 		}
 	}
 }
 
 // base finds the writes of a program that happen with all options.
 func (s *scan) base(at int) {
-	s.elsewhere(at)
+	s.remotePart().elsewhere(at)
 	switch {
-	case s.looksOnly(), s.spec.compiler && s.onlyAsks(at):
+	case s.remotePart().looksOnly(), s.spec.compiler && s.onlyAsks(at):
 	case s.spec.remote:
 		place := at
 		if len(s.operands) > 0 && s.spec.name == "ssh" {
 			place = s.operands[0] // an entry of a list has to name the machine, which may be this one
 		}
-		s.note(Elsewhere, s.c, place, actsElsewhere)
-		s.note(Writes, s.c, place, "runs a command elsewhere, which may do anything")
+		s.builtinPart().note(Elsewhere, s.c, place, actsElsewhere)
+		s.builtinPart().note(Writes, s.c, place, "runs a command elsewhere, which may do anything")
 	case s.spec.writes, s.spec.operands > 0 && len(s.operands) >= s.spec.operands, s.spec.bare && len(s.operands) == 0:
-		s.unlessHarmless(Writes, at, "changes files")
+		s.remotePart().unlessHarmless(Writes, at, "changes files")
 	}
-	if s.uploads > 0 && !s.sendsAway() {
-		s.note(Writes, s.c, s.uploads, "sends to an address that may be a file")
+	if s.uploads > 0 && !s.remotePart().sendsAway() {
+		s.builtinPart().note(Writes, s.c, s.uploads, "sends to an address that may be a file")
 	}
 	if s.spec.response && slices.ContainsFunc(s.words[at+1:], func(w Word) bool { return strings.HasPrefix(w.Text, "@") }) {
-		s.note(Writes, s.c, at, "takes options from a file, which are not seen")
+		s.builtinPart().note(Writes, s.c, at, "takes options from a file, which are not seen")
 	}
 	if s.spec.macros && slices.ContainsFunc(s.operands, func(i int) bool { return strings.ContainsAny(s.words[i].Text, "\\&"+string(Unknown)) }) {
-		s.note(Code, s.c, at, "runs code that is given in the line")
+		s.builtinPart().note(Code, s.c, at, "runs code that is given in the line")
 	}
 	if len(s.spec.verbs) > 0 {
 		for _, place := range s.operands {
 			if s.spec.verbs[s.words[place].Text] {
-				s.note(Writes, s.c, place, "has a subcommand that writes files here")
+				s.builtinPart().note(Writes, s.c, place, "has a subcommand that writes files here")
 				break
 			}
 		}
 	}
 	if s.spec.plus && slices.ContainsFunc(s.operands, func(i int) bool { return !harmlessPlus(s.words[i]) }) {
-		s.note(Code, s.c, at, "runs code that is given in the line")
+		s.builtinPart().note(Code, s.c, at, "runs code that is given in the line")
 	}
 	if s.spec.assigns {
 		for _, place := range s.operands {
 			if w := s.words[place]; !w.Static || strings.Contains(w.Text, "=") {
-				s.note(Writes, s.c, place, "sets what this operand names")
+				s.builtinPart().note(Writes, s.c, place, "sets what this operand names")
 			}
 		}
 	}
 	if s.name == "go build" && !s.discards() {
-		s.note(Writes, s.c, at, "writes a program; give it -o /dev/null, or several packages as ./...")
+		s.builtinPart().note(Writes, s.c, at, "writes a program; give it -o /dev/null, or several packages as ./...")
 	}
 	s.givenCode()
 	s.environment(at)
@@ -224,9 +224,9 @@ func (s *scan) base(at int) {
 		w := s.words[place]
 		switch {
 		case i+1 >= s.spec.outs && !harmless(w):
-			s.note(Writes, s.c, place, "writes the file that this operand names")
+			s.builtinPart().note(Writes, s.c, place, "writes the file that this operand names")
 		case i+1 < s.spec.outs && w.many:
-			s.note(Writes, s.c, place, "has operands that may be more than one, and writes the last")
+			s.builtinPart().note(Writes, s.c, place, "has operands that may be more than one, and writes the last")
 		}
 	}
 }
@@ -239,9 +239,9 @@ func (s *scan) givenCode() {
 		text := s.words[i].Text
 		switch {
 		case s.name == "go run" && n == 0 && strings.Contains(text, "@"):
-			s.note(Code, s.c, i, "runs code from an address")
+			s.builtinPart().note(Code, s.c, i, "runs code from an address")
 		case manager == "dotnet" && s.spec.listed && s.spec.colons && strings.HasPrefix(text, "/") && strings.Count(strings.SplitN(text, ":", 2)[0], "/") == 1:
-			s.note(Writes, s.c, i, "has a switch of msbuild that is not known to be harmless")
+			s.builtinPart().note(Writes, s.c, i, "has a switch of msbuild that is not known to be harmless")
 		}
 	}
 }
@@ -291,20 +291,20 @@ func (s *scan) subcommand() bool {
 	}
 	w := s.words[at]
 	if !w.Static {
-		s.note(Hidden, s.c, at, "runs a subcommand that is known only when the line runs")
+		s.builtinPart().note(Hidden, s.c, at, "runs a subcommand that is known only when the line runs")
 		return true
 	}
 	name := s.name + " " + w.Text
 	switch {
 	case at+2 == len(s.words) && s.words[at+1].Static && (s.words[at+1].Text == "--help" || s.words[at+1].Text == "-h"):
 	case specOf(name) != nil:
-		s.tabled(name, s.c, at)
+		s.programPart().tabled(name, s.c, at)
 	case s.spec.programs == 1 && hasLine(programName(path.Base(w.Text))):
-		s.program(programName(path.Base(w.Text)), s.c, at)
+		s.programPart().program(programName(path.Base(w.Text)), s.c, at)
 	case s.spec.client:
-		s.note(Elsewhere, s.c, at, unknownSubcommand)
+		s.builtinPart().note(Elsewhere, s.c, at, unknownSubcommand)
 	case s.spec.closed:
-		s.note(Writes, s.c, at, "has a subcommand that is not known to only read")
+		s.builtinPart().note(Writes, s.c, at, "has a subcommand that is not known to only read")
 	default:
 		s.looks(at)
 		return false
@@ -322,16 +322,16 @@ func (s *scan) looks(at int) {
 		if i+1 < len(s.words) {
 			next = s.words[i+1]
 		}
-		s.unknownLook(s.c, i, s.words[i], next)
+		s.programPart().unknownLook(s.c, i, s.words[i], next)
 	}
 }
 
 // inlineCode judges programs whose words, or whose input, are code.
 func (s *scan) inlineCode(at int) {
-	if s.looksOnly() || len(s.words) == at+2 && s.words[at+1].Static && slices.Contains([]string{"-V", "-v", "-version", "-h", "-help"}, s.words[at+1].Text) {
+	if s.remotePart().looksOnly() || len(s.words) == at+2 && s.words[at+1].Static && slices.Contains([]string{"-V", "-v", "-version", "-h", "-help"}, s.words[at+1].Text) {
 		return
 	}
-	s.note(Code, s.c, at, "runs code of its own language")
+	s.builtinPart().note(Code, s.c, at, "runs code of its own language")
 }
 
 // interpret walks an interpreter: code in an option, a script in a file, or code
@@ -340,29 +340,29 @@ func (s *scan) interpret(at int) {
 	switch {
 	case s.coded, s.unclear:
 	case len(s.operands) == 0:
-		if !s.looksOnly() {
-			s.note(Code, s.c, at, "runs code from its input")
+		if !s.remotePart().looksOnly() {
+			s.builtinPart().note(Code, s.c, at, "runs code from its input")
 		}
 	default:
 		place := s.operands[0]
 		w := s.words[place]
 		switch {
 		case w.Static && isStream(w.Text):
-			s.note(Code, s.c, place, "runs code from its input")
+			s.builtinPart().note(Code, s.c, place, "runs code from its input")
 		case w.stream, w.opaque:
-			s.note(Code, s.c, place, "runs code that is known only when the line runs")
+			s.builtinPart().note(Code, s.c, place, "runs code that is known only when the line runs")
 		default:
 			s.ran = append(s.ran, ran{w.Text, s.c, place})
-			s.note(Opaque, s.c, place, runsWorkspace)
+			s.builtinPart().note(Opaque, s.c, place, runsWorkspace)
 			if strings.Contains(w.Text, ":") && addressOfCode(w.Text) {
-				s.note(Code, s.c, place, "runs code from an address")
+				s.builtinPart().note(Code, s.c, place, "runs code from an address")
 			}
 			s.console(place)
 			if OfSystem(w.Text) {
-				s.note(Code, s.c, place, runsSystem)
+				s.builtinPart().note(Code, s.c, place, runsSystem)
 			}
 			if module := libraryModule(w.Text); s.spec.name == "python" && specOf("python -m "+module) != nil {
-				s.tabled("python -m "+module, s.c, place)
+				s.programPart().tabled("python -m "+module, s.c, place)
 			}
 		}
 	}
@@ -383,7 +383,7 @@ func libraryModule(file string) string {
 func (s *scan) module() {
 	w := s.moduleName
 	if !w.Static || w.Text == "" {
-		s.note(Code, s.c, min(s.rest, len(s.words)-1), "runs a module that is known only when the line runs")
+		s.builtinPart().note(Code, s.c, min(s.rest, len(s.words)-1), "runs a module that is known only when the line runs")
 		return
 	}
 	name := s.spec.name + " " + s.moduleOf + " " + w.Text
@@ -393,15 +393,15 @@ func (s *scan) module() {
 	if specOf(name) != nil {
 		if strings.HasPrefix(name, "python -m ") && !s.isolated {
 			// Python looks for it in the folder that it is in first.
-			s.note(Opaque, s.c, min(s.rest, len(s.words)-1), runsWorkspace)
+			s.builtinPart().note(Opaque, s.c, min(s.rest, len(s.words)-1), runsWorkspace)
 		}
-		s.tabled(name, s.c, s.rest)
+		s.programPart().tabled(name, s.c, s.rest)
 	} else if s.moduleOf == "-m" {
-		s.note(Opaque, s.c, min(s.rest, len(s.words)-1), runsWorkspace)
+		s.builtinPart().note(Opaque, s.c, min(s.rest, len(s.words)-1), runsWorkspace)
 		if libraryModules()[strings.SplitN(w.Text, ".", 2)[0]] {
-			s.note(Code, s.c, min(s.rest, len(s.words)-1), "runs a module of the library that is not known to be harmless")
+			s.builtinPart().note(Code, s.c, min(s.rest, len(s.words)-1), "runs a module of the library that is not known to be harmless")
 		}
-		s.program(w.Text, s.c, s.rest)
+		s.programPart().program(w.Text, s.c, s.rest)
 	}
 }
 
@@ -417,24 +417,24 @@ func (s *scan) wrapper(at int) {
 		s.operands = s.operands[1:]
 	}
 	switch {
-	case s.coded || s.looksOnly():
+	case s.coded || s.remotePart().looksOnly():
 	case len(s.operands) <= s.spec.runs:
 		if s.spec.shell {
-			s.note(Hidden, s.c, at, hiddenShell)
+			s.builtinPart().note(Hidden, s.c, at, hiddenShell)
 		}
 	case s.spec.joins:
 		text, static := joined(s.words[s.operands[s.spec.runs]:])
 		if !static {
-			s.note(Hidden, s.c, s.operands[s.spec.runs], hiddenScript)
+			s.builtinPart().note(Hidden, s.c, s.operands[s.spec.runs], hiddenScript)
 			return
 		}
-		s.script(text, bash, posix)
+		s.programPart().script(text, bash, posix)
 	default:
 		next := s.operands[s.spec.runs]
 		if s.words[next].Text == "--" {
 			next++
 		}
-		s.wrapped(s.c, s.skipAssignments(next))
+		s.builtinPart().wrapped(s.c, s.skipAssignments(next))
 		if s.spec.dashes {
 			s.withoutDashes(next)
 		}
@@ -446,7 +446,7 @@ func (s *scan) wrapper(at int) {
 func (s *scan) withoutDashes(at int) {
 	for i := at + 1; i < len(s.words); i++ {
 		if s.words[i].Static && s.words[i].Text == "--" {
-			s.added(slices.Concat(s.words[at:i], s.words[i+1:]))
+			s.builtinPart().added(slices.Concat(s.words[at:i], s.words[i+1:]))
 			return
 		}
 	}
@@ -457,11 +457,11 @@ func (s *scan) skipAssignments(at int) int {
 	if s.name != "sudo" && s.name != "doas" {
 		return at
 	}
-	return s.assignments(s.c, at)
+	return s.programPart().assignments(s.c, at)
 }
 
 // assignments passes over words like NAME=value and notes the variables.
-func (p *planner) assignments(c, at int) int {
+func (p programReader) assignments(c, at int) int {
 	words := p.plan.Commands[c].Words
 	for ; at < len(words); at++ {
 		w := words[at]
@@ -470,12 +470,12 @@ func (p *planner) assignments(c, at int) int {
 			break
 		}
 		if strings.ContainsRune(name, Unknown) {
-			p.note(Hidden, c, at, "sets a variable that is known only when the line runs")
+			p.builtinPart().note(Hidden, c, at, "sets a variable that is known only when the line runs")
 			continue
 		}
-		p.influence(c, at, name, w)
-		p.passes(c, at, name, w)
-		p.set(name, part(w, len(name)+1), byAssignment)
+		p.builtinPart().influence(c, at, name, w)
+		p.builtinPart().passes(c, at, name, w)
+		p.variablePart().set(name, part(w, len(name)+1), byAssignment)
 	}
 	return at
 }

@@ -453,13 +453,13 @@ func (s *scan) pythonCode(arg Word, at int) {
 	}
 	switch {
 	case !e.known:
-		s.note(Code, s.c, at, "runs code that is given in the line")
+		s.builtinPart().note(Code, s.c, at, "runs code that is given in the line")
 		return
 	case e.modules:
-		s.note(Dumps, s.c, at, "imports code, which may show the environment")
+		s.builtinPart().note(Dumps, s.c, at, "imports code, which may show the environment")
 	}
 	if e.modules || e.opaque && !s.isolated {
-		s.note(Opaque, s.c, at, runsWorkspace)
+		s.builtinPart().note(Opaque, s.c, at, runsWorkspace)
 		for _, file := range e.files {
 			s.ran = append(s.ran, ran{file, s.c, at})
 		}

@@ -14,14 +14,14 @@ var findArguments = strings.Fields(`-name -iname -path -ipath -wholename -iwhole
 const findUnclear = "has a word that may be an action of find which deletes or runs; name the directory plainly, as ./dir"
 
 // findFiles walks `find paths tests actions`.
-func (p *planner) findFiles(c, at int) {
+func (p programReader) findFiles(c, at int) {
 	words := p.plan.Commands[c].Words
 	everywhere := false
 	for i := at + 1; i < len(words); i++ {
 		w := words[i]
 		everywhere = everywhere || w.Text != "" && strings.Trim(w.Text, "/.") == "" && w.Text[0] == '/'
 		if !w.Static {
-			unclear := p.finding(Hidden, c, i, findUnclear)
+			unclear := p.builtinPart().finding(Hidden, c, i, findUnclear)
 			if !p.places(w, unclear) {
 				p.add(unclear)
 				return
@@ -32,16 +32,16 @@ func (p *planner) findFiles(c, at int) {
 		case slices.Contains(findArguments, w.Text), strings.HasPrefix(w.Text, "-newer"):
 			i++
 			if everywhere && i < len(words) && couldBe(strings.NewReplacer("*", string(Unknown), "?", string(Unknown)).Replace(words[i].Text), "environ") {
-				p.note(Dumps, c, i, readsProcess)
+				p.builtinPart().note(Dumps, c, i, readsProcess)
 			}
 			if i < len(words) && !words[i].Static {
-				if unclear := p.finding(Hidden, c, i, findUnclear); mayAct(words[i]) || !p.single(words[i], unclear) {
+				if unclear := p.builtinPart().finding(Hidden, c, i, findUnclear); mayAct(words[i]) || !p.flowPart().single(words[i], unclear) {
 					p.add(unclear)
 					return
 				}
 			}
 		case w.Text == "-delete", w.Text == "-rm":
-			p.note(Writes, c, i, "deletes files")
+			p.builtinPart().note(Writes, c, i, "deletes files")
 		case strings.HasPrefix(w.Text, "-fprint"), w.Text == "-fls":
 			p.findOutput(c, i)
 			i++
@@ -56,16 +56,16 @@ func (p *planner) findFiles(c, at int) {
 
 // places reports a word of find that can only be a place, as far as the variables in it are those
 // that f relies on: a word with a slash is none of its actions.
-func (p *planner) places(w Word, f Finding) bool {
+func (p programReader) places(w Word, f Finding) bool {
 	switch {
 	case strings.HasPrefix(w.Text, "-"), w.opaque && w.many:
 		return false
 	case strings.Contains(w.Text, "/"):
 		w.start = startsSafe
 	case w.trimmed:
-		return p.safe(w, f)
+		return p.variablePart().safe(w, f)
 	}
-	return p.relies(w, noAction, f)
+	return p.variablePart().relies(w, noAction, f)
 }
 
 // mayAct reports a pattern that may become several words, of which one is an action.
@@ -76,20 +76,20 @@ func mayAct(w Word) bool {
 // findActions are the actions of find that delete, run or write.
 var findActions = strings.Fields(`-delete -rm -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls`)
 
-func (p *planner) findOutput(c, at int) {
+func (p programReader) findOutput(c, at int) {
 	words := p.plan.Commands[c].Words
 	if at+1 < len(words) && harmless(words[at+1]) {
 		return
 	}
-	p.note(Writes, c, at, "writes a file")
+	p.builtinPart().note(Writes, c, at, "writes a file")
 }
 
 // findExec walks -exec up to its ; or + and returns the place of that.
-func (p *planner) findExec(c, at int) int {
+func (p programReader) findExec(c, at int) int {
 	words := p.plan.Commands[c].Words
 	end := at + 1
 	if strings.HasSuffix(words[at].Text, "dir") && end < len(words) && strings.Contains(words[end].Text, "/") && !strings.HasPrefix(words[end].Text, "/") {
-		p.note(Code, c, end, runsElsewhere)
+		p.builtinPart().note(Code, c, end, runsElsewhere)
 	}
 	for end < len(words) {
 		w := words[end]
@@ -98,7 +98,7 @@ func (p *planner) findExec(c, at int) int {
 		}
 		end++
 	}
-	p.added(withPlaceholder(words[at+1:end], "{}", startsSafe))
+	p.builtinPart().added(withPlaceholder(words[at+1:end], "{}", startsSafe))
 	return end
 }
 
@@ -124,18 +124,18 @@ func withPlaceholder(words []Word, placeholder string, begins start) []Word {
 
 // xargs walks `xargs [options] [command [arguments]]`, which adds its input to the
 // command.
-func (p *planner) xargs(c, at int) {
+func (p programReader) xargs(c, at int) {
 	sc := p.scanWords(specOf("xargs"), "xargs", c, at)
 	if len(sc.operands) == 0 {
-		p.added([]Word{{Text: "echo", Static: true}, anyWords})
+		p.builtinPart().added([]Word{{Text: "echo", Static: true}, anyWords})
 		return
 	}
 	words := sc.words[sc.operands[0]:]
 	if placeholder := sc.replacement(sc.operands[0]); placeholder != "" {
-		p.added(withPlaceholder(words, placeholder, startsUnknown))
+		p.builtinPart().added(withPlaceholder(words, placeholder, startsUnknown))
 		return
 	}
-	p.added(slices.Concat(words, []Word{anyWords}))
+	p.builtinPart().added(slices.Concat(words, []Word{anyWords}))
 }
 
 // replacement returns the text that xargs replaces in the command, or is empty.
@@ -176,11 +176,11 @@ func (s *scan) clustered(w Word, at int) string {
 }
 
 // parallel walks `parallel command ::: arguments`, which a shell runs.
-func (p *planner) parallel(c, at int) {
+func (p programReader) parallel(c, at int) {
 	words := p.plan.Commands[c].Words
 	sc := p.scanWords(specOf("parallel"), "parallel", c, at)
 	if len(sc.operands) == 0 {
-		p.note(Hidden, c, at, hiddenLines)
+		p.builtinPart().note(Hidden, c, at, hiddenLines)
 		return
 	}
 	from := sc.operands[0]
@@ -191,43 +191,43 @@ func (p *planner) parallel(c, at int) {
 	command := withPlaceholder(words[from:to], "{}", startsUnknown)
 	for _, w := range command {
 		if strings.ContainsAny(w.Text, "{}'\"\\$`&|;<>()*?[]!#~\n ") {
-			p.note(Hidden, c, from, hiddenScript)
+			p.builtinPart().note(Hidden, c, from, hiddenScript)
 			return
 		}
 	}
 	if len(command) == 0 {
-		p.note(Hidden, c, at, hiddenArguments)
+		p.builtinPart().note(Hidden, c, at, hiddenArguments)
 		return
 	}
-	p.added(slices.Concat(command, []Word{anyWords}))
+	p.builtinPart().added(slices.Concat(command, []Word{anyWords}))
 }
 
 // dd writes where of= says.
-func (p *planner) dd(c, at int) {
+func (p programReader) dd(c, at int) {
 	for i, w := range p.plan.Commands[c].Words[at+1:] {
 		name, target, _ := strings.Cut(w.Text, "=")
 		switch {
 		case !w.Static && strings.ContainsRune(name, Unknown):
-			f := p.finding(Writes, c, at+1+i, "has a word that may say which file it writes")
+			f := p.builtinPart().finding(Writes, c, at+1+i, "has a word that may say which file it writes")
 			if w.start == startsUnknown || w.start == startsWithVariable || w.many {
 				p.add(f)
 			}
 		case name == "of" && !harmless(Word{Text: target, Static: w.Static}):
-			p.note(Writes, c, at+1+i, "writes a file")
+			p.builtinPart().note(Writes, c, at+1+i, "writes a file")
 		}
 	}
 }
 
 // make reads a makefile, which is not seen, and what the line says itself.
-func (p *planner) makeFile(c, at int) {
+func (p programReader) makeFile(c, at int) {
 	sc := p.tabled("make", c, at)
-	p.note(Opaque, c, at, runsProject)
+	p.builtinPart().note(Opaque, c, at, runsProject)
 	for _, i := range sc.operands {
 		if strings.ContainsRune(sc.words[i].Text, '$') {
-			p.note(Code, c, i, "gives make text that it expands")
+			p.builtinPart().note(Code, c, i, "gives make text that it expands")
 		}
 		if name, _, ok := strings.Cut(sc.words[i].Text, "="); ok {
-			p.influence(c, i, strings.TrimRight(name, ":+?"), sc.words[i])
+			p.builtinPart().influence(c, i, strings.TrimRight(name, ":+?"), sc.words[i])
 		}
 	}
 	for i := at + 1; i < len(sc.words); i++ {
@@ -236,13 +236,13 @@ func (p *planner) makeFile(c, at int) {
 			file = sc.words[i+1].Text
 		}
 		if attached && isStream(file) {
-			p.note(Code, c, i, "runs a makefile from its input")
+			p.builtinPart().note(Code, c, i, "runs a makefile from its input")
 		}
 	}
 }
 
 // processes walks ps: e among its options without a dash shows environments.
-func (p *planner) processes(c, at int) {
+func (p programReader) processes(c, at int) {
 	words := p.plan.Commands[c].Words
 	for i := at + 1; i < len(words); i++ {
 		w := words[i]
@@ -250,9 +250,9 @@ func (p *planner) processes(c, at int) {
 		switch {
 		case !w.Static && !w.integer && w.start > startsSafe,
 			strings.Contains(strings.ToLower(w.Text), "environ"), strings.HasPrefix(w.Text, "-E"):
-			p.note(Dumps, c, i, readsProcess)
+			p.builtinPart().note(Dumps, c, i, readsProcess)
 		case !isArgument && w.Text != "" && w.Text[0] != '-' && strings.Contains(w.Text, "e") && strings.Trim(w.Text, psLetters) == "":
-			p.note(Dumps, c, i, readsProcess)
+			p.builtinPart().note(Dumps, c, i, readsProcess)
 		}
 	}
 }
@@ -268,13 +268,13 @@ const (
 const fdFlags = "HIuLap0sFgilq1"
 
 // fd walks `fd pattern -x command`: the command goes up to a ; or the end.
-func (p *planner) fd(c, at int) {
+func (p programReader) fd(c, at int) {
 	words := p.plan.Commands[c].Words
 	for i := at + 1; i < len(words); i++ {
 		w := words[i]
 		if !w.Static {
-			unclear := p.finding(Hidden, c, i, "has a word that may be an option which runs something")
-			if !p.safe(w, unclear) {
+			unclear := p.builtinPart().finding(Hidden, c, i, "has a word that may be an option which runs something")
+			if !p.variablePart().safe(w, unclear) {
 				p.add(unclear)
 			}
 			continue
@@ -291,7 +291,7 @@ func (p *planner) fd(c, at int) {
 		if command != "" {
 			inner = slices.Concat([]Word{{Text: command, Static: w.Static}}, inner)
 		}
-		p.added(slices.Concat(withPlaceholder(inner, "{}", startsSafe), []Word{{Text: string(Unknown), start: startsSafe, opaque: true}}))
+		p.builtinPart().added(slices.Concat(withPlaceholder(inner, "{}", startsSafe), []Word{{Text: string(Unknown), start: startsSafe, opaque: true}}))
 		i = end
 	}
 }
@@ -315,27 +315,27 @@ func fdCommand(option string) (attached string, runs bool) {
 }
 
 // typescript walks `script [options] [file]`, which records a session in a file.
-func (p *planner) typescript(c, at int) {
+func (p programReader) typescript(c, at int) {
 	sc := p.tabled("script", c, at)
 	if len(sc.operands) == 0 || !harmless(sc.words[sc.operands[0]]) {
-		p.note(Writes, c, at, "writes what it records into a file")
+		p.builtinPart().note(Writes, c, at, "writes what it records into a file")
 	}
 	switch {
 	case len(sc.operands) > 1: // as on macOS
-		p.wrapped(c, sc.operands[1])
+		p.builtinPart().wrapped(c, sc.operands[1])
 	case !sc.coded:
-		p.note(Hidden, c, at, hiddenShell)
+		p.builtinPart().note(Hidden, c, at, hiddenShell)
 	}
 }
 
 // flock walks `flock [options] file command`, `flock file -c script` and `flock fd`.
-func (p *planner) flock(c, at int) {
+func (p programReader) flock(c, at int) {
 	sc := p.tabled("flock", c, at)
 	if len(sc.operands) == 0 {
 		return
 	}
 	if file := sc.words[sc.operands[0]]; len(sc.operands) > 1 || !file.Static || !digits(file.Text) {
-		p.note(Writes, c, sc.operands[0], "makes the file that it locks")
+		p.builtinPart().note(Writes, c, sc.operands[0], "makes the file that it locks")
 	}
 	if len(sc.operands) < 2 {
 		return
@@ -347,7 +347,7 @@ func (p *planner) flock(c, at int) {
 		}
 		return
 	}
-	p.wrapped(c, next)
+	p.builtinPart().wrapped(c, next)
 }
 
 // again walks `yarn workspaces foreach ...`, which runs a subcommand of yarn in many folders.
@@ -356,7 +356,7 @@ func (s *scan) again() {
 		return
 	}
 	manager, _, _ := strings.Cut(s.name, " ")
-	s.added(slices.Concat([]Word{{Text: manager, Static: true}}, s.words[s.operands[0]:]))
+	s.builtinPart().added(slices.Concat([]Word{{Text: manager, Static: true}}, s.words[s.operands[0]:]))
 }
 
 // behind walks what follows -- where it is for another program that has a line: `cargo test --`.
@@ -370,6 +370,6 @@ func (s *scan) behind(at int) {
 	}
 	end := slices.IndexFunc(s.words[at+1:], func(w Word) bool { return w.Static && w.Text == "--" })
 	if end >= 0 && at+end+2 < len(s.words) {
-		s.tabled(name, s.c, at+1+end)
+		s.programPart().tabled(name, s.c, at+1+end)
 	}
 }

@@ -5,6 +5,11 @@ import (
 	"strings"
 )
 
+// remoteScan finds acts on other machines, and those that do no harm.
+type remoteScan struct{ *scan }
+
+func (s *scan) remotePart() remoteScan { return remoteScan{s} }
+
 // scan is the reading of one command's words by the line of its program.
 type scan struct {
 	*planner
@@ -39,8 +44,8 @@ type eval struct {
 const unclearOption = "has a word that may be an option which writes; write -- before it, or a plain name"
 
 // scanWords reads the words of a command after the one at.
-func (p *planner) scanWords(s *spec, name string, c, at int) *scan {
-	sc := &scan{planner: p, spec: s, name: name, c: c, words: p.plan.Commands[c].Words}
+func (p programReader) scanWords(s *spec, name string, c, at int) *scan {
+	sc := &scan{planner: p.planner, spec: s, name: name, c: c, words: p.plan.Commands[c].Words}
 	for i := at + 1; i < len(sc.words); i++ {
 		w := sc.words[i]
 		if w.Static && w.Text == "--" && s.through {
@@ -79,7 +84,7 @@ func (s *scan) check(w Word, at int) {
 	if w.Static || s.spec.doubt == 0 {
 		return
 	}
-	if f := s.finding(s.spec.doubt, s.c, at, unclearOption); !s.safe(w, f) {
+	if f := s.builtinPart().finding(s.spec.doubt, s.c, at, unclearOption); !s.variablePart().safe(w, f) {
 		s.add(f)
 		s.unclear = true
 	}
@@ -102,7 +107,7 @@ func (s *scan) option(w Word, at int) int {
 			return at
 		}
 		o, known := s.spec.options["-"+w.Text[i:i+1]]
-		s.doubt(!known, at)
+		s.remotePart().doubt(!known, at)
 		switch {
 		case !known && s.spec.strict:
 			s.unknownOption(at)
@@ -135,14 +140,14 @@ func (s *scan) longOption(w Word, at int) int {
 		}
 	}
 	doubted := s.doubted
-	s.doubt(!known || !s.exact(name), at)
+	s.remotePart().doubt(!known || !s.remotePart().exact(name), at)
 	s.loose = s.loose || !known && !attached
 	if !known && !s.spec.single {
 		next := Word{}
 		if at+1 < len(s.words) {
 			next = s.words[at+1]
 		}
-		s.unknownLook(s.c, at, w, next)
+		s.programPart().unknownLook(s.c, at, w, next)
 	}
 	if !known {
 		if begin := s.spec.prefixOf(w.Text); begin != "" {
@@ -194,7 +199,7 @@ func (s *scan) argument(o option, attached Word, isAttached bool, at int) int {
 	}
 	next := s.words[at+1]
 	if s.spec.doubt != 0 {
-		if f := s.finding(s.spec.doubt, s.c, at+1, unclearOption); optionsFollow(next) || !s.single(next, f) {
+		if f := s.builtinPart().finding(s.spec.doubt, s.c, at+1, unclearOption); optionsFollow(next) || !s.flowPart().single(next, f) {
 			s.add(f)
 		}
 	}
@@ -226,7 +231,7 @@ func (s *scan) unknownOption(at int) {
 		if s.spec.listed {
 			what = "has an option that is not known to be harmless"
 		}
-		s.note(s.spec.doubt, s.c, at, what)
+		s.builtinPart().note(s.spec.doubt, s.c, at, what)
 	}
 	s.unclear = true
 }
@@ -236,29 +241,29 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 	switch o.role {
 	case roleQuiet:
 		s.quiet = true
-		s.doubt(s.denies(o, arg, at), at)
+		s.remotePart().doubt(s.remotePart().denies(o, arg, at), at)
 		if s.spec.asks && strings.ContainsAny(arg.Text, "="+string(Unknown)) {
-			s.note(Writes, s.c, at, "may write what it tells into a file")
+			s.builtinPart().note(Writes, s.c, at, "may write what it tells into a file")
 		}
 	case roleSwitch:
 		s.quiet = true
-		s.doubt(s.denies(o, arg, at), at)
+		s.remotePart().doubt(s.remotePart().denies(o, arg, at), at)
 	case roleActs:
 		s.quiet = false
 	case rolePipes:
 		s.pipes = true
-		s.doubt(s.denies(o, arg, at), at)
+		s.remotePart().doubt(s.remotePart().denies(o, arg, at), at)
 	case roleIsolates:
 		s.isolated = true
 	case roleConfig:
-		s.note(Opaque, s.c, at, "reads settings from a file, which say what runs")
+		s.builtinPart().note(Opaque, s.c, at, "reads settings from a file, which say what runs")
 	case roleFolder:
-		s.move(s.c, min(argAt, len(s.words)-1))
+		s.builtinPart().move(s.c, min(argAt, len(s.words)-1))
 	case roleChecks:
 		s.coded = true
 	case roleProject:
 		s.quiet = true
-		s.note(Opaque, s.c, at, runsProject)
+		s.builtinPart().note(Opaque, s.c, at, runsProject)
 	case roleModule:
 		s.rest, s.moduleOf, s.moduleName = argAt, o.name, arg
 	case roleStop:
@@ -273,12 +278,12 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 	case rolePasses:
 		s.passesOn(arg, at)
 	case roleDump:
-		s.note(Dumps, s.c, at, "shows the environment")
+		s.builtinPart().note(Dumps, s.c, at, "shows the environment")
 	case roleUploads:
 		s.uploads = at
 		s.sends = at
 	case roleElsewhere:
-		s.note(Elsewhere, s.c, at, actsElsewhere)
+		s.builtinPart().note(Elsewhere, s.c, at, actsElsewhere)
 	case roleSends:
 		s.sends = at
 	case roleMethod:
@@ -289,26 +294,26 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 		}
 	case roleDryRun:
 		s.quiet = arg.Static && (arg.Text == "" || arg.Text == "client" || arg.Text == "server" || affirms[arg.Text])
-		s.doubt(s.denies(o, Word{Static: true}, at), at)
+		s.remotePart().doubt(s.remotePart().denies(o, Word{Static: true}, at), at)
 	case roleSignals:
-		s.note(Signals, s.c, at, signalsOthers)
+		s.builtinPart().note(Signals, s.c, at, signalsOthers)
 	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode, roleOverride, roleChoice, roleRest:
 		s.applyWriting(o, arg, at)
 	case roleWord:
 		if !arg.Static || strings.ContainsAny(arg.Text, "./~$") {
-			s.note(Code, s.c, at, "runs code of a file that is not seen")
+			s.builtinPart().note(Code, s.c, at, "runs code of a file that is not seen")
 		}
 	case roleNoFile:
 		if !arg.Static || strings.Contains(strings.ToLower(arg.Text), "file") {
-			s.note(Writes, s.c, at, "has a setting that may name a file to write")
+			s.builtinPart().note(Writes, s.c, at, "has a setting that may name a file to write")
 		}
 	case roleProperty:
 		if !harmlessProperty(arg) {
-			s.note(Code, s.c, at, givesSetting)
+			s.builtinPart().note(Code, s.c, at, givesSetting)
 		}
 	case roleVirtual:
 		if !harmlessVirtual(o.name, arg) {
-			s.note(Code, s.c, at, "has an option of the virtual machine that is not known to be harmless")
+			s.builtinPart().note(Code, s.c, at, "has an option of the virtual machine that is not known to be harmless")
 		}
 	default:
 		s.applyCode(o, arg, at, argAt)
@@ -319,57 +324,57 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 	output := arg.Static && arg.Text == "-" || harmless(arg)
 	switch o.role {
 	case roleWrites:
-		s.note(Writes, s.c, at, "has an option that writes or runs something")
+		s.builtinPart().note(Writes, s.c, at, "has an option that writes or runs something")
 	case roleUnseen:
-		s.note(Writes, s.c, at, "has an option that runs what is not seen")
+		s.builtinPart().note(Writes, s.c, at, "has an option that runs what is not seen")
 	case roleOut, roleOutDash:
 		if !output || o.role == roleOut && !harmless(arg) {
-			s.note(Writes, s.c, at, "has an option that writes a file")
+			s.builtinPart().note(Writes, s.c, at, "has an option that writes a file")
 		}
 	case roleToStdout:
 		if output || arg.Static && arg.Text == "stdout" {
 			s.pipes = true
 		} else {
-			s.note(Writes, s.c, at, "has an option that writes a file")
+			s.builtinPart().note(Writes, s.c, at, "has an option that writes a file")
 		}
 	case roleWorkspace:
 		if !arg.Static || !withinWorkspace(arg.Text) || strings.ContainsAny(arg.Text, "{}") {
-			s.note(Writes, s.c, at, "has an option that reads settings or code that no file of the workspace has")
+			s.builtinPart().note(Writes, s.c, at, "has an option that reads settings or code that no file of the workspace has")
 		}
 	case roleSetting:
 		key, v, _ := strings.Cut(arg.Text, "=")
 		writes := slices.ContainsFunc(writingSettings, func(part string) bool { return strings.Contains(key, part) })
 		if !arg.Static || v != "" && writes {
-			s.note(Writes, s.c, at, "has a setting that may write or run something")
+			s.builtinPart().note(Writes, s.c, at, "has a setting that may write or run something")
 		}
 	case roleGoFlags:
 		if !arg.Static || !harmlessToolFlags(arg.Text) {
-			s.note(Writes, s.c, at, "gives a tool of go options by which it may write or run something")
+			s.builtinPart().note(Writes, s.c, at, "gives a tool of go options by which it may write or run something")
 		}
 	case roleModMode:
 		if !arg.Static || arg.Text != "readonly" && arg.Text != "vendor" {
-			s.note(Writes, s.c, at, "has an option by which go may change go.mod")
+			s.builtinPart().note(Writes, s.c, at, "has an option by which go may change go.mod")
 		}
 	case roleOverride:
 		key, _, set := strings.Cut(strings.ReplaceAll(arg.Text, " ", ""), "=")
 		if !arg.Static || strings.ContainsAny(arg.Text, "\n\r") || set && !slices.ContainsFunc(harmlessOverrides, func(begin string) bool { return strings.HasPrefix(key, begin) }) || !set && !withinWorkspace(arg.Text) {
-			s.note(Writes, s.c, at, "has a setting that may write or run something")
+			s.builtinPart().note(Writes, s.c, at, "has a setting that may write or run something")
 		}
 	case roleChoice:
 		if kind, _, _ := strings.Cut(arg.Text, ";"); !arg.Static || !choicesOfReport()[kind] || strings.Contains(strings.ToLower(arg.Text), "file") {
-			s.note(Writes, s.c, at, "has a form of report that is not known to write nothing")
+			s.builtinPart().note(Writes, s.c, at, "has a form of report that is not known to write nothing")
 		}
 	case roleRest:
 		if at+1 < len(s.words) {
-			s.note(Writes, s.c, at, "hands words to a program of the workspace, which may be told to write")
+			s.builtinPart().note(Writes, s.c, at, "hands words to a program of the workspace, which may be told to write")
 		}
 	case roleReport:
 		if kind, _, named := strings.Cut(arg.Text, ":"); !arg.Static || named && !strings.HasPrefix(kind, "term") || s.spec.name == "pytest" && kind != "" && !strings.HasPrefix(kind, "term") {
-			s.note(Writes, s.c, at, "has an option that writes a file")
+			s.builtinPart().note(Writes, s.c, at, "has an option that writes a file")
 		}
 	case roleFormat:
 		if !arg.Static || strings.HasPrefix(arg.Text, "@") || strings.Contains(arg.Text, "%output{") {
-			s.note(Writes, s.c, at, "has a format that may write a file")
+			s.builtinPart().note(Writes, s.c, at, "has a format that may write a file")
 		}
 	}
 }
@@ -379,15 +384,15 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 	switch o.role {
 	case roleCode:
 		s.coded = true
-		s.note(Code, s.c, at, given)
+		s.builtinPart().note(Code, s.c, at, given)
 	case rolePython:
 		s.pythonCode(arg, at)
 	case roleProgram:
 		s.coded = true
-		s.note(Code, s.c, at, "runs a program from a file, which is not seen")
+		s.builtinPart().note(Code, s.c, at, "runs a program from a file, which is not seen")
 	case roleFilter:
 		s.coded = true
-		s.note(Dumps, s.c, at, "runs a program from a file, which is not seen")
+		s.builtinPart().note(Dumps, s.c, at, "runs a program from a file, which is not seen")
 	case roleScript:
 		s.coded = true
 		s.inlineScript(arg, argAt)
@@ -395,35 +400,35 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 		s.runArgument(arg, argAt)
 	case roleHidden:
 		s.coded = true
-		s.note(Hidden, s.c, at, hiddenShell)
+		s.builtinPart().note(Hidden, s.c, at, hiddenShell)
 	case roleFile:
 		s.coded = true
 		s.ran = append(s.ran, ran{arg.Text, s.c, argAt})
-		s.note(Opaque, s.c, at, runsWorkspace)
+		s.builtinPart().note(Opaque, s.c, at, runsWorkspace)
 		if !arg.Static || isStream(arg.Text) {
-			s.note(Code, s.c, at, "runs code that is known only when the line runs")
+			s.builtinPart().note(Code, s.c, at, "runs code that is known only when the line runs")
 		}
 	case roleLoads:
-		s.note(Opaque, s.c, at, runsWorkspace)
+		s.builtinPart().note(Opaque, s.c, at, runsWorkspace)
 	case roleData:
-		s.note(Opaque, s.c, at, runsWorkspace)
+		s.builtinPart().note(Opaque, s.c, at, runsWorkspace)
 		if !arg.Static || strings.Contains(arg.Text, ":") && !strings.HasPrefix(arg.Text, "node:") || strings.Contains(arg.Text, "auto_") {
-			s.note(Code, s.c, at, given)
+			s.builtinPart().note(Code, s.c, at, given)
 		}
 	case roleName:
 		if !arg.Static || strings.Trim(arg.Text, nameCharacters) != "" {
-			s.note(Code, s.c, at, given)
+			s.builtinPart().note(Code, s.c, at, given)
 		}
 	case rolePlugin:
 		if !arg.Static || !strings.HasPrefix(arg.Text, "no:") && !harmlessPlugins()[arg.Text] {
-			s.note(Code, s.c, at, "runs a plugin that is not known to be harmless")
+			s.builtinPart().note(Code, s.c, at, "runs a plugin that is not known to be harmless")
 		}
 	case roleSSH:
 		option := strings.ToLower(arg.Text)
 		if names := strings.TrimLeft(option, " \t\"'="); strings.HasPrefix(names, "sendenv") || strings.HasPrefix(names, "setenv") {
 			s.readsPatterns(arg, at)
 		} else if !arg.Static || strings.Contains(option, "command") || strings.Contains(option, "exec") {
-			s.note(Hidden, s.c, at, "has an option that runs a command")
+			s.builtinPart().note(Hidden, s.c, at, "has an option that runs a command")
 		}
 	}
 }
@@ -434,26 +439,26 @@ const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 // inlineScript walks an argument that a shell runs.
 func (s *scan) inlineScript(arg Word, at int) {
 	if !arg.Static {
-		s.note(Hidden, s.c, at, hiddenScript)
+		s.builtinPart().note(Hidden, s.c, at, hiddenScript)
 		return
 	}
-	s.script(arg.Text, bash, posix)
+	s.programPart().script(arg.Text, bash, posix)
 }
 
 // runArgument walks an argument that is a command, to which others are added.
 func (s *scan) runArgument(arg Word, at int) {
-	s.note(Writes, s.c, at, "runs a program that an option names")
+	s.builtinPart().note(Writes, s.c, at, "runs a program that an option names")
 	if arg.Static && arg.Text == "" {
 		return
 	}
 	if !arg.Static {
-		s.note(Hidden, s.c, at, hiddenScript)
+		s.builtinPart().note(Hidden, s.c, at, hiddenScript)
 		return
 	}
 	words := append(splitPlain(arg.Text), anyWords)
 	if inner := s.command(Command{Words: words}); s.beyond == nil {
 		s.direct = false
-		s.run(inner, 0)
+		s.builtinPart().run(inner, 0)
 	}
 }
 

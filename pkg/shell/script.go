@@ -11,7 +11,7 @@ import (
 
 // script walks a script that the line runs in another shell of the given dialects,
 // which has none of the functions and variables of this one.
-func (p *planner) script(text string, dialects ...dialect) {
+func (p programReader) script(text string, dialects ...dialect) {
 	functions, associative := p.functions, p.maps
 	p.functions, p.maps = nil, nil
 	p.scriptHere(text, dialects...)
@@ -19,7 +19,7 @@ func (p *planner) script(text string, dialects ...dialect) {
 }
 
 // scriptHere walks a script that runs in the present shell.
-func (p *planner) scriptHere(text string, dialects ...dialect) {
+func (p programReader) scriptHere(text string, dialects ...dialect) {
 	if p.scripts += len(text) * len(dialects); p.scripts > maxScripts {
 		p.beyond = errScripts
 		return
@@ -36,7 +36,7 @@ func (p *planner) scriptHere(text string, dialects ...dialect) {
 			break
 		}
 		p.dialect = d
-		file, err := p.readScript(text, d)
+		file, err := p.flowPart().readScript(text, d)
 		if err == nil {
 			p.body(file.Stmts)
 		} else {
@@ -49,7 +49,7 @@ func (p *planner) scriptHere(text string, dialects ...dialect) {
 
 // body walks the statements of a script. A function or an associative array that is made
 // in its course, not in a branch or a subshell, is there for the rest.
-func (p *planner) body(stmts []*syntax.Stmt) {
+func (p programReader) body(stmts []*syntax.Stmt) {
 	for i, s := range stmts {
 		var names []string
 		switch d := s.Cmd.(type) {
@@ -60,7 +60,7 @@ func (p *planner) body(stmts []*syntax.Stmt) {
 		case *syntax.DeclClause:
 			names = p.newMaps(s, d)
 		}
-		p.stmts(stmts[i : i+1])
+		p.flowPart().stmts(stmts[i : i+1])
 		p.maps = with(p.maps, names...)
 	}
 }
@@ -80,7 +80,7 @@ func with(set map[string]bool, names ...string) map[string]bool {
 
 // newMaps returns the variables that `declare -A` makes associative arrays. One that has
 // items already keeps its kind.
-func (p *planner) newMaps(s *syntax.Stmt, d *syntax.DeclClause) (names []string) {
+func (p programReader) newMaps(s *syntax.Stmt, d *syntax.DeclClause) (names []string) {
 	if s.Background || s.Coprocess || s.Disown || d.Variant.Value != "declare" && d.Variant.Value != "typeset" || len(d.Args) < 2 ||
 		d.Args[0].Name != nil || d.Args[0].Value.Lit() != "-A" {
 		return nil
@@ -107,7 +107,7 @@ func plainly(s *syntax.Stmt) bool {
 
 // shellScript walks the argument of sh -c. sh is bash in one place and a plain
 // shell in another, which read [[ a > b ]] differently.
-func (p *planner) shellScript(shell, text string) {
+func (p programReader) shellScript(shell, text string) {
 	switch shell {
 	case "bash", "rbash":
 		p.script(text, bash)
@@ -117,7 +117,7 @@ func (p *planner) shellScript(shell, text string) {
 }
 
 // inline walks words that are joined to a script of the present shell: eval, trap.
-func (p *planner) inline(words []Word, what string) {
+func (p programReader) inline(words []Word, what string) {
 	text, ok := joined(words)
 	if !ok {
 		p.hide(what, text)
@@ -145,7 +145,7 @@ func joined(words []Word) (text string, static bool) {
 var bashOptions = []string{"--login", "--norc", "--noprofile", "--posix", "--restricted", "--verbose", "--noediting", "--debugger"}
 
 // shell walks sh, bash and the like. Words are those after the name.
-func (p *planner) shell(name string, c, at int) {
+func (p programReader) shell(name string, c, at int) {
 	words := p.plan.Commands[c].Words
 	if onlyChecks(name, words[at+1:]) {
 		return
@@ -157,10 +157,10 @@ func (p *planner) shell(name string, c, at int) {
 		text := w.Text
 		var unclear Finding
 		if !w.Static {
-			unclear = p.finding(Hidden, c, i, hiddenWord)
+			unclear = p.builtinPart().finding(Hidden, c, i, hiddenWord)
 		}
 		switch {
-		case !p.safe(w, unclear):
+		case !p.variablePart().safe(w, unclear):
 			p.add(unclear)
 			return
 		case text == "" || !w.Static && w.start != startsKnown || text[0] != '-' && text[0] != '+' || text == "-":
@@ -174,11 +174,11 @@ func (p *planner) shell(name string, c, at int) {
 			return
 		case strings.HasPrefix(text, "--"):
 			if !slices.Contains(bashOptions, text) {
-				p.note(Hidden, c, i, hiddenOption)
+				p.builtinPart().note(Hidden, c, i, hiddenOption)
 				return
 			}
 		case strings.ContainsAny(text, "sHk"):
-			p.note(Hidden, c, i, hiddenOption)
+			p.builtinPart().note(Hidden, c, i, hiddenOption)
 			return
 		default:
 			inline = inline || text[0] == '-' && strings.Contains(text, "c")
@@ -186,7 +186,7 @@ func (p *planner) shell(name string, c, at int) {
 				continue
 			}
 			if i++; i < len(words) && !plainOption(words[i]) {
-				p.note(Hidden, c, i, hiddenOption)
+				p.builtinPart().note(Hidden, c, i, hiddenOption)
 				return
 			}
 		}
@@ -213,24 +213,24 @@ func plainOption(w Word) bool {
 var rereadingOptions = []string{"keyword", "history", "histexpand"}
 
 // shellOperand walks the words after the options.
-func (p *planner) shellOperand(name string, c, at int, inline bool) {
+func (p programReader) shellOperand(name string, c, at int, inline bool) {
 	words := p.plan.Commands[c].Words
 	switch {
 	case at >= len(words) || words[at].Static && isStream(words[at].Text):
 		p.add(Finding{Kind: Hidden, Command: c, Word: min(at, len(words)-1), What: hiddenInput, About: name})
 	case inline && !words[at].Static:
-		p.note(Hidden, c, at, hiddenScript)
+		p.builtinPart().note(Hidden, c, at, hiddenScript)
 	case inline && foreign(name):
-		p.note(Hidden, c, at, hiddenForeign)
+		p.builtinPart().note(Hidden, c, at, hiddenForeign)
 	case inline:
 		p.shellScript(name, words[at].Text)
 	case words[at].stream || words[at].opaque:
-		p.note(Hidden, c, at, hiddenScript)
+		p.builtinPart().note(Hidden, c, at, hiddenScript)
 	default:
 		p.ran = append(p.ran, ran{words[at].Text, c, at})
-		p.note(Opaque, c, at, runsWorkspace)
+		p.builtinPart().note(Opaque, c, at, runsWorkspace)
 		if OfSystem(words[at].Text) {
-			p.note(Code, c, at, runsSystem)
+			p.builtinPart().note(Code, c, at, runsSystem)
 		}
 	}
 }
@@ -257,7 +257,7 @@ type ran struct {
 
 // checkOwnScripts finds files that the line writes itself and then runs: their text is in
 // the line, but not as commands.
-func (p *planner) checkOwnScripts() {
+func (p programReader) checkOwnScripts() {
 	if len(p.written) == 0 || len(p.ran) == 0 {
 		return
 	}

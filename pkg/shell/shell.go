@@ -203,14 +203,14 @@ func Parse(line string) (*Plan, error) {
 	}
 	p := newPlanner()
 	defer p.release()
-	file, err := p.readScript(line, bash)
+	file, err := p.flowPart().readScript(line, bash)
 	if err != nil {
 		return nil, err
 	}
 	p.plan.Empty = len(file.Stmts) == 0
 	p.text = line
-	p.body(file.Stmts)
-	p.settle()
+	p.programPart().body(file.Stmts)
+	p.variablePart().settle()
 	if p.beyond != nil {
 		return nil, p.beyond
 	}

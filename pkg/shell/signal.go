@@ -18,7 +18,7 @@ var tellingSignals = wordSet(`-l -L --list --table --help --version -V -h`)
 
 // signals finds a program that reaches processes which the line did not start. Jobs of the line
 // (%1), and processes that it started ($!), are its own.
-func (p *planner) signals(file, name string, c, at int) {
+func (p flowReader) signals(file, name string, c, at int) {
 	if sub, ok := strings.CutPrefix(file, "g"); ok && sub == "kill" {
 		file = sub
 	}
@@ -30,22 +30,22 @@ func (p *planner) signals(file, name string, c, at int) {
 	case file == "fuser":
 		for i, w := range args {
 			if !w.Static || strings.HasPrefix(w.Text, "--k") || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "k") {
-				p.note(Signals, c, at+1+i, signalsOthers)
+				p.builtinPart().note(Signals, c, at+1+i, signalsOthers)
 				return
 			}
 		}
 	case signallers()[file] && !onlyTells(args):
-		p.note(Signals, c, at, signalsOthers)
+		p.builtinPart().note(Signals, c, at, signalsOthers)
 	case name == "prlimit":
 		for i, w := range args {
 			if strings.HasPrefix(w.Text, "-p") || strings.HasPrefix(w.Text, "--p") {
-				p.note(Signals, c, at+1+i, "changes limits of processes that the line has not started")
+				p.builtinPart().note(Signals, c, at+1+i, "changes limits of processes that the line has not started")
 			}
 		}
 	case manages()[name] != nil:
 		for i, w := range args {
 			if !w.Static || manages()[name][w.Text] || name == "screen" && (w.Text == "-X" || strings.HasPrefix(w.Text, "-X")) {
-				p.note(Signals, c, at+1+i, signalsOthers)
+				p.builtinPart().note(Signals, c, at+1+i, signalsOthers)
 				return
 			}
 		}
@@ -76,7 +76,7 @@ suspend hibernate exit freeze daemon-reexec condrestart condstop force-reload`),
 })
 
 // kill judges the operands of kill.
-func (p *planner) kill(c, at int) {
+func (p flowReader) kill(c, at int) {
 	words := p.plan.Commands[c].Words
 	if onlyTells(words[at+1:]) {
 		return
@@ -102,22 +102,22 @@ func (p *planner) kill(c, at int) {
 		return
 	}
 	for ; i < len(words); i++ {
-		if !p.ownProcess(words[i], p.finding(Signals, c, at, signalsOthers)) {
-			p.note(Signals, c, at, signalsOthers)
+		if !p.ownProcess(words[i], p.builtinPart().finding(Signals, c, at, signalsOthers)) {
+			p.builtinPart().note(Signals, c, at, signalsOthers)
 		}
 	}
 }
 
 // ownProcess reports an operand of kill that is a job or a process of the line. Where variables
 // decide, the plan relies on them, and f is found when they do not hold.
-func (p *planner) ownProcess(w Word, f Finding) bool {
+func (p flowReader) ownProcess(w Word, f Finding) bool {
 	switch {
 	case w.Static:
 		return strings.HasPrefix(w.Text, "%")
 	case w.child:
 		return true
 	case w.Text == string(Unknown) && !w.opaque && len(w.deps) == 1 && w.deps[0][0] != '!':
-		p.rely(duty{name: w.deps[0], needs: aChild, finding: f})
+		p.variablePart().rely(duty{name: w.deps[0], needs: aChild, finding: f})
 		return true
 	default:
 		return strings.HasPrefix(w.Text, "%")

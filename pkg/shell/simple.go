@@ -8,7 +8,7 @@ import (
 )
 
 // call walks a simple command.
-func (p *planner) call(c *syntax.CallExpr) {
+func (p builtinReader) call(c *syntax.CallExpr) {
 	words := make([]Word, 0, len(c.Assigns)+len(c.Args))
 	for _, a := range c.Assigns {
 		w := p.assignment(a)
@@ -16,7 +16,7 @@ func (p *planner) call(c *syntax.CallExpr) {
 		words = append(words, w)
 	}
 	for _, arg := range c.Args {
-		w := p.word(arg, argument)
+		w := p.wordPart().word(arg, argument)
 		w.at = p.stands(arg)
 		p.path(w)
 		words = append(words, w)
@@ -67,11 +67,11 @@ func assignmentLike(parts []syntax.WordPart) bool {
 }
 
 // assignment walks x=y, x[i]=y, x=(y z) and gives it as a word.
-func (p *planner) assignment(a *syntax.Assign) Word {
+func (p builtinReader) assignment(a *syntax.Assign) Word {
 	name := a.Name.Value
 	text := name
 	if a.Index != nil {
-		p.subscript(name, a.Index)
+		p.wordPart().subscript(name, a.Index)
 		text += "[" + string(Unknown) + "]"
 	}
 	if a.Append {
@@ -81,9 +81,9 @@ func (p *planner) assignment(a *syntax.Assign) Word {
 		p.elements(name, a.Array)
 		return Word{Text: text + "=" + string(Unknown), opaque: true}
 	}
-	w := p.word(a.Value, value)
+	w := p.wordPart().word(a.Value, value)
 	p.path(w)
-	p.set(name, w, byAssignment)
+	p.variablePart().set(name, w, byAssignment)
 	w.Static = w.Static && a.Index == nil
 	w.Text = text + "=" + w.Text
 	w.start, w.integer, w.child = startsKnown, false, false
@@ -91,23 +91,23 @@ func (p *planner) assignment(a *syntax.Assign) Word {
 }
 
 // elements walks (y [k]=z).
-func (p *planner) elements(name string, array *syntax.ArrayExpr) {
+func (p builtinReader) elements(name string, array *syntax.ArrayExpr) {
 	if len(array.Elems) == 0 {
-		p.set(name, Word{Static: true}, byAssignment)
+		p.variablePart().set(name, Word{Static: true}, byAssignment)
 	}
 	for _, e := range array.Elems {
 		if e.Index != nil {
-			p.subscript(name, e.Index)
+			p.wordPart().subscript(name, e.Index)
 		}
-		w := p.word(e.Value, argument)
+		w := p.wordPart().word(e.Value, argument)
 		p.path(w)
-		p.set(name, w, byAssignment)
+		p.variablePart().set(name, w, byAssignment)
 	}
 }
 
 // influence finds the setting of a variable that decides which code runs. word is the
 // whole assignment.
-func (p *planner) influence(command, at int, name string, word Word) {
+func (p builtinReader) influence(command, at int, name string, word Word) {
 	what, kind := influence(name)
 	if what == "" {
 		return
@@ -130,7 +130,7 @@ func extends(name string, word Word) bool {
 
 // passes finds a variable in the environment of a program, unless it is known to
 // be harmless. word is the whole assignment.
-func (p *planner) passes(command, at int, name string, word Word) {
+func (p builtinReader) passes(command, at int, name string, word Word) {
 	if what, _ := influence(name); what != "" {
 		return // influence has judged it
 	}
@@ -143,7 +143,7 @@ func (p *planner) passes(command, at int, name string, word Word) {
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '_')+1:] }
 
 // run walks the effects of the command whose name is the word at.
-func (p *planner) run(c, at int) {
+func (p builtinReader) run(c, at int) {
 	if p.beyond != nil {
 		return
 	}
@@ -163,21 +163,21 @@ func (p *planner) run(c, at int) {
 		return
 	}
 	file := name
-	name = p.programName(file)
-	p.signals(file, name, c, at)
+	name = p.programPart().programName(file)
+	p.flowPart().signals(file, name, c, at)
 	p.meet(file, name, c, at)
 	p.tree(name, p.plan.Commands[c].Words[at+1:])
-	p.program(name, c, at)
+	p.programPart().program(name, c, at)
 }
 
 // meet notes a program of the workspace, and one that is not known. file is its name
 // without the folder, and name the one that the tables may know.
-func (p *planner) meet(file, name string, c, at int) {
+func (p builtinReader) meet(file, name string, c, at int) {
 	w := p.plan.Commands[c].Words[at]
 	switch f := p.finding(Stranger, c, at, "runs a program that is not known to leave files alone"); {
 	case strings.Contains(w.Text, "/") && !OfSystem(w.Text) && (w.Text[0] != '/' || known(name)):
 		p.note(Opaque, c, at, runsWorkspace)
-		p.console(c, at)
+		p.programPart().console(c, at)
 	case projectTools()[name]:
 		p.note(Opaque, c, at, runsProject)
 	case known(name):
@@ -196,13 +196,13 @@ const (
 )
 
 // wrapped walks a command that another one runs: its words from at on.
-func (p *planner) wrapped(c, at int) {
+func (p builtinReader) wrapped(c, at int) {
 	words := p.plan.Commands[c].Words
 	p.added(words[min(at, len(words)):len(words):len(words)])
 }
 
 // added walks a command that is made of words of another.
-func (p *planner) added(words []Word) {
+func (p builtinReader) added(words []Word) {
 	if len(words) == 0 {
 		return
 	}
@@ -221,8 +221,8 @@ func (p *planner) added(words []Word) {
 }
 
 // finding returns one about a word of a command.
-func (p *planner) finding(kind Kind, c, at int, what string) Finding {
+func (p builtinReader) finding(kind Kind, c, at int, what string) Finding {
 	return Finding{Kind: kind, Command: c, Word: at, What: what, About: p.plan.Commands[c].Words[at].String()}
 }
 
-func (p *planner) note(kind Kind, c, at int, what string) { p.add(p.finding(kind, c, at, what)) }
+func (p builtinReader) note(kind Kind, c, at int, what string) { p.add(p.finding(kind, c, at, what)) }

@@ -14,7 +14,7 @@ func Single(line string) bool {
 	}
 	p := newPlanner()
 	defer p.release()
-	file, err := p.readScript(line, bash)
+	file, err := p.flowPart().readScript(line, bash)
 	if err != nil || len(file.Stmts) != 1 {
 		return false
 	}
@@ -49,7 +49,7 @@ func Conclusive(line string) bool {
 	}
 	p := newPlanner()
 	defer p.release()
-	file, err := p.readScript(line, bash)
+	file, err := p.flowPart().readScript(line, bash)
 	return err == nil && len(file.Stmts) == 1 && conclusive(file.Stmts[0])
 }
 

@@ -7,14 +7,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-func (p *planner) stmts(list []*syntax.Stmt) {
+func (p flowReader) stmts(list []*syntax.Stmt) {
 	for _, s := range list {
 		p.stmt(s)
 	}
 }
 
 // stmt walks a statement: its redirections, then its command.
-func (p *planner) stmt(s *syntax.Stmt) {
+func (p flowReader) stmt(s *syntax.Stmt) {
 	if s == nil {
 		return
 	}
@@ -62,12 +62,12 @@ func startsExec(c syntax.Command) bool {
 	return slices.ContainsFunc(call.Args, func(w *syntax.Word) bool { return strings.Trim(w.Lit(), `\`) == "exec" })
 }
 
-func (p *planner) walk(cmd syntax.Command) {
+func (p flowReader) walk(cmd syntax.Command) {
 	switch c := cmd.(type) {
 	case nil: // a redirection alone
 		p.command(Command{Words: []Word{{Text: ">", Static: true}}})
 	case *syntax.CallExpr:
-		p.call(c)
+		p.builtinPart().call(c)
 	case *syntax.BinaryCmd:
 		p.chain(c)
 	case *syntax.Subshell:
@@ -91,13 +91,13 @@ func (p *planner) walk(cmd syntax.Command) {
 		p.function(c)
 	case *syntax.ArithmCmd:
 		p.conditional("((", p.staticNumbers(c.X))
-		p.arithmetic(c.X)
+		p.wordPart().arithmetic(c.X)
 	case *syntax.TestClause:
 		p.conditional("[[", p.test(c.X))
 	case *syntax.DeclClause:
-		p.declaration(c)
+		p.variablePart().declaration(c)
 	case *syntax.LetClause:
-		p.let(c)
+		p.variablePart().let(c)
 	case *syntax.TimeClause:
 		p.timed(c)
 	case *syntax.CoprocClause:
@@ -108,7 +108,7 @@ func (p *planner) walk(cmd syntax.Command) {
 }
 
 // chain walks a && b && c and a | b | c, which nest to the left.
-func (p *planner) chain(c *syntax.BinaryCmd) {
+func (p flowReader) chain(c *syntax.BinaryCmd) {
 	var links []*syntax.BinaryCmd
 	left := c.X
 	for {
@@ -135,37 +135,37 @@ func (p *planner) chain(c *syntax.BinaryCmd) {
 	}
 }
 
-func (p *planner) loop(c *syntax.ForClause) {
+func (p flowReader) loop(c *syntax.ForClause) {
 	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
 		name := l.Name.Value
 		for _, item := range l.Items {
-			w := p.word(item, argument)
-			p.path(w)
-			p.set(name, w, byLoop)
+			w := p.wordPart().word(item, argument)
+			p.builtinPart().path(w)
+			p.variablePart().set(name, w, byLoop)
 		}
 		if !l.InPos.IsValid() {
-			p.set(name, anyValue, byLoop)
+			p.variablePart().set(name, anyValue, byLoop)
 		}
 		if c.Select {
-			p.set("REPLY", anyValue, byAssignment)
-			p.set(name, Word{Static: true}, byLoop)
+			p.variablePart().set("REPLY", anyValue, byAssignment)
+			p.variablePart().set(name, Word{Static: true}, byLoop)
 		}
 		if len(l.Items) == 0 {
-			p.set(name, Word{Static: true}, byLoop)
+			p.variablePart().set(name, Word{Static: true}, byLoop)
 		}
 	case *syntax.CStyleLoop:
-		p.arithmetic(l.Init)
-		p.arithmetic(l.Cond)
-		p.arithmetic(l.Post)
+		p.wordPart().arithmetic(l.Init)
+		p.wordPart().arithmetic(l.Cond)
+		p.wordPart().arithmetic(l.Post)
 	}
 }
 
-func (p *planner) cases(c *syntax.CaseClause) {
-	p.word(c.Word, value)
+func (p flowReader) cases(c *syntax.CaseClause) {
+	p.wordPart().word(c.Word, value)
 	for _, item := range c.Items {
 		for _, pattern := range item.Patterns {
-			p.word(pattern, argument)
+			p.wordPart().word(pattern, argument)
 		}
 		p.stmts(item.Stmts)
 	}
@@ -174,7 +174,7 @@ func (p *planner) cases(c *syntax.CaseClause) {
 // function walks a definition. It is a command of its own, so that a list of commands has to
 // name it, and its body is judged where it is defined: the command that calls it, by any
 // name, runs no other code.
-func (p *planner) function(c *syntax.FuncDecl) {
+func (p flowReader) function(c *syntax.FuncDecl) {
 	if c.Name == nil {
 		p.hide("defines a function without a name", "")
 		return
@@ -184,14 +184,14 @@ func (p *planner) function(c *syntax.FuncDecl) {
 }
 
 // conditional adds [[ ]] and (( )) as commands when their content is not static.
-func (p *planner) conditional(keyword string, static bool) {
+func (p flowReader) conditional(keyword string, static bool) {
 	if !static {
 		p.command(Command{Words: []Word{{Text: keyword, Static: true}, anyValue}})
 	}
 }
 
 // staticNumbers reports an expression without variables.
-func (p *planner) staticNumbers(x syntax.ArithmExpr) bool {
+func (p flowReader) staticNumbers(x syntax.ArithmExpr) bool {
 	static := true
 	syntax.Walk(x, func(n syntax.Node) bool {
 		if w, ok := n.(*syntax.Word); ok && !isInteger(w.Lit()) {
@@ -204,7 +204,7 @@ func (p *planner) staticNumbers(x syntax.ArithmExpr) bool {
 
 // timed walks `time cmd`. Bash takes -- for the end of its options, which the
 // parser takes for the command.
-func (p *planner) timed(c *syntax.TimeClause) {
+func (p flowReader) timed(c *syntax.TimeClause) {
 	if c.Stmt == nil {
 		return
 	}
@@ -216,19 +216,19 @@ func (p *planner) timed(c *syntax.TimeClause) {
 
 // coprocess walks `coproc cmd`. Bash takes assignments before the command, which
 // the parser takes for the command.
-func (p *planner) coprocess(c *syntax.CoprocClause) {
+func (p flowReader) coprocess(c *syntax.CoprocClause) {
 	p.plan.Background = true
 	if c.Name != nil {
-		w := p.word(c.Name, argument)
+		w := p.wordPart().word(c.Name, argument)
 		if !w.Static {
 			p.hide("names a coprocess by what is known only when it runs", w.String())
 		}
-		p.set(w.Text, Word{integer: true, Text: string(Unknown)}, byLoop)
+		p.variablePart().set(w.Text, Word{integer: true, Text: string(Unknown)}, byLoop)
 		if !compound(c.Stmt.Cmd) { // bash takes the name for the command
 			p.hide("names a coprocess that is not a group of commands, which can be read in two ways", w.String())
 		}
 	} else {
-		p.set("COPROC", Word{integer: true, Text: string(Unknown)}, byAssignment)
+		p.variablePart().set("COPROC", Word{integer: true, Text: string(Unknown)}, byAssignment)
 		if call, ok := c.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Assigns) > 0 { // after its name, as it may be
 			p.hide("has assignments in a coprocess, which can be read in two ways", "")
 		}
@@ -246,24 +246,24 @@ func compound(cmd syntax.Command) bool {
 }
 
 // redirect walks a redirection.
-func (p *planner) redirect(r *syntax.Redirect) {
+func (p flowReader) redirect(r *syntax.Redirect) {
 	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
-		p.set(strings.Trim(r.N.Value, "{}"), Word{integer: true, Text: string(Unknown)}, byRedirect)
+		p.variablePart().set(strings.Trim(r.N.Value, "{}"), Word{integer: true, Text: string(Unknown)}, byRedirect)
 	}
 	if r.Hdoc != nil {
 		if quotedDelimiter(r.Word) {
-			p.path(Word{Text: r.Hdoc.Lit(), Static: true})
+			p.builtinPart().path(Word{Text: r.Hdoc.Lit(), Static: true})
 		} else {
 			p.endsOnce(r)
-			p.path(p.word(r.Hdoc, document))
+			p.builtinPart().path(p.wordPart().word(r.Hdoc, document))
 		}
 		return
 	}
 	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
 		return
 	}
-	w := p.word(r.Word, argument)
-	p.path(w)
+	w := p.wordPart().word(r.Word, argument)
+	p.builtinPart().path(w)
 	if w.Static && !strings.ContainsAny(w.Text, "./") { // a file, of any name
 		p.plan.Names = append(p.plan.Names, w)
 	}
@@ -285,7 +285,7 @@ const reopens = "makes a file that is read the output or the errors, which /dev/
 
 // standard finds redirections after which /dev/stdout or /dev/stderr is a file that was
 // opened to be read: a program that opens those names opens that file anew, and may write it.
-func (p *planner) standard(r *syntax.Redirect, w Word) {
+func (p flowReader) standard(r *syntax.Redirect, w Word) {
 	descriptor := ""
 	if r.N != nil {
 		if descriptor = strings.TrimLeft(r.N.Value, "0"); descriptor == "" {
@@ -314,7 +314,7 @@ func (p *planner) standard(r *syntax.Redirect, w Word) {
 }
 
 // checkStandard finds copies of descriptors that may be of files that are read.
-func (p *planner) checkStandard() {
+func (p flowReader) checkStandard() {
 	if !p.opens {
 		return
 	}
@@ -325,7 +325,7 @@ func (p *planner) checkStandard() {
 
 // endsOnce finds a here-document in which a line is the delimiter already: bash
 // ends it there, where the parser continues inside a substitution.
-func (p *planner) endsOnce(r *syntax.Redirect) {
+func (p flowReader) endsOnce(r *syntax.Redirect) {
 	from, to := int(r.Hdoc.Pos().Offset()), int(r.Hdoc.End().Offset())
 	if from > to || to > len(p.text) {
 		p.hide("has a here-document that can be read in two ways", "")
@@ -351,7 +351,7 @@ func quotedDelimiter(w *syntax.Word) bool {
 }
 
 // output finds a redirection that writes, unless its target is harmless.
-func (p *planner) output(w Word) {
+func (p flowReader) output(w Word) {
 	if harmless(w) {
 		return
 	}

@@ -6,7 +6,7 @@ import "strings"
 const tarArguments = "fCTXbgIFKLNVH"
 
 // tar walks tar, which lists, reads or writes by the letters of its first word.
-func (p *planner) tar(c, at int) {
+func (p programReader) tar(c, at int) {
 	sc := p.scanWords(specOf("tar"), "tar", c, at)
 	modes, archive := tarModes(sc.words[at+1:])
 	for _, w := range sc.words[at+1:] {
@@ -18,7 +18,7 @@ func (p *planner) tar(c, at int) {
 	case modes['r'], modes['u'], modes['A'], modes['D'],
 		modes['x'] && !modes['O'],
 		modes['c'] && (!archive.Static || archive.Text != "-" && !harmless(archive)):
-		p.note(Writes, c, at, "writes an archive or files from one")
+		p.builtinPart().note(Writes, c, at, "writes an archive or files from one")
 	}
 }
 

@@ -71,26 +71,26 @@ func (s *scan) settings() {
 		case "mvn":
 			switch {
 			case publishes:
-				s.note(Elsewhere, s.c, i, actsElsewhere)
+				s.builtinPart().note(Elsewhere, s.c, i, actsElsewhere)
 			case target == "clean", w.Text == "install":
-				s.note(Writes, s.c, i, "has a phase that deletes files, or installs them outside of the workspace")
+				s.builtinPart().note(Writes, s.c, i, "has a phase that deletes files, or installs them outside of the workspace")
 			case !w.Static || !mavenPhases()[w.Text]:
-				s.note(Elsewhere, s.c, i, unknownGoal)
+				s.builtinPart().note(Elsewhere, s.c, i, unknownGoal)
 			}
 		case "gradle":
 			switch {
 			case !w.Static, abbreviates(target, publishing):
-				s.note(Elsewhere, s.c, i, actsElsewhere)
+				s.builtinPart().note(Elsewhere, s.c, i, actsElsewhere)
 			case abbreviates(target, rebuilding):
-				s.note(Writes, s.c, i, "has a task that changes the project")
+				s.builtinPart().note(Writes, s.c, i, "has a task that changes the project")
 			}
 		case "lein", "rake": // their own, in any form: ";publish", __.publish, "do clean, deploy"
 			if publishes || slices.ContainsFunc(strings.FieldsFunc(w.Text, notAlphanumeric), func(part string) bool { return slices.Contains(publishing, part) || strings.HasPrefix(part, "publish") }) {
-				s.note(Elsewhere, s.c, i, actsElsewhere)
+				s.builtinPart().note(Elsewhere, s.c, i, actsElsewhere)
 			}
 		}
 		if (strings.Contains(w.Text, "=") || !w.Static && s.spec.name == "make") && !harmlessProperty(w) {
-			s.note(Code, s.c, i, givesSetting)
+			s.builtinPart().note(Code, s.c, i, givesSetting)
 		}
 	}
 }
@@ -128,18 +128,18 @@ var consoles = wordSet(`shell shell_plus dbshell tinker eval console repl runner
 
 // console finds a program of the workspace that is asked to run code. at is the place of the
 // program.
-func (p *planner) console(c, at int) {
+func (p programReader) console(c, at int) {
 	words := p.plan.Commands[c].Words
 	if at+1 >= len(words) || !words[at+1].Static {
 		return
 	}
 	if name, _, _ := strings.Cut(words[at+1].Text, ":"); consoles[name] {
-		p.note(Code, c, at+1, "has a subcommand that runs code which is given to it")
+		p.builtinPart().note(Code, c, at+1, "has a subcommand that runs code which is given to it")
 	}
 }
 
 // console calls planner.console for a script that an interpreter runs.
-func (s *scan) console(at int) { s.planner.console(s.c, at) }
+func (s *scan) console(at int) { s.planner.programPart().console(s.c, at) }
 
 // addressOfCode reports an address from which some interpreters take code.
 func addressOfCode(text string) bool {

@@ -94,7 +94,7 @@ cmp iostat mpstat last ping ping6 traceroute tput stty diff gdiff type tokei sen
 
 // unknownOptions walks the options of a program, or a subcommand, that has no line.
 // A program of the workspace may do anything already.
-func (p *planner) unknownOptions(name string, c, at int) {
+func (p programReader) unknownOptions(name string, c, at int) {
 	words := p.plan.Commands[c].Words
 	if strings.Contains(words[at].Text, "/") && !strings.HasPrefix(words[at].Text, "/") {
 		return
@@ -117,13 +117,13 @@ func (p *planner) unknownOptions(name string, c, at int) {
 		}
 		alone := w.Text == "-o"
 		if alone && (!next.Static || next.Text != "" && next.Text[0] != '-') && !harmless(next) || !alone && !harmless(part(w, 2)) {
-			p.note(Writes, c, i, looksOutput)
+			p.builtinPart().note(Writes, c, i, looksOutput)
 		}
 	}
 }
 
 // unknownLook judges one option that no line names.
-func (p *planner) unknownLook(c, at int, w, next Word) {
+func (p programReader) unknownLook(c, at int, w, next Word) {
 	if !strings.HasPrefix(w.Text, "--") {
 		return
 	}
@@ -132,6 +132,6 @@ func (p *planner) unknownLook(c, at int, w, next Word) {
 		return
 	}
 	if kind, what := looks(strings.ReplaceAll(name, "_", "-"), value, attached, next); kind != 0 {
-		p.note(kind, c, at, what)
+		p.builtinPart().note(kind, c, at, what)
 	}
 }

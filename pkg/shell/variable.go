@@ -49,7 +49,7 @@ const (
 	byRedirect
 )
 
-func (p *planner) variable(name string) *variable {
+func (p variableReader) variable(name string) *variable {
 	v, ok := p.vars[name]
 	if !ok {
 		v = &variable{name: name}
@@ -59,7 +59,7 @@ func (p *planner) variable(name string) *variable {
 }
 
 // usesValue notes that the value of a variable is used.
-func (p *planner) usesValue(name string) {
+func (p variableReader) usesValue(name string) {
 	if !syntax.ValidName(name) {
 		return
 	}
@@ -70,7 +70,7 @@ func (p *planner) usesValue(name string) {
 }
 
 // set notes a value of a variable, and its consequences.
-func (p *planner) set(name string, w Word, by route) {
+func (p variableReader) set(name string, w Word, by route) {
 	v := p.variable(name)
 	v.set = true
 	v.from = append(v.from, w.deps...)
@@ -139,19 +139,19 @@ type duty struct {
 
 // must makes the plan rely on a property of a variable: when it does not hold,
 // the finding is a hidden command.
-func (p *planner) must(name string, needs property, what, about string) {
+func (p variableReader) must(name string, needs property, what, about string) {
 	p.mustIn("", name, needs, what, about)
 }
 
-func (p *planner) mustIn(array, name string, needs property, what, about string) {
+func (p variableReader) mustIn(array, name string, needs property, what, about string) {
 	p.rely(duty{name: name, needs: needs, unlessKeyOf: array, finding: Finding{Kind: Hidden, Command: -1, What: what, About: about}})
 }
 
-func (p *planner) rely(d duty) { p.duties = append(p.duties, d) }
+func (p variableReader) rely(d duty) { p.duties = append(p.duties, d) }
 
 // settle judges the assumptions, when all of the line is known.
-func (p *planner) settle() {
-	p.checkFolders()
+func (p variableReader) settle() {
+	p.builtinPart().checkFolders()
 	p.spread()
 	for _, d := range p.duties {
 		if !p.holds(d) {
@@ -166,8 +166,8 @@ func (p *planner) settle() {
 			p.hide("makes a loop refer to variables by name", name)
 		}
 	}
-	p.checkOwnScripts()
-	p.checkStandard()
+	p.programPart().checkOwnScripts()
+	p.flowPart().checkStandard()
 	if p.undefines {
 		for _, f := range p.called {
 			p.add(f)
@@ -175,7 +175,7 @@ func (p *planner) settle() {
 	}
 }
 
-func (p *planner) holds(d duty) bool {
+func (p variableReader) holds(d duty) bool {
 	v := p.vars[d.name]
 	if d.isMap {
 		return v.assoc && v.declared == 1 && !v.unset
@@ -191,7 +191,7 @@ func (p *planner) holds(d duty) bool {
 }
 
 // missing returns the properties that a variable lacks.
-func (p *planner) missing(name string) property {
+func (p variableReader) missing(name string) property {
 	if array, ok := strings.CutPrefix(name, keysOf); ok {
 		if v := p.vars[array]; v != nil && v.set && !v.assoc {
 			return 0
@@ -211,7 +211,7 @@ func (p *planner) missing(name string) property {
 const everyProperty = anInteger | aName | noOption | oneWord | nearBy | aChild | noAction
 
 // spread passes missing properties of variables on to those that take values from them.
-func (p *planner) spread() {
+func (p variableReader) spread() {
 	takers := map[string][]*variable{}
 	var changed []string
 	for _, v := range p.vars {
@@ -249,11 +249,11 @@ func kept(name string) property {
 // safe reports that a word can neither be an option nor become several words that
 // are. Where variables in it decide, the plan relies on them, and f is found when
 // they do not hold.
-func (p *planner) safe(w Word, f Finding) bool { return p.relies(w, noOption, f) }
+func (p variableReader) safe(w Word, f Finding) bool { return p.relies(w, noOption, f) }
 
 // relies returns whether the use is safe, by another property of the variable that the
 // word begins with.
-func (p *planner) relies(w Word, needs property, f Finding) bool {
+func (p variableReader) relies(w Word, needs property, f Finding) bool {
 	switch {
 	case w.Static:
 		return true

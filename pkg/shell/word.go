@@ -27,7 +27,7 @@ const (
 )
 
 // word resolves a word as far as its text shows, and walks its programs and reads.
-func (p *planner) word(w *syntax.Word, u use) Word {
+func (p wordReader) word(w *syntax.Word, u use) Word {
 	if w == nil {
 		return Word{Static: true}
 	}
@@ -36,7 +36,7 @@ func (p *planner) word(w *syntax.Word, u use) Word {
 			return Word{Text: lit.Value, Static: true}
 		}
 	}
-	b := wordBuilder{planner: p, use: u, word: Word{Static: true}}
+	b := wordBuilder{planner: p.planner, use: u, word: Word{Static: true}}
 	b.parts(w.Parts, u == document)
 	return b.finish()
 }
@@ -72,14 +72,14 @@ func (b *wordBuilder) parts(parts []syntax.WordPart, quoted bool) {
 			b.parted = true
 			b.parts(part.Parts, true)
 		case *syntax.ParamExp:
-			b.unknown(b.parameter(part, quoted || b.use == document))
+			b.unknown(b.wordPart().parameter(part, quoted || b.use == document))
 		case *syntax.CmdSubst:
-			b.unknown(b.substitution(part, quoted))
+			b.unknown(b.wordPart().substitution(part, quoted))
 		case *syntax.ArithmExp:
-			b.arithmetic(part.X)
+			b.wordPart().arithmetic(part.X)
 			b.unknown(hole{start: startsSafe, integer: true})
 		case *syntax.ProcSubst:
-			b.stmts(part.Stmts)
+			b.flowPart().stmts(part.Stmts)
 			b.word.stream = len(parts) == 1
 			b.unknown(hole{start: startsSafe})
 		case *syntax.ExtGlob:

@@ -14,15 +14,15 @@ import (
 func (m *Machine) bind(run *Run, c Bind, now time.Time) Result {
 	what := "binding a session to branch " + document.Quote(c.Branch)
 	if !run.Status.moves() {
-		return rejected(run, c, now, m.notRunning(run.whole(), what))
+		return rejected(run, c, now, m.refusals().notRunning(run.whole(), what))
 	}
 	path, found := run.Fork.find(c.Branch)
 	if !found || len(path) == 0 {
-		return rejected(run, c, now, m.unknownBranch(run, c.Branch, what))
+		return rejected(run, c, now, m.refusals().unknownBranch(run, c.Branch, what))
 	}
 	at := run.lane(path)
 	if at.Over {
-		return rejected(run, c, now, m.branchOver(at.View, c.Branch, what))
+		return rejected(run, c, now, m.refusals().branchOver(at.View, c.Branch, what))
 	}
 	outer, drives := run.drivenBy(c.SessionID, path)
 	if drives && run.leadsTo(path, outer) || !drives && run.branchAt(path).SessionID == c.SessionID {

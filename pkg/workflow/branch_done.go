@@ -12,10 +12,10 @@ import (
 // branchDone handles BRANCH_DONE:<name>. Reaching its terminal has completed a branch
 // already, so it is only confirmed (S5.2); where no transition leads to the terminal,
 // this event does, for callers in the branch (S15.6).
-func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Result {
+func (m branchRules) branchDone(run *Run, name string, c *Fire, now time.Time) Result {
 	what := "event " + document.Quote(c.Event)
 	if run.Status.Stopped() || run.Status == Blocked || run.Fork == nil && run.Status == AwaitingApproval {
-		return rejected(run, *c, now, m.notRunning(run.whole(), what))
+		return rejected(run, *c, now, m.refusals().notRunning(run.whole(), what))
 	}
 	caller := run.locate(c.Branch, c.Lost)
 	path, joined := run.findFrom(caller.Branch, name)
@@ -28,14 +28,14 @@ func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Resu
 	case path != nil:
 		return m.branchStands(run, path, name, &caller, c, now)
 	case run.Status.Ended():
-		return rejected(run, *c, now, m.notRunning(run.whole(), what))
+		return rejected(run, *c, now, m.refusals().notRunning(run.whole(), what))
 	default:
-		return rejected(run, *c, now, m.unknownBranch(run, name, what))
+		return rejected(run, *c, now, m.refusals().unknownBranch(run, name, what))
 	}
 }
 
 // branchStands handles it for a branch whose fork has not joined.
-func (m *Machine) branchStands(run *Run, path []int, name string, caller *cursor, c *Fire, now time.Time) Result {
+func (m branchRules) branchStands(run *Run, path []int, name string, caller *cursor, c *Fire, now time.Time) Result {
 	what := "event " + document.Quote(c.Event)
 	b, at := run.branchAt(path), run.lane(path)
 	switch b.Status {
@@ -44,21 +44,21 @@ func (m *Machine) branchStands(run *Run, path []int, name string, caller *cursor
 			document.Quote(name), at.outer().Fork.open(), tooLate(c.Data)))
 	case BranchActive:
 		if len(caller.path) > 0 && !slices.Equal(caller.path, path) { // its events are not the caller's
-			return rejected(run, *c, now, m.refused(caller.View, RejectBranchNotDone,
+			return rejected(run, *c, now, m.refusals().refused(caller.View, RejectBranchNotDone,
 				"%s refused: this session works in branch %s, and branch %s is in state %s and completes in %s. %s", what,
 				document.Quote(caller.Branch), document.Quote(name), document.Quote(b.State), document.Quote(m.forkBranch(&at).Terminal), m.State(caller.State).moves))
 		}
-		return rejected(run, *c, now, m.refused(at.View, RejectBranchNotDone,
+		return rejected(run, *c, now, m.refusals().refused(at.View, RejectBranchNotDone,
 			"%s refused: branch %s is in state %s and completes in %s. %s", what, document.Quote(name),
 			document.Quote(b.State), document.Quote(m.forkBranch(&at).Terminal), m.State(b.State).moves))
 	default:
-		return rejected(run, *c, now, m.refused(at.View, RejectBranchNotDone,
+		return rejected(run, *c, now, m.refusals().refused(at.View, RejectBranchNotDone,
 			"%s refused: branch %s has %s in state %s.", what, document.Quote(name), strings.ToLower(string(b.Status)), document.Quote(b.State)))
 	}
 }
 
 // endsBranch reports that only this event completes the branch that a lane works in.
-func (m *Machine) endsBranch(at *cursor) bool {
+func (m branchRules) endsBranch(at *cursor) bool {
 	if at.Over || len(at.path) == 0 {
 		return false
 	}

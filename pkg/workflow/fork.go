@@ -96,7 +96,7 @@ func (s *stepper) join(path []int) {
 	next := *at.Lane
 	var reason string
 	next.Context, reason = mergeFitting(at.Context, changes)
-	next.Sources = s.m.joinedSources(&at, changes)
+	next.Sources = s.m.sourceRules().joinedSources(&at, changes)
 	if reason != "" {
 		reason = "the join of event " + document.Quote(j.Event) + " " + reason
 		s.because(reason)
@@ -220,7 +220,7 @@ func (c *changeSet) add(base document.Value, name string, v document.Value) {
 }
 
 // forkBranch returns the definition of a branch.
-func (m *Machine) forkBranch(at *cursor) *ForkBranch {
+func (m branchRules) forkBranch(at *cursor) *ForkBranch {
 	outer := at.outer()
 	return &m.State(outer.State).ways[outer.Fork.Event].fork.Branches[at.place()]
 }
@@ -229,17 +229,17 @@ func (m *Machine) forkBranch(at *cursor) *ForkBranch {
 // (S5.1). A handler that was entered from the branch is part of it in the meantime.
 // Validation sees to the branch's own states, but a handler may have been written for the
 // run outside of the fork.
-func (m *Machine) leavesBranch(at *cursor, end *arm, c *Fire) *Rejection {
+func (m branchRules) leavesBranch(at *cursor, end *arm, c *Fire) *Rejection {
 	if len(at.path) == 0 || end == nil || end.target == nil || end.target.Final || m.belongs(at, end.target) {
 		return nil
 	}
-	return m.refused(at.View, RejectUnsupported,
+	return m.refusals().refused(at.View, RejectUnsupported,
 		"event %s refused in state %s: it leads to %s, which is outside branch %s; a branch uses only its own states until it ends. %s",
 		document.Quote(c.Event), document.Quote(at.State), document.Quote(end.target.Name), document.Quote(at.Branch), m.State(at.State).moves)
 }
 
 // forkable reports that every branch can begin. Validation sees to that.
-func (m *Machine) forkable(fork *Fork) bool {
+func (m branchRules) forkable(fork *Fork) bool {
 	return len(fork.Branches) > 0 && !slices.ContainsFunc(fork.Branches, func(b ForkBranch) bool {
 		initial := m.State(b.Initial)
 		return !initial.Known() || initial.Final
@@ -248,12 +248,12 @@ func (m *Machine) forkable(fork *Fork) bool {
 
 // belongs reports that a state is one of the branch's, or of the handler at work
 // in it.
-func (m *Machine) belongs(at *cursor, target *StateView) bool {
+func (m branchRules) belongs(at *cursor, target *StateView) bool {
 	return m.inside(at)[target] || at.Interrupt != nil && m.handling(at.Interrupt, target)
 }
 
 // inside returns the states of a branch.
-func (m *Machine) inside(at *cursor) region {
+func (m branchRules) inside(at *cursor) region {
 	outer := at.outer()
 	way := m.State(outer.State).ways[outer.Fork.Event]
 	if way == nil || at.place() >= len(way.branches) {

@@ -54,7 +54,7 @@ func (s *stepper) invoke(at *cursor, next Lane, w *way, c *Fire) {
 		Context: w.invoke.Input, Source: evidence.Operator, Parent: &Parent{RunID: run.ID, Root: run.Root(), Depth: run.Depth() + 1},
 	}, c.Actor, s.out.Entry.Time)
 	if child.Rejection != nil {
-		s.refusal = s.m.refused(at.View, child.Rejection.Code, "event %s refused in state %s: %s",
+		s.refusal = s.m.refusals().refused(at.View, child.Rejection.Code, "event %s refused in state %s: %s",
 			document.Quote(c.Event), document.Quote(at.State), child.Rejection.Message)
 		return
 	}
@@ -104,7 +104,7 @@ func (m *Machine) childEnded(run *Run, c ChildEnded, now time.Time) Result {
 	if next.Context, cut = mergeFitting(at.Context, resultOf(at.Context, event, c.Child.Context)); cut != "" {
 		reason += "; its end " + cut
 	}
-	next.Sources = m.resultObserved(at.Sources, event)
+	next.Sources = m.sourceRules().resultObserved(at.Sources, event)
 	var done, failed *arm
 	if w := m.State(at.State).ways[event]; w != nil {
 		done, failed = w.done, w.fail

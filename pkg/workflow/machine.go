@@ -122,10 +122,10 @@ func Compile(def *Definition, version int64) *Machine {
 		m.connect(s, guards)
 	}
 	for _, s := range m.states {
-		m.findBranches(s)
+		m.branchRules().findBranches(s)
 	}
-	m.endByEvent()
-	m.findHandlers()
+	m.branchRules().endByEvent()
+	m.branchRules().findHandlers()
 	m.watched = make(pathglob.Set, len(def.Interrupts))
 	for i := range def.Interrupts {
 		// One that is not valid, which validation rules out, has no matches.
@@ -224,6 +224,19 @@ func (m *Machine) newEnds(complete, fail string) (done, failed *arm) {
 	b := m.newArm(&Branch{Target: fail})
 	return &a, &b
 }
+
+// Rules of a machine, by subject.
+type (
+	branchRules   struct{ *Machine } // forks, their branches and handlers
+	approvalSteps struct{ *Machine }
+	sourceRules   struct{ *Machine } // where values of the context come from
+	refusals      struct{ *Machine }
+)
+
+func (m *Machine) branchRules() branchRules     { return branchRules{m} }
+func (m *Machine) approvalSteps() approvalSteps { return approvalSteps{m} }
+func (m *Machine) sourceRules() sourceRules     { return sourceRules{m} }
+func (m *Machine) refusals() refusals           { return refusals{m} }
 
 // Name returns the id of the workflow.
 func (m *Machine) Name() string { return m.definition.ID }

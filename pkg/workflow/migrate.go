@@ -61,7 +61,7 @@ func StatesOf(e *HistoryEntry) map[string]string {
 // migrate moves a run, or says why it has no image in the other version.
 func (m *Machine) migrate(run *Run, c Migrate, now time.Time) Result {
 	refuse := func(code RejectionCode, why string) Result {
-		return rejected(run, c, now, m.refused(run.whole(), code, "the run stays at version %d: %s.", run.WorkflowVersion, why))
+		return rejected(run, c, now, m.refusals().refused(run.whole(), code, "the run stays at version %d: %s.", run.WorkflowVersion, why))
 	}
 	switch {
 	case run.Status.Ended():
@@ -225,7 +225,7 @@ func (im *imager) context(l *Lane) string {
 		return tooLarge
 	}
 	l.Context = context
-	l.Sources = im.to.sourcesAfter(l.Sources, data, evidence.Operator, nil)
+	l.Sources = im.to.sourceRules().sourcesAfter(l.Sources, data, evidence.Operator, nil)
 	return ""
 }
 

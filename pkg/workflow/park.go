@@ -19,7 +19,7 @@ func (m *Machine) Asks(state, event string) bool {
 }
 
 // park makes a transition wait for humans.
-func (m *Machine) park(at *cursor, d *decision, c *Fire, now time.Time) Result {
+func (m approvalSteps) park(at *cursor, d *decision, c *Fire, now time.Time) Result {
 	target := m.targetOf(d.taken, at)
 	s := m.begin(at.Run, c.Actor, now)
 	next := *at.Lane
@@ -40,13 +40,13 @@ func (m *Machine) park(at *cursor, d *decision, c *Fire, now time.Time) Result {
 
 // grant fires a parked transition, if it is still open as things stand now. If it
 // is not, the approval has become stale, and the lane continues without it.
-func (m *Machine) grant(run *Run, c Grant, now time.Time) Result {
+func (m approvalSteps) grant(run *Run, c Grant, now time.Time) Result {
 	at, r := m.parked(run, c.ApprovalID)
 	if r != nil {
 		return rejected(run, c, now, r)
 	}
 	if run.Held() {
-		return rejected(run, c, now, m.notRunning(run.whole(), "the grant of approval "+document.Quote(c.ApprovalID)))
+		return rejected(run, c, now, m.refusals().notRunning(run.whole(), "the grant of approval "+document.Quote(c.ApprovalID)))
 	}
 	a := at.Approval
 	fire := Fire{Event: a.Event, Data: a.Data, ApprovalID: a.ID, Actor: c.Actor, Evidence: c.Evidence}
@@ -56,7 +56,7 @@ func (m *Machine) grant(run *Run, c Grant, now time.Time) Result {
 	at.Status = Running // it alone does not park the run
 	d, r := m.decide(&at, &fire)
 	if r == nil && (d.taken == nil || m.targetOf(d.taken, &at).Name != a.To) {
-		r = m.refused(at.View, RejectUnsupported, "event %s no longer leads to %s", document.Quote(a.Event), document.Quote(a.To))
+		r = m.refusals().refused(at.View, RejectUnsupported, "event %s no longer leads to %s", document.Quote(a.Event), document.Quote(a.To))
 	}
 	if r == nil {
 		s := m.begin(run, c.Actor, now)
@@ -74,7 +74,7 @@ func (m *Machine) grant(run *Run, c Grant, now time.Time) Result {
 
 // reject drops a parked transition. Where the definition says where that leads,
 // the lane goes there (S8.3); else it stays, and continues.
-func (m *Machine) reject(run *Run, c Reject, now time.Time) Result {
+func (m approvalSteps) reject(run *Run, c Reject, now time.Time) Result {
 	at, r := m.parked(run, c.ApprovalID)
 	if r != nil {
 		return rejected(run, c, now, r)
@@ -95,10 +95,10 @@ func (m *Machine) reject(run *Run, c Reject, now time.Time) Result {
 }
 
 // parked finds the lane that waits for an approval.
-func (m *Machine) parked(run *Run, id string) (cursor, *Rejection) {
+func (m approvalSteps) parked(run *Run, id string) (cursor, *Rejection) {
 	at, found := run.waitingFor(id)
 	if !found {
-		return at, m.refused(run.At(""), RejectNotParked, "this run does not wait for approval %s: it was already settled, or is void; no action is needed.",
+		return at, m.refusals().refused(run.At(""), RejectNotParked, "this run does not wait for approval %s: it was already settled, or is void; no action is needed.",
 			document.Quote(id))
 	}
 	return at, nil
@@ -141,7 +141,7 @@ func (s *stepper) leaveRejected(at *cursor) {
 }
 
 // targetOf returns the state that an arm leads to from a lane.
-func (m *Machine) targetOf(a *arm, at *cursor) *StateView {
+func (m approvalSteps) targetOf(a *arm, at *cursor) *StateView {
 	if a.returns {
 		return m.State(at.Interrupt.ReturnTo)
 	}

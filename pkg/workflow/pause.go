@@ -12,7 +12,7 @@ import (
 func (m *Machine) pause(run *Run, c Pause, now time.Time) Result {
 	again := run.Status.Stopped() && c.Hold != "" && !run.HeldFor(c.Hold)
 	if !run.Status.moves() && !again {
-		return rejected(run, c, now, m.notRunning(run.whole(), "pause"))
+		return rejected(run, c, now, m.refusals().notRunning(run.whole(), "pause"))
 	}
 	s := m.begin(run, c.Actor, now)
 	kind := EventPaused
@@ -40,12 +40,12 @@ func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 	}
 	switch {
 	case run.Status.Ended():
-		return rejected(run, c, now, m.notRunning(run.whole(), "resume"))
+		return rejected(run, c, now, m.refusals().notRunning(run.whole(), "resume"))
 	case !run.Status.Stopped():
-		return rejected(run, c, now, m.refused(run.whole(), RejectRunNotPaused,
+		return rejected(run, c, now, m.refusals().refused(run.whole(), RejectRunNotPaused,
 			"resume refused: the run is %s in state %s, neither PAUSED nor HELD; continue with it.", run.Status, document.Quote(run.State)))
 	case len(kept) > 0 && len(kept) == len(run.Holds):
-		return rejected(run, c, now, m.notRunning(run.whole(), "resume"))
+		return rejected(run, c, now, m.refusals().notRunning(run.whole(), "resume"))
 	}
 	s := m.begin(run, c.Actor, now)
 	s.out.Run.Holds, s.out.Entry.HoldCauses = kept, lifted(run.Holds, kept)
@@ -68,7 +68,7 @@ func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 // cancel ends a run, in spite of all that it waits for.
 func (m *Machine) cancel(run *Run, c Cancel, now time.Time) Result {
 	if run.Status.Ended() {
-		return rejected(run, c, now, m.notRunning(run.whole(), "cancel"))
+		return rejected(run, c, now, m.refusals().notRunning(run.whole(), "cancel"))
 	}
 	s := m.begin(run, c.Actor, now)
 	s.out.Run.Status = Cancelled

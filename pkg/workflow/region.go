@@ -17,7 +17,7 @@ type handler struct {
 
 // findBranches finds the states of the branches of a state's forks: those that
 // can be reached within the branch.
-func (m *Machine) findBranches(s *StateView) {
+func (m branchRules) findBranches(s *StateView) {
 	for _, w := range s.ways {
 		if w.fork == nil {
 			continue
@@ -32,7 +32,7 @@ func (m *Machine) findBranches(s *StateView) {
 
 // endByEvent gives the states of a branch that cannot reach its terminal the event
 // BRANCH_DONE:<name>, which leads there (S15.6).
-func (m *Machine) endByEvent() {
+func (m branchRules) endByEvent() {
 	for i := range m.definition.States {
 		for _, t := range m.definition.States[i].On {
 			w := m.states[m.definition.States[i].Name].ways[t.Event]
@@ -48,7 +48,7 @@ func (m *Machine) endByEvent() {
 	}
 }
 
-func (m *Machine) addBranchDone(inside region, b *ForkBranch) {
+func (m branchRules) addBranchDone(inside region, b *ForkBranch) {
 	end := m.newArm(&Branch{Target: b.Terminal})
 	if end.target == nil || !end.target.Final {
 		return // validation rules it out
@@ -65,7 +65,7 @@ func (m *Machine) addBranchDone(inside region, b *ForkBranch) {
 }
 
 // findHandlers finds the states of every interrupt's handler.
-func (m *Machine) findHandlers() {
+func (m branchRules) findHandlers() {
 	if len(m.definition.Interrupts) == 0 {
 		return
 	}
@@ -88,7 +88,7 @@ func (m *Machine) findHandlers() {
 }
 
 // inBranch reports that a state is one of a branch of some fork.
-func (m *Machine) inBranch(target *StateView) bool {
+func (m branchRules) inBranch(target *StateView) bool {
 	for _, s := range m.states {
 		for _, w := range s.ways {
 			if slices.ContainsFunc(w.branches, func(inside region) bool { return inside[target] }) {
@@ -100,7 +100,7 @@ func (m *Machine) inBranch(target *StateView) bool {
 }
 
 // reachBranches adds the branches of every fork in reach, until there are no new ones.
-func (m *Machine) reachBranches(r region) {
+func (m branchRules) reachBranches(r region) {
 	for before := -1; before != len(r); {
 		before = len(r)
 		for _, s := range m.states {

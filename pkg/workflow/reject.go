@@ -57,7 +57,7 @@ type Rejection struct {
 }
 
 // refused builds the rejection of a command on a run.
-func (m *Machine) refused(at View, code RejectionCode, format string, args ...any) *Rejection {
+func (m refusals) refused(at View, code RejectionCode, format string, args ...any) *Rejection {
 	text := fmt.Sprintf(format, args...)
 	return &Rejection{
 		Code: code, Message: text, public: text,
@@ -82,14 +82,14 @@ func rejected(run *Run, cmd Command, now time.Time, r *Rejection) Result {
 }
 
 // foreign refuses to step a run that another workflow or version drives.
-func (m *Machine) foreign(run *Run) *Rejection {
+func (m refusals) foreign(run *Run) *Rejection {
 	return m.refused(run.whole(), RejectUnsupported,
 		"run %s belongs to version %d of workflow %s, and this is version %d of %s; load the run's own version",
 		run.ID, run.WorkflowVersion, document.Quote(run.Workflow), m.version, document.Quote(m.Name()))
 }
 
 // notRunning refuses commands that need a running run (S2.9).
-func (m *Machine) notRunning(at View, what string) *Rejection {
+func (m refusals) notRunning(at View, what string) *Rejection {
 	if at.Status == AwaitingApproval && at.Approval.Pending() {
 		return m.refused(at, RejectApprovalPending,
 			"%s refused: event %s is parked in state %s, and no other event is accepted until humans have decided approval %s; wait for that. The tools of the state do not change.",
@@ -117,7 +117,7 @@ func (m *Machine) notRunning(at View, what string) *Rejection {
 }
 
 // unknownBranch refuses a name that is not a branch of the run's forks.
-func (m *Machine) unknownBranch(run *Run, name, what string) *Rejection {
+func (m refusals) unknownBranch(run *Run, name, what string) *Rejection {
 	at := run.At("")
 	if run.Fork == nil {
 		return m.refused(at, RejectUnknownBranch, "%s refused: the run is not in a fork, so it has no branch %s. %s",
@@ -128,7 +128,7 @@ func (m *Machine) unknownBranch(run *Run, name, what string) *Rejection {
 }
 
 // branchOver refuses a command in a branch that has ended, or never was.
-func (m *Machine) branchOver(at View, branch, what string) *Rejection {
+func (m refusals) branchOver(at View, branch, what string) *Rejection {
 	if at.State == "" {
 		return m.unknownBranch(at.Run, branch, what)
 	}
@@ -138,7 +138,7 @@ func (m *Machine) branchOver(at View, branch, what string) *Rejection {
 
 // unknownEvent refuses an event that the state does not define. A guess at the caller's
 // meaning is only named, never taken (S2.1).
-func (m *Machine) unknownEvent(at View, state *StateView, event string) *Rejection {
+func (m refusals) unknownEvent(at View, state *StateView, event string) *Rejection {
 	hint := new(document.Report).DidYouMean(event, state.eventNames())
 	return m.refused(at, RejectUnknownEvent, "state %s defines no event %s%s Events match exactly. %s",
 		document.Quote(at.State), document.Quote(event), sentence(hint), state.moves)
@@ -163,7 +163,7 @@ func (s *StateView) eventNames() iter.Seq[string] {
 
 // guardsFailed refuses an event none of whose ways is open, and names every
 // guard that failed (S2.3, S2.4).
-func (m *Machine) guardsFailed(at View, state *StateView, w *way, data document.Value, results []GuardResult) *Rejection {
+func (m refusals) guardsFailed(at View, state *StateView, w *way, data document.Value, results []GuardResult) *Rejection {
 	code, why := RejectGuardFailed, "its guards do not all pass"
 	if w.branched {
 		code, why = RejectNoBranchMatched, "none of its branches has guards that all pass"

@@ -20,7 +20,7 @@ func resultSource(event string) string { return "$" + resultsKey + "/" + event }
 
 // initialSources returns those of a new run: the definition's own values are the
 // operator's.
-func (m *Machine) initialSources(p *StartParams) Sources {
+func (m sourceRules) initialSources(p *StartParams) Sources {
 	if !m.traces {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (m *Machine) initialSources(p *StartParams) Sources {
 
 // sourcesAfter returns the sources after data has merged, of which some keys were edited
 // by a human.
-func (m *Machine) sourcesAfter(before Sources, data document.Value, from evidence.Source, edited map[string]bool) Sources {
+func (m sourceRules) sourcesAfter(before Sources, data document.Value, from evidence.Source, edited map[string]bool) Sources {
 	if !m.traces || data.Len() == 0 {
 		return before
 	}
@@ -67,7 +67,7 @@ func (s Sources) put(key string, source evidence.Source) {
 }
 
 // resultObserved returns the sources after an invoked run has left its end.
-func (m *Machine) resultObserved(before Sources, event string) Sources {
+func (m sourceRules) resultObserved(before Sources, event string) Sources {
 	if !m.traces {
 		return before
 	}
@@ -81,7 +81,7 @@ func (m *Machine) resultObserved(before Sources, event string) Sources {
 
 // joinedSources returns the sources after the branches of a fork have merged: a value
 // that several have changed is as good as the least of them.
-func (m *Machine) joinedSources(at *cursor, changes document.Value) Sources {
+func (m sourceRules) joinedSources(at *cursor, changes document.Value) Sources {
 	if !m.traces || changes.Len() == 0 {
 		return at.Sources
 	}

@@ -17,7 +17,7 @@ func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 		Entries: 1, Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
 	refuse := func(code RejectionCode, why string) Result {
-		r := m.refused((&Run{}).whole(), code, "the context of a new run of %s is refused: %s.", document.Quote(m.Name()), why)
+		r := m.refusals().refused((&Run{}).whole(), code, "the context of a new run of %s is refused: %s.", document.Quote(m.Name()), why)
 		return Result{Rejection: r, Entry: HistoryEntry{Time: now, Actor: actor}}
 	}
 	initial := m.Initial()
@@ -31,7 +31,7 @@ func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 	if !fits {
 		return refuse(RejectInvalidData, tooLarge)
 	}
-	run.Lane = Lane{State: initial.Name, Entry: 1, Context: context, Sources: m.initialSources(&p)}
+	run.Lane = Lane{State: initial.Name, Entry: 1, Context: context, Sources: m.sourceRules().initialSources(&p)}
 	run.Status = initial.status()
 	out := Result{
 		Run: run, Changed: true,
@@ -54,7 +54,7 @@ var tooLarge = fmt.Sprintf("the run's context would have more than %d bytes; sto
 // them alone.
 func (m *Machine) Step(run *Run, cmd Command, now time.Time) Result {
 	if !m.Drives(run) {
-		return rejected(run, cmd, now, m.foreign(run))
+		return rejected(run, cmd, now, m.refusals().foreign(run))
 	}
 	switch c := cmd.(type) {
 	case Fire:
@@ -66,9 +66,9 @@ func (m *Machine) Step(run *Run, cmd Command, now time.Time) Result {
 	case ChildEnded:
 		return m.childEnded(run, c, now)
 	case Grant:
-		return m.grant(run, c, now)
+		return m.approvalSteps().grant(run, c, now)
 	case Reject:
-		return m.reject(run, c, now)
+		return m.approvalSteps().reject(run, c, now)
 	case Force:
 		return m.force(run, c, now)
 	case Pause:
@@ -80,20 +80,20 @@ func (m *Machine) Step(run *Run, cmd Command, now time.Time) Result {
 	case Migrate:
 		return m.migrate(run, c, now)
 	default:
-		return rejected(run, nil, now, m.refused(run.whole(), RejectUnsupported, "there is no command of type %T.", cmd))
+		return rejected(run, nil, now, m.refusals().refused(run.whole(), RejectUnsupported, "there is no command of type %T.", cmd))
 	}
 }
 
 // fire takes a transition, or says why not.
 func (m *Machine) fire(run *Run, c *Fire, now time.Time) Result {
 	if name, done := strings.CutPrefix(c.Event, branchDone+":"); done {
-		return m.branchDone(run, name, c, now)
+		return m.branchRules().branchDone(run, name, c, now)
 	}
 	if c.Event == branchDone && c.Branch != "" { // a caller that is bound to a branch means that one
 		if own := run.locate(c.Branch, c.Lost); len(own.path) > 0 && m.State(own.State).ways[branchDone] == nil {
 			name := run.branchAt(own.path).Name
 			c.Event += ":" + name
-			return m.branchDone(run, name, c, now)
+			return m.branchRules().branchDone(run, name, c, now)
 		}
 	}
 	at := cursor{View: run.whole()}
@@ -113,7 +113,7 @@ func (m *Machine) fireIn(run *Run, at *cursor, c *Fire, now time.Time) Result {
 		return rejected(run, *c, now, r)
 	}
 	if d.needsApproval(m) {
-		return m.park(at, &d, c, now)
+		return m.approvalSteps().park(at, &d, c, now)
 	}
 	s := m.begin(run, c.Actor, now)
 	s.take(at, &d, c)
@@ -142,7 +142,7 @@ func (m *Machine) decide(at *cursor, c *Fire) (d decision, refused *Rejection) {
 	d.way = state.ways[c.Event]
 	if d.way == nil {
 		if d.way = state.fallback; d.way == nil {
-			return d, m.unknownEvent(at.View, state, c.Event)
+			return d, m.refusals().unknownEvent(at.View, state, c.Event)
 		}
 		d.safeNext = true
 	}
@@ -151,16 +151,16 @@ func (m *Machine) decide(at *cursor, c *Fire) (d decision, refused *Rejection) {
 		return d, r
 	}
 	for _, end := range [...]*arm{d.taken, d.way.done, d.way.fail} {
-		if r := m.leavesBranch(at, end, c); r != nil {
+		if r := m.branchRules().leavesBranch(at, end, c); r != nil {
 			return d, r
 		}
 	}
 	var fits bool
 	if d.context, fits = merged(at.Context, c.Data); !fits {
-		return d, m.refused(at.View, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLarge)
+		return d, m.refusals().refused(at.View, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLarge)
 	}
 	if !at.hasRoom(d.context, d.way.fork) {
-		return d, m.refused(at.View, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLargeTogether)
+		return d, m.refusals().refused(at.View, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLargeTogether)
 	}
 	return d, nil
 }
@@ -173,11 +173,11 @@ func (m *Machine) enterLane(run *Run, branch string, lost bool, what string) (cu
 	case !at.Over:
 		return at, nil
 	case lost:
-		return at, m.refused(run.At(""), RejectUnknownBranch,
+		return at, m.refusals().refused(run.At(""), RejectUnknownBranch,
 			"%s refused: branch %s is no longer assigned to this session, and it takes no more events.",
 			what, document.Quote(branch))
 	default:
-		return at, m.branchOver(at.View, branch, what)
+		return at, m.refusals().branchOver(at.View, branch, what)
 	}
 }
 
@@ -185,21 +185,21 @@ func (m *Machine) enterLane(run *Run, branch string, lost bool, what string) (cu
 // data and the event's name.
 func (m *Machine) admit(at *View, c *Fire) *Rejection {
 	if at.Status != Running {
-		return m.notRunning(*at, "event "+document.Quote(c.Event))
+		return m.refusals().notRunning(*at, "event "+document.Quote(c.Event))
 	}
 	state := m.State(at.State)
 	if !state.Known() {
-		return m.refused(*at, RejectUnsupported, "the workflow has no state %s; an operator must cancel this run.", document.Quote(at.State))
+		return m.refusals().refused(*at, RejectUnsupported, "the workflow has no state %s; an operator must cancel this run.", document.Quote(at.State))
 	}
 	if code, why := badData(c.Data); code != "" {
-		return m.refused(*at, code, "data of event %s: %s. No change was made. %s", document.Quote(c.Event), why, state.moves)
+		return m.refusals().refused(*at, code, "data of event %s: %s. No change was made. %s", document.Quote(c.Event), why, state.moves)
 	}
 	if strings.HasPrefix(c.Event, branchDone) && state.ways[c.Event] == nil {
-		return m.refused(*at, RejectUnknownBranch, "event %s refused: name the branch that is done, as in %s. %s",
+		return m.refusals().refused(*at, RejectUnknownBranch, "event %s refused: name the branch that is done, as in %s. %s",
 			document.Quote(c.Event), branchDone+":"+ownBranch(at), state.moves)
 	}
 	if c.Event == "" {
-		return m.unknownEvent(*at, state, c.Event)
+		return m.refusals().unknownEvent(*at, state, c.Event)
 	}
 	return nil
 }
@@ -243,11 +243,11 @@ func (w *way) choose(see *given) (*arm, []GuardResult) {
 // passable refuses a closed transition: by guards, by depth, by missing targets.
 func (m *Machine) passable(at *View, state *StateView, w *way, taken *arm, c *Fire, results []GuardResult) *Rejection {
 	refuse := func(code RejectionCode, why string) *Rejection {
-		return m.refused(*at, code, "event %s refused in state %s: %s. %s",
+		return m.refusals().refused(*at, code, "event %s refused in state %s: %s. %s",
 			document.Quote(c.Event), document.Quote(at.State), why, state.moves)
 	}
 	switch {
-	case w.done != nil && w.done.target == nil || w.fork != nil && !m.forkable(w.fork):
+	case w.done != nil && w.done.target == nil || w.fork != nil && !m.branchRules().forkable(w.fork):
 		return refuse(RejectUnsupported, "it does not lead to a state of this workflow")
 	case w.invoke != nil:
 		if code, why := m.uninvokable(at.Run, w.invoke, c); code != "" {
@@ -257,7 +257,7 @@ func (m *Machine) passable(at *View, state *StateView, w *way, taken *arm, c *Fi
 	case w.fork != nil:
 		return nil
 	case taken == nil && len(w.arms) > 0:
-		return m.guardsFailed(*at, state, w, c.Data, results)
+		return m.refusals().guardsFailed(*at, state, w, c.Data, results)
 	case taken == nil || taken.target == nil && !taken.returns:
 		return refuse(RejectUnsupported, "it does not lead to a state of this workflow")
 	case taken.returns && at.Interrupt == nil:

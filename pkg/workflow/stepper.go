@@ -81,7 +81,7 @@ func (s *stepper) take(at *cursor, d *decision, c *Fire) {
 	s.out.Run.forgetJoins(at.Branch)
 	next := *at.Lane
 	next.Context, next.Approval = d.context, nil
-	next.Sources = s.m.sourcesAfter(at.Sources, c.Data, c.Source, c.edited)
+	next.Sources = s.m.sourceRules().sourcesAfter(at.Sources, c.Data, c.Source, c.edited)
 	switch {
 	case d.way.invoke != nil:
 		s.invoke(at, next, d.way, c)
@@ -95,7 +95,7 @@ func (s *stepper) take(at *cursor, d *decision, c *Fire) {
 // move takes a transition into a state. Also into the same state it is a new
 // entry (S2.10).
 func (s *stepper) move(at *cursor, next Lane, taken *arm, c *Fire) {
-	target := s.m.targetOf(taken, at)
+	target := s.m.approvalSteps().targetOf(taken, at)
 	if taken.returns {
 		next.Interrupt = nil
 	}
@@ -135,7 +135,7 @@ func (s *stepper) enter(at *cursor, next Lane, target *StateView) {
 		s.out.Run.Status = target.status()
 	default:
 		status := BranchFailed
-		if target.Name == s.m.forkBranch(at).Terminal {
+		if target.Name == s.m.branchRules().forkBranch(at).Terminal {
 			status = BranchSucceeded
 		}
 		s.endBranch(at.path, status)

@@ -320,7 +320,7 @@ func (c *Cluster) authenticator(tokens *auth.Tokens) (all auth.Authenticator, ow
 	return auth.Chain(auth.One(auth.Principal{Name: auth.OwnName, Role: auth.Service}, own), outer), own, nil
 }
 
-func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *auth.Tokens) error {
+func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *auth.Tokens) (err error) {
 	tokens, own, err := c.authenticator(known)
 	if err != nil {
 		return err
@@ -340,33 +340,35 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	if err != nil {
 		return err
 	}
+	var listeners []net.Listener
+	defer func() {
+		if err != nil {
+			server.Close()
+			err = errors.Join(err, closeAll(listeners))
+		}
+	}()
 	local := server.Local(rpc.ClientConfig{TracerProvider: c.cfg.Tracer})
 	self := server.Local(rpc.ClientConfig{Token: own, TracerProvider: c.cfg.Tracer})
 	if err := c.startServices(st, endpoint, server, local, self); err != nil {
-		server.Close()
 		return err
 	}
 	c.Endpoints.GRPC = reachable(server.Addrs()[0])
-	listeners, err := c.listen()
+	listeners, err = c.listen()
 	if err != nil {
-		server.Close()
 		return err
 	}
 	publicURL := cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP)
 	issuer, err := c.cfg.Auth.Issuer(nil, c.cfg.Logger)
 	if err != nil {
-		server.Close()
-		return errors.Join(err, closeAll(listeners))
+		return err
 	}
 	pages, err := c.cfg.Console.Console(cmp.Or(c.cfg.Auth.TokenKey, c.cfg.Data.TokenKey()), issuer, c.cfg.Approval.PublicURL)
 	if err != nil {
-		server.Close()
-		return errors.Join(err, closeAll(listeners))
+		return err
 	}
 	signer, err := c.receiptKey()
 	if err != nil {
-		server.Close()
-		return errors.Join(err, closeAll(listeners))
+		return err
 	}
 	edge := gateway.Config{
 		Refused: refusals.Tell,
@@ -376,13 +378,11 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		Metrics: c.metrics, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),
 	}
 	if err := gateway.ExtAuthz(server.GRPC(), edge); err != nil {
-		server.Close()
-		return errors.Join(err, closeAll(listeners))
+		return err
 	}
 	g, err := gateway.New(edge)
 	if err != nil {
-		server.Close()
-		return errors.Join(err, closeAll(listeners))
+		return err
 	}
 	c.onClose(g.Close)
 	var ctx context.Context
