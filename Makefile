@@ -180,8 +180,8 @@ tidy: ## go mod tidy in every module
 	gofumpt -w pkg services
 
 .PHONY: standalone
-standalone: ## build each module without the workspace
-	for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) build ./...); done
+standalone: ## check that the go.mod of each module names all that it imports, which the workspace would hide
+	for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) list -deps -test ./... >/dev/null); done
 
 .PHONY: bench
 bench: deps bench-jail ## compare with bare servers and etcd, and commands with and without a jail, within 5 minutes; BENCH_QUICK=1 is shorter
@@ -270,7 +270,7 @@ cluster-down: ## stop the node of `make cluster`
 	tools/cluster/node down
 
 .PHONY: tools
-tools: ## build the pinned tools into .bin/
+tools: deps ## build the pinned tools into .bin/
 	@./.ci/tools $(TOOLS)
 
 .PHONY: help

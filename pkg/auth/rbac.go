@@ -41,20 +41,16 @@ var table = map[string]grant{
 	"/interlock.engine.v1.RunService/ListRuns":      readers,
 	"/interlock.engine.v1.RunService/TransitionRun": drivers,
 	"/interlock.engine.v1.RunService/BindBranch":    drivers,
-	// The enforcer calls it with the caller's credentials. The engine asks for the
-	// decision that allowed the call, so no caller interrupts at will.
-	"/interlock.engine.v1.RunService/InterruptRun": drivers,
 	// The engine refuses an agent where meta.debug does not let agents force (S15.7).
 	"/interlock.engine.v1.RunService/ForceState": drivers,
 	"/interlock.engine.v1.RunService/MigrateRun": operator,
 	// An agent that is held to a workflow cannot leave it.
-	"/interlock.engine.v1.RunService/PauseRun":       drivers,
-	"/interlock.engine.v1.RunService/ResumeRun":      drivers,
-	"/interlock.engine.v1.RunService/CancelRun":      drivers,
-	"/interlock.engine.v1.RunService/GetRunHistory":  readers,
-	"/interlock.engine.v1.RunService/GetRunVersion":  readers,
-	"/interlock.engine.v1.RunService/WatchRun":       readers,
-	"/interlock.engine.v1.RunService/SettleApproval": internal,
+	"/interlock.engine.v1.RunService/PauseRun":      drivers,
+	"/interlock.engine.v1.RunService/ResumeRun":     drivers,
+	"/interlock.engine.v1.RunService/CancelRun":     drivers,
+	"/interlock.engine.v1.RunService/GetRunHistory": readers,
+	"/interlock.engine.v1.RunService/GetRunVersion": readers,
+	"/interlock.engine.v1.RunService/WatchRun":      readers,
 
 	"/interlock.engine.v1.ProcessService/RegisterProcess": drivers,
 	"/interlock.engine.v1.ProcessService/GetProcess":      readers,
@@ -72,17 +68,13 @@ var table = map[string]grant{
 	"/interlock.approval.v1.ApprovalService/ListLeases":      people | service,
 	"/interlock.approval.v1.ApprovalService/RevokeLease":     operator | approver,
 	"/interlock.approval.v1.ApprovalService/CancelApproval":  internal,
-	"/interlock.approval.v1.ApprovalService/ConsumeApproval": internal,
-	"/interlock.approval.v1.ApprovalService/VoidApproval":    internal,
 	"/interlock.approval.v1.ApprovalService/WatchApproval":   readers,
 	"/interlock.approval.v1.ApprovalService/WatchApprovals":  people | service,
 
-	// Gateways observe tools, and so do programs that agents start. Only an operator
-	// accepts a change.
-	"/interlock.policy.v1.UpstreamService/ObserveUpstreamTools": drivers | service,
-	"/interlock.policy.v1.UpstreamService/ListUpstreamTools":    people,
-	"/interlock.policy.v1.UpstreamService/AcceptUpstreamTools":  operator,
-	"/interlock.policy.v1.UpstreamService/ForgetUpstreamTools":  operator,
+	// Only an operator accepts a change.
+	"/interlock.policy.v1.UpstreamService/ListUpstreamTools":   people,
+	"/interlock.policy.v1.UpstreamService/AcceptUpstreamTools": operator,
+	"/interlock.policy.v1.UpstreamService/ForgetUpstreamTools": operator,
 
 	"/interlock.policy.v1.PolicyService/RegisterPolicy":    operator,
 	"/interlock.policy.v1.PolicyService/GetPolicy":         readers,
@@ -160,6 +152,16 @@ var table = map[string]grant{
 	"/interlock.state.v1.AgentService/ListAgents":  readers,
 	"/interlock.state.v1.AgentService/UpdateAgent": operator,
 	"/interlock.state.v1.AgentService/DeleteAgent": operator,
+
+	// Contracts of the services among themselves. The enforcer interrupts with the caller's
+	// credentials. The engine asks for the decision that allowed the call, so no caller
+	// interrupts at will.
+	"/interlock.peer.v1.RunPeerService/InterruptRun":         drivers,
+	"/interlock.peer.v1.RunPeerService/SettleApproval":       internal,
+	"/interlock.peer.v1.ApprovalPeerService/ConsumeApproval": internal,
+	"/interlock.peer.v1.ApprovalPeerService/VoidApproval":    internal,
+	// Gateways observe tools, and so do programs that agents start.
+	"/interlock.peer.v1.UpstreamPeerService/ObserveUpstreamTools": drivers | service,
 
 	// Gateways that are not Interlock's ask for the agents behind them, as an agent would:
 	// CheckToolCall judges their requests.

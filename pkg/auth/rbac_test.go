@@ -15,6 +15,7 @@ import (
 
 	_ "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	_ "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	_ "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	_ "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	_ "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -98,7 +99,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.engine.v1.RunService/ListRuns":                       "aopvrs",
 		"/interlock.engine.v1.RunService/TransitionRun":                  "aor",
 		"/interlock.engine.v1.RunService/BindBranch":                     "aor",
-		"/interlock.engine.v1.RunService/InterruptRun":                   "aor",
+		"/interlock.peer.v1.RunPeerService/InterruptRun":                 "aor",
 		"/interlock.engine.v1.RunService/ForceState":                     "aor",
 		"/interlock.engine.v1.RunService/PauseRun":                       "aor",
 		"/interlock.engine.v1.RunService/ResumeRun":                      "aor",
@@ -106,7 +107,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.engine.v1.RunService/GetRunHistory":                  "aopvrs",
 		"/interlock.engine.v1.RunService/WatchRun":                       "aopvrs",
 		"/interlock.engine.v1.RunService/GetRunVersion":                  "aopvrs",
-		"/interlock.engine.v1.RunService/SettleApproval":                 "os",
+		"/interlock.peer.v1.RunPeerService/SettleApproval":               "os",
 		"/interlock.engine.v1.ProcessService/RegisterProcess":            "aor",
 		"/interlock.engine.v1.ProcessService/GetProcess":                 "aopvrs",
 		"/interlock.engine.v1.ProcessService/ListProcesses":              "aopvrs",
@@ -120,8 +121,8 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.approval.v1.ApprovalService/ListLeases":              "opvs",
 		"/interlock.approval.v1.ApprovalService/RevokeLease":             "op",
 		"/interlock.approval.v1.ApprovalService/CancelApproval":          "os",
-		"/interlock.approval.v1.ApprovalService/ConsumeApproval":         "os",
-		"/interlock.approval.v1.ApprovalService/VoidApproval":            "os",
+		"/interlock.peer.v1.ApprovalPeerService/ConsumeApproval":         "os",
+		"/interlock.peer.v1.ApprovalPeerService/VoidApproval":            "os",
 		"/interlock.approval.v1.ApprovalService/WatchApproval":           "aopvrs",
 		"/interlock.approval.v1.ApprovalService/WatchApprovals":          "opvs",
 		"/interlock.policy.v1.PolicyService/RegisterPolicy":              "o",
@@ -134,7 +135,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.policy.v1.PolicyService/ShadowWorkflow":              "o",
 		"/interlock.policy.v1.PolicyService/GetPolicyUsage":              "aopvrs",
 		"/interlock.policy.v1.PolicyService/SimulatePolicy":              "opv",
-		"/interlock.policy.v1.UpstreamService/ObserveUpstreamTools":      "aors",
+		"/interlock.peer.v1.UpstreamPeerService/ObserveUpstreamTools":    "aors",
 		"/interlock.policy.v1.UpstreamService/ListUpstreamTools":         "opv",
 		"/interlock.policy.v1.UpstreamService/AcceptUpstreamTools":       "o",
 		"/interlock.policy.v1.UpstreamService/ForgetUpstreamTools":       "o",
@@ -235,8 +236,8 @@ func TestWhatAgentsCanNever(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"/interlock.approval.v1.ApprovalService/CreateApproval", "/interlock.approval.v1.ApprovalService/DecideApproval",
-		"/interlock.approval.v1.ApprovalService/ConsumeApproval", "/interlock.approval.v1.ApprovalService/ListApprovals",
-		"/interlock.engine.v1.RunService/SettleApproval",
+		"/interlock.peer.v1.ApprovalPeerService/ConsumeApproval", "/interlock.approval.v1.ApprovalService/ListApprovals",
+		"/interlock.peer.v1.RunPeerService/SettleApproval",
 		"/interlock.policy.v1.PolicyService/RegisterPolicy", "/interlock.policy.v1.PolicyService/AttachPolicy",
 		"/interlock.policy.v1.PolicyService/DetachPolicy", "/interlock.policy.v1.DecisionService/ListDecisions",
 		"/interlock.state.v1.SessionService/GrantStateAccess",

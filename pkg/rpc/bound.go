@@ -31,8 +31,9 @@ var bindings = map[protoreflect.FullName]binding{
 	"interlock.engine.v1": {session: "session_id", run: "run_id", branch: "branch"},
 	"interlock.policy.v1": {session: "session_id", run: "run_id", branch: "branch"},
 	"interlock.state.v1":  {session: "session"},
-	// By the approval's id alone.
+	// By ids of approvals and runs alone.
 	"interlock.approval.v1": {},
+	"interlock.peer.v1":     {},
 	// A sidecar of one session asks by it: whom it asks for is said by the call that it leads to.
 	"envoy.service.auth.v3":   {},
 	"grpc.health.v1":          {},

@@ -13,6 +13,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -73,7 +74,7 @@ func New(cfg Config) (*Service, error) {
 		parts.Webhooks = receivers
 	}
 	if cfg.Engine != nil {
-		parts.Runs = rpc.NewRuns(enginev1.NewRunServiceClient(cfg.Engine))
+		parts.Runs = rpc.NewRuns(enginev1.NewRunServiceClient(cfg.Engine), peerv1.NewRunPeerServiceClient(cfg.Engine))
 		definitions := rpc.NewDefinitions(enginev1.NewWorkflowServiceClient(cfg.Engine), cfg.Definitions)
 		cfg.Store.Gate().OnTurn(definitions.Forget)
 		parts.Definitions = definitions
@@ -97,9 +98,11 @@ func EndLease(record store.Record, now time.Time) (timer store.Timer, ends bool)
 	return app.EndLease(record, now)
 }
 
-// Register adds ApprovalService to a server.
+// Register adds ApprovalService and ApprovalPeerService to a server.
 func (s *Service) Register(r grpc.ServiceRegistrar) {
-	approvalv1.RegisterApprovalServiceServer(r, &rpc.Approvals{App: s.app})
+	approvals := &rpc.Approvals{App: s.app}
+	approvalv1.RegisterApprovalServiceServer(r, approvals)
+	peerv1.RegisterApprovalPeerServiceServer(r, approvals)
 }
 
 // Run lets approvals expire and escalate, drops old ones, and sends webhooks, until ctx ends.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
-	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
@@ -20,13 +20,13 @@ import (
 
 // engine notes which approvals it is told of.
 type engine struct {
-	enginev1.UnimplementedRunServiceServer
+	peerv1.UnimplementedRunPeerServiceServer
 	told chan string
 }
 
-func (e *engine) SettleApproval(_ context.Context, req *enginev1.SettleApprovalRequest) (*enginev1.SettleApprovalResponse, error) {
+func (e *engine) SettleApproval(_ context.Context, req *peerv1.SettleApprovalRequest) (*peerv1.SettleApprovalResponse, error) {
 	e.told <- req.GetApprovalId()
-	return &enginev1.SettleApprovalResponse{}, nil
+	return &peerv1.SettleApprovalResponse{}, nil
 }
 
 // The parts work together: while it runs an approval expires by itself, and both the
@@ -61,7 +61,7 @@ func TestService(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Register(server.GRPC())
-	enginev1.RegisterRunServiceServer(server.GRPC(), e)
+	peerv1.RegisterRunPeerServiceServer(server.GRPC(), e)
 	server.SetServing(true)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

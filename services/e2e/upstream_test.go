@@ -15,7 +15,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
 )
@@ -116,9 +116,9 @@ func TestChangedUpstreamToolIsHidden(t *testing.T) {
 	w.as(t, auth.Operator).register(t, `{"id": "fetching", "initial": "fetch", "states": {
 		"fetch": {"allowed_tools": ["mcp__web__fetch"], "on": {"DONE": "done"}}, "done": {"type": "final"}}}`)
 	// An agent that reports another tool of this name first hides nothing.
-	byAgent := policyv1.NewUpstreamServiceClient(w.dial(t, u.policies[0], w.tokens[auth.Agent]))
-	must[*policyv1.ObserveUpstreamToolsResponse](t)(byAgent.ObserveUpstreamTools(within(t),
-		&policyv1.ObserveUpstreamToolsRequest{Server: "web", Tools: []*policyv1.ObservedTool{{Tool: "fetch", Digest: strings.Repeat("0", 64)}}}))
+	byAgent := peerv1.NewUpstreamPeerServiceClient(w.dial(t, u.policies[0], w.tokens[auth.Agent]))
+	must[*peerv1.ObserveUpstreamToolsResponse](t)(byAgent.ObserveUpstreamTools(within(t),
+		&peerv1.ObserveUpstreamToolsRequest{Server: "web", Tools: []*peerv1.ObservedTool{{Tool: "fetch", Digest: strings.Repeat("0", 64)}}}))
 	agent := w.connect(t, "fetcher")
 	textOf(t, agent, "load_workflow", map[string]any{"name": "fetching"})
 	const tool = "mcp__web__fetch"

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -17,6 +18,7 @@ import (
 // humans is an approval service in memory: the contract around the core.
 type humans struct {
 	approvalv1.UnimplementedApprovalServiceServer
+	peerv1.UnimplementedApprovalPeerServiceServer
 	clock func() time.Time
 
 	mu    sync.Mutex
@@ -87,17 +89,17 @@ func (h *humans) GetApproval(_ context.Context, req *approvalv1.GetApprovalReque
 	return &approvalv1.GetApprovalResponse{Approval: a}, err
 }
 
-func (h *humans) ConsumeApproval(_ context.Context, req *approvalv1.ConsumeApprovalRequest) (*approvalv1.ConsumeApprovalResponse, error) {
+func (h *humans) ConsumeApproval(_ context.Context, req *peerv1.ConsumeApprovalRequest) (*peerv1.ConsumeApprovalResponse, error) {
 	a, err := h.step(req.GetApprovalId(), func(q *question) consent.Result {
 		q.usedBy = req.GetUsedBy()
 		return q.Consume(req.GetDigest(), h.clock())
 	})
-	return &approvalv1.ConsumeApprovalResponse{Approval: a}, err
+	return &peerv1.ConsumeApprovalResponse{Approval: a}, err
 }
 
-func (h *humans) VoidApproval(_ context.Context, req *approvalv1.VoidApprovalRequest) (*approvalv1.VoidApprovalResponse, error) {
+func (h *humans) VoidApproval(_ context.Context, req *peerv1.VoidApprovalRequest) (*peerv1.VoidApprovalResponse, error) {
 	a, err := h.step(req.GetApprovalId(), func(q *question) consent.Result { return q.Void(req.GetReason(), h.clock()) })
-	return &approvalv1.VoidApprovalResponse{Approval: a}, err
+	return &peerv1.VoidApprovalResponse{Approval: a}, err
 }
 
 func (h *humans) CancelApproval(_ context.Context, req *approvalv1.CancelApprovalRequest) (*approvalv1.CancelApprovalResponse, error) {

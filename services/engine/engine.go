@@ -12,6 +12,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -70,7 +71,7 @@ func New(cfg Config) *Engine {
 	e.app.Timers = cfg.Metrics.Timers()
 	cfg.Metrics.Caches(e.app.Caches()...)
 	if cfg.Approval != nil {
-		e.app.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
+		e.app.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval), peerv1.NewApprovalPeerServiceClient(cfg.Approval))
 	}
 	if cfg.Sessions != nil {
 		trees := sessiontree.New(statev1.NewSessionServiceClient(cfg.Sessions), cfg.Clock)
@@ -87,6 +88,7 @@ func (e *Engine) Register(r grpc.ServiceRegistrar) {
 	enginev1.RegisterWorkflowServiceServer(r, &rpc.Workflows{App: e.app})
 	runs := rpc.NewRuns(e.app)
 	enginev1.RegisterRunServiceServer(r, runs)
+	peerv1.RegisterRunPeerServiceServer(r, runs)
 	enginev1.RegisterProcessServiceServer(r, &rpc.Processes{App: e.app, Runs: runs})
 }
 

@@ -19,6 +19,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -39,6 +40,7 @@ type rig struct {
 	humans    *humans
 	processes enginev1.ProcessServiceClient
 	runs      enginev1.RunServiceClient
+	peer      peerv1.RunPeerServiceClient
 	workflows enginev1.WorkflowServiceClient
 	engine    *engine.Engine
 
@@ -61,10 +63,14 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{T: t, clock: clock, humans: &humans{clock: clock.Now, asked: map[string]*question{}}, numbers: map[string]string{}, counted: map[string]int{}}
-	approvals := r.serve(func(s *grpc.Server) { approvalv1.RegisterApprovalServiceServer(s, r.humans) })
+	approvals := r.serve(func(s *grpc.Server) {
+		approvalv1.RegisterApprovalServiceServer(s, r.humans)
+		peerv1.RegisterApprovalPeerServiceServer(s, r.humans)
+	})
 	e := engine.New(engine.Config{Store: st, Approval: approvals, Clock: clock.Now, Logger: slog.New(slog.DiscardHandler), Enforcement: workflow.WhileRunning})
 	r.engine = e
 	conn := r.serve(func(s *grpc.Server) { e.Register(s) })
+	r.peer = peerv1.NewRunPeerServiceClient(conn)
 	r.processes, r.runs, r.workflows = enginev1.NewProcessServiceClient(conn), enginev1.NewRunServiceClient(conn), enginev1.NewWorkflowServiceClient(conn)
 	return r
 }
@@ -203,7 +209,7 @@ func (r *rig) play(input string) string {
 }
 
 func (r *rig) settle() string {
-	resp, err := r.runs.SettleApproval(r.Context(), &enginev1.SettleApprovalRequest{RunId: r.run, ApprovalId: r.humans.last})
+	resp, err := r.peer.SettleApproval(r.Context(), &peerv1.SettleApprovalRequest{RunId: r.run, ApprovalId: r.humans.last})
 	if err != nil {
 		return err.Error()
 	}

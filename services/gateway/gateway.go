@@ -26,6 +26,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -307,7 +308,7 @@ func newMCP(cfg Config, on clients, undecided func(error)) (*mcp.Server, error) 
 		Workflows: on.workflows, Runs: on.runs, Policy: on.policy, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Components: on.components,
-		Pins:       policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, StatePrefix: cfg.StatePrefix, Resume: cfg.Resume, AllowUnbound: cfg.AllowUnbound,
+		Pins:       peerv1.NewUpstreamPeerServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, StatePrefix: cfg.StatePrefix, Resume: cfg.Resume, AllowUnbound: cfg.AllowUnbound,
 		Stdio: cfg.Stdio, Alone: cfg.Stdio.Bound(), UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
 		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places, Undecided: undecided, Tracer: cfg.Tracer,
 		Shell: cfg.Shell, Jailer: upstream.Jailer{Mode: cfg.Jails, Machine: thisMachine(cfg.DataFolder), Workspace: cfg.Stdio.Workspace},
@@ -316,7 +317,7 @@ func newMCP(cfg Config, on clients, undecided func(error)) (*mcp.Server, error) 
 		edge.Reports = policyv1.NewPolicyEnforcerServiceClient(cfg.Vouched)
 	}
 	if cfg.Self != nil {
-		edge.Pins, edge.Identify = policyv1.NewUpstreamServiceClient(cfg.Self), identify(cfg)
+		edge.Pins, edge.Identify = peerv1.NewUpstreamPeerServiceClient(cfg.Self), identify(cfg)
 	}
 	return mcp.New(edge)
 }

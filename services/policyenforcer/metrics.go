@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	process "github.com/interlock-run/interlock/services/internal/metrics"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 )
 
@@ -60,7 +60,7 @@ func newMetrics(set *process.Set) *metrics {
 const undecided = "UNDECIDED"
 
 // answered tells of an answer to a check.
-func (m *metrics) answered(ctx context.Context, d *app.Decision, took time.Duration) {
+func (m *metrics) answered(ctx context.Context, d *check.Decision, took time.Duration) {
 	decision, why := string(d.Verdict.Decision), d.Undecided
 	switch {
 	case why != "":
@@ -83,7 +83,7 @@ func unsealed(l *decisionlog.Log) prometheus.Collector {
 }
 
 // observe counts a decision.
-func (m *metrics) observe(d *app.Observed) {
+func (m *metrics) observe(d *check.Observed) {
 	m.decisions.WithLabelValues(string(d.Decision), string(d.Code), d.Reason).Inc()
 	if d.Code != "" && d.Workflow != "" && d.Decision == "DENY" {
 		at := m.place("state", d.Workflow, d.State)

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	process "github.com/interlock-run/interlock/services/internal/metrics"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 )
 
 // An answer without a decision is counted by why, and so is one of a policy that cannot be
@@ -17,7 +17,7 @@ func TestAnswered(t *testing.T) {
 	t.Parallel()
 	set := process.New()
 	m := newMetrics(set)
-	for _, d := range []*app.Decision{
+	for _, d := range []*check.Decision{
 		{Verdict: toolcall.Verdict{Decision: toolcall.Allow}},
 		{Verdict: toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeToolNotAllowed}},
 		{Verdict: toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodePolicyUnavailable}},
@@ -26,7 +26,7 @@ func TestAnswered(t *testing.T) {
 	} {
 		m.answered(t.Context(), d, time.Second)
 	}
-	m.observe(&app.Observed{Decision: toolcall.Allow, Code: toolcall.CodeNotEnforced, Reason: toolcall.HasEnded})
+	m.observe(&check.Observed{Decision: toolcall.Allow, Code: toolcall.CodeNotEnforced, Reason: toolcall.HasEnded})
 	families, err := set.Gatherer().Gather()
 	if err != nil {
 		t.Fatal(err)

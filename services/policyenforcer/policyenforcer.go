@@ -11,6 +11,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -21,6 +22,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/sessiontree"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
 )
@@ -49,10 +51,10 @@ type Config struct {
 
 // Flags are the settings of the policy enforcer.
 type Flags struct {
-	DecisionRetention time.Duration `help:"How long sealed decisions are kept; 0 keeps them forever." default:"2160h" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
-	Jail              app.Jails     `help:"Jails of command lines: required denies those that a state judges and whose caller has none, auto uses the jail that the caller has, off uses none." enum:"required,auto,off" default:"auto" env:"INTERLOCK_JAIL"`
-	MaskKeys          []string      `help:"Parts of names of input members that the decision log masks; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
-	MaskPattern       []string      `help:"Regular expressions of text that the decision log masks; replace the defaults. May be repeated." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
+	DecisionRetention time.Duration  `help:"How long sealed decisions are kept; 0 keeps them forever." default:"2160h" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
+	Jail              enforcer.Jails `help:"Jails of command lines: required denies those that a state judges and whose caller has none, auto uses the jail that the caller has, off uses none." enum:"required,auto,off" default:"auto" env:"INTERLOCK_JAIL"`
+	MaskKeys          []string       `help:"Parts of names of input members that the decision log masks; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
+	MaskPattern       []string       `help:"Regular expressions of text that the decision log masks; replace the defaults. May be repeated." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
 }
 
 // masks returns the masks of the flags, or the defaults for those that are not set.
@@ -82,7 +84,7 @@ func New(cfg Config) (*Enforcer, error) {
 		cfg.Logger = slog.Default()
 	}
 	runs := enginev1.NewRunServiceClient(cfg.Engine)
-	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs, cfg.Definitions)
+	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs, peerv1.NewRunPeerServiceClient(cfg.Engine), cfg.Definitions)
 	cfg.Store.Gate().OnTurn(engine.Forget)
 	masks, err := cfg.masks()
 	if err != nil {
@@ -94,15 +96,15 @@ func New(cfg Config) (*Enforcer, error) {
 		others.Observe, others.Answered = counted.observe, counted.answered
 	}
 	if cfg.Approval != nil {
-		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
+		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval), peerv1.NewApprovalPeerServiceClient(cfg.Approval))
 	}
 	if cfg.State != nil {
 		others.Shared = sessiontree.NewShared(statev1.NewSessionServiceClient(cfg.State), statev1.NewStateServiceClient(cfg.State))
 	}
 	a := app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger, others)
-	a.Log().Retain(cfg.DecisionRetention)
+	a.Log.Retain(cfg.DecisionRetention)
 	cfg.Metrics.Caches(append(a.Caches(), engine.Caches()...)...)
-	cfg.Metrics.Register(unsealed(a.Log()))
+	cfg.Metrics.Register(unsealed(a.Log))
 	announce := func(ctx context.Context, refusal *policyv1.ReportRefusalRequest) error {
 		return refused.Commit(ctx, cfg.Store, refusal)
 	}
@@ -136,9 +138,11 @@ func VerifyLog(ctx context.Context, st store.Store, namespace string, yield func
 // Register adds the enforcer's services to a server.
 func (e *Enforcer) Register(r grpc.ServiceRegistrar) {
 	policyv1.RegisterPolicyEnforcerServiceServer(r, e.service)
-	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{App: e.app, Store: e.app.Policies()})
-	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{App: e.app, Log: e.app.Log()})
-	policyv1.RegisterUpstreamServiceServer(r, &rpc.Upstreams{Pins: e.app.Pins()})
+	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{App: e.app, Store: e.app.Policies})
+	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{App: e.app, Log: e.app.Log})
+	upstreams := &rpc.Upstreams{Pins: e.app.Pins}
+	policyv1.RegisterUpstreamServiceServer(r, upstreams)
+	peerv1.RegisterUpstreamPeerServiceServer(r, upstreams)
 }
 
 // Run seals what was decided, until ctx ends. It is called once.

@@ -8,6 +8,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/attack"
@@ -23,15 +24,15 @@ func (p *player) decide(conn grpc.ClientConnInterface, s *attack.Step, a *ack) (
 	before := known.GetApproval()
 	switch s.Do {
 	case attack.Settle:
-		resp, err := enginev1.NewRunServiceClient(conn).SettleApproval(p.ctx, &enginev1.SettleApprovalRequest{RunId: p.id(1), ApprovalId: id})
+		resp, err := peerv1.NewRunPeerServiceClient(conn).SettleApproval(p.ctx, &peerv1.SettleApprovalRequest{RunId: p.id(1), ApprovalId: id})
 		p.unasked(s, err)
 		return word(resp.GetRun().GetStatus().String()), err
 	case attack.Consume:
-		resp, err := service.ConsumeApproval(p.ctx, &approvalv1.ConsumeApprovalRequest{ApprovalId: id, Digest: before.GetDigest(), UsedBy: "attack"})
+		resp, err := peerv1.NewApprovalPeerServiceClient(conn).ConsumeApproval(p.ctx, &peerv1.ConsumeApprovalRequest{ApprovalId: id, Digest: before.GetDigest(), UsedBy: "attack"})
 		p.unasked(s, err)
 		return word(resp.GetApproval().GetStatus().String()), err
 	case attack.Void:
-		resp, err := service.VoidApproval(p.ctx, &approvalv1.VoidApprovalRequest{ApprovalId: id, Reason: "attack"})
+		resp, err := peerv1.NewApprovalPeerServiceClient(conn).VoidApproval(p.ctx, &peerv1.VoidApprovalRequest{ApprovalId: id, Reason: "attack"})
 		p.unasked(s, err)
 		return word(resp.GetApproval().GetStatus().String()), err
 	}

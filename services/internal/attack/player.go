@@ -14,6 +14,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/attack"
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -409,7 +410,7 @@ func (p *player) perform(s *attack.Step, a *ack) (string, error) {
 	case attack.Start:
 		return p.begin(s, a)
 	case attack.Pause, attack.Resume, attack.Cancel, attack.Force, attack.Bind, attack.Interrupt:
-		return p.leave(enginev1.NewRunServiceClient(conn), s, a)
+		return p.leave(conn, s, a)
 	default:
 		return p.meddle(conn, s, a)
 	}
@@ -516,8 +517,8 @@ func (p *player) begin(s *attack.Step, a *ack) (string, error) {
 	return "started " + resp.GetRun().GetState(), err
 }
 
-func (p *player) leave(runs enginev1.RunServiceClient, s *attack.Step, a *ack) (string, error) {
-	id := p.id(max(1, s.Run))
+func (p *player) leave(conn grpc.ClientConnInterface, s *attack.Step, a *ack) (string, error) {
+	runs, id := enginev1.NewRunServiceClient(conn), p.id(max(1, s.Run))
 	switch s.Do {
 	case attack.Pause:
 		resp, err := runs.PauseRun(p.ctx, &enginev1.PauseRunRequest{RunId: id, Reason: "attack"})
@@ -538,7 +539,7 @@ func (p *player) leave(runs enginev1.RunServiceClient, s *attack.Step, a *ack) (
 		resp, err := runs.BindBranch(p.ctx, &enginev1.BindBranchRequest{RunId: id, Branch: s.Branch, SessionId: s.Session})
 		return word(resp.GetRun().GetStatus().String()), err
 	default:
-		resp, err := runs.InterruptRun(p.ctx, &enginev1.InterruptRunRequest{RunId: id, CallId: cmp.Or(s.Call, "never"), FilesChanged: s.Files})
+		resp, err := peerv1.NewRunPeerServiceClient(conn).InterruptRun(p.ctx, &peerv1.InterruptRunRequest{RunId: id, CallId: cmp.Or(s.Call, "never"), FilesChanged: s.Files})
 		return fmt.Sprint("fired ", resp.GetFired()), err
 	}
 }

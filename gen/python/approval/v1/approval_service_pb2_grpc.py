@@ -75,16 +75,6 @@ class ApprovalServiceStub:
                 request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalRequest.SerializeToString,
                 response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalResponse.FromString,
                 _registered_method=True)
-        self.ConsumeApproval = channel.unary_unary(
-                '/interlock.approval.v1.ApprovalService/ConsumeApproval',
-                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalRequest.SerializeToString,
-                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalResponse.FromString,
-                _registered_method=True)
-        self.VoidApproval = channel.unary_unary(
-                '/interlock.approval.v1.ApprovalService/VoidApproval',
-                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalRequest.SerializeToString,
-                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalResponse.FromString,
-                _registered_method=True)
         self.WatchApproval = channel.unary_stream(
                 '/interlock.approval.v1.ApprovalService/WatchApproval',
                 request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalRequest.SerializeToString,
@@ -162,21 +152,6 @@ class ApprovalServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ConsumeApproval(self, request, context):
-        """ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
-        repeated request with the same used_by succeeds again.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def VoidApproval(self, request, context):
-        """VoidApproval records that what was granted cannot be done any more (S9.1).
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def WatchApproval(self, request, context):
         """WatchApproval streams one approval now and after every change until it is final.
         """
@@ -233,16 +208,6 @@ def add_ApprovalServiceServicer_to_server(servicer, server):
                     servicer.CancelApproval,
                     request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalRequest.FromString,
                     response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalResponse.SerializeToString,
-            ),
-            'ConsumeApproval': grpc.unary_unary_rpc_method_handler(
-                    servicer.ConsumeApproval,
-                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalRequest.FromString,
-                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalResponse.SerializeToString,
-            ),
-            'VoidApproval': grpc.unary_unary_rpc_method_handler(
-                    servicer.VoidApproval,
-                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalRequest.FromString,
-                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalResponse.SerializeToString,
             ),
             'WatchApproval': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchApproval,
@@ -472,60 +437,6 @@ class ApprovalService:
             '/interlock.approval.v1.ApprovalService/CancelApproval',
             interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalRequest.SerializeToString,
             interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ConsumeApproval(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/interlock.approval.v1.ApprovalService/ConsumeApproval',
-            interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalRequest.SerializeToString,
-            interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def VoidApproval(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/interlock.approval.v1.ApprovalService/VoidApproval',
-            interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalRequest.SerializeToString,
-            interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalResponse.FromString,
             options,
             channel_credentials,
             insecure,

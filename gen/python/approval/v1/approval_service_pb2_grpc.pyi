@@ -58,12 +58,6 @@ class ApprovalServiceStub:
     """RevokeLease ends a lease. NOT_FOUND when there is none that lasts."""
     CancelApproval: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.CancelApprovalRequest, _approval_service_pb2.CancelApprovalResponse]
     """CancelApproval withdraws the question."""
-    ConsumeApproval: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.ConsumeApprovalRequest, _approval_service_pb2.ConsumeApprovalResponse]
-    """ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
-    repeated request with the same used_by succeeds again.
-    """
-    VoidApproval: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.VoidApprovalRequest, _approval_service_pb2.VoidApprovalResponse]
-    """VoidApproval records that what was granted cannot be done any more (S9.1)."""
     WatchApproval: _grpc.UnaryStreamMultiCallable[_approval_service_pb2.WatchApprovalRequest, _approval_service_pb2.WatchApprovalResponse]
     """WatchApproval streams one approval now and after every change until it is final."""
     WatchApprovals: _grpc.UnaryStreamMultiCallable[_approval_service_pb2.WatchApprovalsRequest, _approval_service_pb2.WatchApprovalsResponse]
@@ -98,12 +92,6 @@ class ApprovalServiceAsyncStub(ApprovalServiceStub):
     """RevokeLease ends a lease. NOT_FOUND when there is none that lasts."""
     CancelApproval: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.CancelApprovalRequest, _approval_service_pb2.CancelApprovalResponse]  # type: ignore[assignment]
     """CancelApproval withdraws the question."""
-    ConsumeApproval: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.ConsumeApprovalRequest, _approval_service_pb2.ConsumeApprovalResponse]  # type: ignore[assignment]
-    """ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
-    repeated request with the same used_by succeeds again.
-    """
-    VoidApproval: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.VoidApprovalRequest, _approval_service_pb2.VoidApprovalResponse]  # type: ignore[assignment]
-    """VoidApproval records that what was granted cannot be done any more (S9.1)."""
     WatchApproval: _aio.UnaryStreamMultiCallable[_approval_service_pb2.WatchApprovalRequest, _approval_service_pb2.WatchApprovalResponse]  # type: ignore[assignment]
     """WatchApproval streams one approval now and after every change until it is final."""
     WatchApprovals: _aio.UnaryStreamMultiCallable[_approval_service_pb2.WatchApprovalsRequest, _approval_service_pb2.WatchApprovalsResponse]  # type: ignore[assignment]
@@ -183,24 +171,6 @@ class ApprovalServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_approval_service_pb2.CancelApprovalResponse, _abc.Awaitable[_approval_service_pb2.CancelApprovalResponse]]:
         """CancelApproval withdraws the question."""
-
-    @_abc_1.abstractmethod
-    def ConsumeApproval(
-        self,
-        request: _approval_service_pb2.ConsumeApprovalRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_approval_service_pb2.ConsumeApprovalResponse, _abc.Awaitable[_approval_service_pb2.ConsumeApprovalResponse]]:
-        """ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
-        repeated request with the same used_by succeeds again.
-        """
-
-    @_abc_1.abstractmethod
-    def VoidApproval(
-        self,
-        request: _approval_service_pb2.VoidApprovalRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_approval_service_pb2.VoidApprovalResponse, _abc.Awaitable[_approval_service_pb2.VoidApprovalResponse]]:
-        """VoidApproval records that what was granted cannot be done any more (S9.1)."""
 
     @_abc_1.abstractmethod
     def WatchApproval(

@@ -474,71 +474,6 @@ class BindBranchResponse(_message.Message):
 Global___BindBranchResponse: _TypeAlias = BindBranchResponse  # noqa: Y015
 
 @_typing.final
-class InterruptRunRequest(_message.Message):
-    """InterruptRunRequest names a tool call that may fire an interrupt."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    RUN_ID_FIELD_NUMBER: _builtins.int
-    CALL_ID_FIELD_NUMBER: _builtins.int
-    FILES_CHANGED_FIELD_NUMBER: _builtins.int
-    run_id: _builtins.str
-    """The run that the call was made in."""
-    call_id: _builtins.str
-    """The call that was allowed and made, in this run or in one with the same root."""
-    @_builtins.property
-    def files_changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Files that it changed, in addition to those that its input names."""
-
-    def __init__(
-        self,
-        *,
-        run_id: _builtins.str = ...,
-        call_id: _builtins.str = ...,
-        files_changed: _abc.Iterable[_builtins.str] | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "files_changed", b"files_changed", "run_id", b"run_id"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___InterruptRunRequest: _TypeAlias = InterruptRunRequest  # noqa: Y015
-
-@_typing.final
-class InterruptRunResponse(_message.Message):
-    """InterruptRunResponse is the outcome of a tool call that may fire an interrupt."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    FIRED_FIELD_NUMBER: _builtins.int
-    INTERRUPT_FIELD_NUMBER: _builtins.int
-    FROM_FIELD_NUMBER: _builtins.int
-    RUN_FIELD_NUMBER: _builtins.int
-    fired: _builtins.bool
-    """False when nothing changed: no pattern matches, or interrupts do not fire now."""
-    interrupt: _builtins.str
-    """Name of the interrupt; empty when none fired."""
-    @_builtins.property
-    def run(self) -> _run_pb2.Run:
-        """The run as it stands now, in full."""
-
-    def __init__(
-        self,
-        *,
-        fired: _builtins.bool = ...,
-        interrupt: _builtins.str = ...,
-        run: _run_pb2.Run | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["run", b"run"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fired", b"fired", "from", b"from", "interrupt", b"interrupt", "run", b"run"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___InterruptRunResponse: _TypeAlias = InterruptRunResponse  # noqa: Y015
-
-@_typing.final
 class ForceStateRequest(_message.Message):
     """ForceStateRequest is a state to set."""
 
@@ -955,60 +890,6 @@ class GetRunHistoryResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetRunHistoryResponse: _TypeAlias = GetRunHistoryResponse  # noqa: Y015
-
-@_typing.final
-class SettleApprovalRequest(_message.Message):
-    """SettleApprovalRequest names a decided approval of a run."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    RUN_ID_FIELD_NUMBER: _builtins.int
-    APPROVAL_ID_FIELD_NUMBER: _builtins.int
-    run_id: _builtins.str
-    """The run that waits for it."""
-    approval_id: _builtins.str
-    """The approval."""
-    def __init__(
-        self,
-        *,
-        run_id: _builtins.str = ...,
-        approval_id: _builtins.str = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "run_id", b"run_id"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___SettleApprovalRequest: _TypeAlias = SettleApprovalRequest  # noqa: Y015
-
-@_typing.final
-class SettleApprovalResponse(_message.Message):
-    """SettleApprovalResponse is the outcome of a decided approval."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    SETTLED_FIELD_NUMBER: _builtins.int
-    RUN_FIELD_NUMBER: _builtins.int
-    settled: _builtins.bool
-    """False when nothing waits for the approval, or it is not decided yet."""
-    @_builtins.property
-    def run(self) -> _run_pb2.Run:
-        """The run as it stands now, in full."""
-
-    def __init__(
-        self,
-        *,
-        settled: _builtins.bool = ...,
-        run: _run_pb2.Run | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["run", b"run"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["run", b"run", "settled", b"settled"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___SettleApprovalResponse: _TypeAlias = SettleApprovalResponse  # noqa: Y015
 
 @_typing.final
 class WatchRunRequest(_message.Message):

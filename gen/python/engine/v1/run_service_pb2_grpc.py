@@ -60,11 +60,6 @@ class RunServiceStub:
                 request_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.BindBranchRequest.SerializeToString,
                 response_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.BindBranchResponse.FromString,
                 _registered_method=True)
-        self.InterruptRun = channel.unary_unary(
-                '/interlock.engine.v1.RunService/InterruptRun',
-                request_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.InterruptRunRequest.SerializeToString,
-                response_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.InterruptRunResponse.FromString,
-                _registered_method=True)
         self.ForceState = channel.unary_unary(
                 '/interlock.engine.v1.RunService/ForceState',
                 request_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.ForceStateRequest.SerializeToString,
@@ -99,11 +94,6 @@ class RunServiceStub:
                 '/interlock.engine.v1.RunService/GetRunHistory',
                 request_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunHistoryRequest.SerializeToString,
                 response_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunHistoryResponse.FromString,
-                _registered_method=True)
-        self.SettleApproval = channel.unary_unary(
-                '/interlock.engine.v1.RunService/SettleApproval',
-                request_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.SettleApprovalRequest.SerializeToString,
-                response_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.SettleApprovalResponse.FromString,
                 _registered_method=True)
         self.WatchRun = channel.unary_stream(
                 '/interlock.engine.v1.RunService/WatchRun',
@@ -149,15 +139,6 @@ class RunServiceServicer:
     def BindBranch(self, request, context):
         """BindBranch gives a branch of a run's fork to a session: its events and tool calls
         are judged in that branch alone (S5.3).
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def InterruptRun(self, request, context):
-        """InterruptRun diverts a run to the handler of an interrupt, for a tool call that
-        was allowed and changed a matching file (S4.1). It happens once per call. Where
-        interrupts do not fire it changes nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -220,15 +201,6 @@ class RunServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def SettleApproval(self, request, context):
-        """SettleApproval does what follows from a decided approval: the parked transition
-        fires, or is dropped (S9.1). It happens once. Where nothing waits for the approval
-        it changes nothing.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def WatchRun(self, request, context):
         """WatchRun streams the run now and after every change until it ends.
         """
@@ -264,11 +236,6 @@ def add_RunServiceServicer_to_server(servicer, server):
                     request_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.BindBranchRequest.FromString,
                     response_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.BindBranchResponse.SerializeToString,
             ),
-            'InterruptRun': grpc.unary_unary_rpc_method_handler(
-                    servicer.InterruptRun,
-                    request_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.InterruptRunRequest.FromString,
-                    response_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.InterruptRunResponse.SerializeToString,
-            ),
             'ForceState': grpc.unary_unary_rpc_method_handler(
                     servicer.ForceState,
                     request_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.ForceStateRequest.FromString,
@@ -303,11 +270,6 @@ def add_RunServiceServicer_to_server(servicer, server):
                     servicer.GetRunHistory,
                     request_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunHistoryRequest.FromString,
                     response_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunHistoryResponse.SerializeToString,
-            ),
-            'SettleApproval': grpc.unary_unary_rpc_method_handler(
-                    servicer.SettleApproval,
-                    request_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.SettleApprovalRequest.FromString,
-                    response_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.SettleApprovalResponse.SerializeToString,
             ),
             'WatchRun': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchRun,
@@ -451,33 +413,6 @@ class RunService:
             '/interlock.engine.v1.RunService/BindBranch',
             interlock_dot_engine_dot_v1_dot_run__service__pb2.BindBranchRequest.SerializeToString,
             interlock_dot_engine_dot_v1_dot_run__service__pb2.BindBranchResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def InterruptRun(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/interlock.engine.v1.RunService/InterruptRun',
-            interlock_dot_engine_dot_v1_dot_run__service__pb2.InterruptRunRequest.SerializeToString,
-            interlock_dot_engine_dot_v1_dot_run__service__pb2.InterruptRunResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -667,33 +602,6 @@ class RunService:
             '/interlock.engine.v1.RunService/GetRunHistory',
             interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunHistoryRequest.SerializeToString,
             interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunHistoryResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def SettleApproval(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/interlock.engine.v1.RunService/SettleApproval',
-            interlock_dot_engine_dot_v1_dot_run__service__pb2.SettleApprovalRequest.SerializeToString,
-            interlock_dot_engine_dot_v1_dot_run__service__pb2.SettleApprovalResponse.FromString,
             options,
             channel_credentials,
             insecure,

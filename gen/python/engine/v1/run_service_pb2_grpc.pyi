@@ -49,11 +49,6 @@ class RunServiceStub:
     """BindBranch gives a branch of a run's fork to a session: its events and tool calls
     are judged in that branch alone (S5.3).
     """
-    InterruptRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.InterruptRunRequest, _run_service_pb2.InterruptRunResponse]
-    """InterruptRun diverts a run to the handler of an interrupt, for a tool call that
-    was allowed and changed a matching file (S4.1). It happens once per call. Where
-    interrupts do not fire it changes nothing.
-    """
     ForceState: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.ForceStateRequest, _run_service_pb2.ForceStateResponse]
     """ForceState sets any state of a workflow with meta.debug (S6.3, S15.7)."""
     MigrateRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.MigrateRunRequest, _run_service_pb2.MigrateRunResponse]
@@ -82,11 +77,6 @@ class RunServiceStub:
     """GetRunHistory returns the changes of a run and its tool results (S6.4). It is a
     log: read from a version on, oldest first.
     """
-    SettleApproval: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.SettleApprovalRequest, _run_service_pb2.SettleApprovalResponse]
-    """SettleApproval does what follows from a decided approval: the parked transition
-    fires, or is dropped (S9.1). It happens once. Where nothing waits for the approval
-    it changes nothing.
-    """
     WatchRun: _grpc.UnaryStreamMultiCallable[_run_service_pb2.WatchRunRequest, _run_service_pb2.WatchRunResponse]
     """WatchRun streams the run now and after every change until it ends."""
 
@@ -109,11 +99,6 @@ class RunServiceAsyncStub(RunServiceStub):
     BindBranch: _aio.UnaryUnaryMultiCallable[_run_service_pb2.BindBranchRequest, _run_service_pb2.BindBranchResponse]  # type: ignore[assignment]
     """BindBranch gives a branch of a run's fork to a session: its events and tool calls
     are judged in that branch alone (S5.3).
-    """
-    InterruptRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.InterruptRunRequest, _run_service_pb2.InterruptRunResponse]  # type: ignore[assignment]
-    """InterruptRun diverts a run to the handler of an interrupt, for a tool call that
-    was allowed and changed a matching file (S4.1). It happens once per call. Where
-    interrupts do not fire it changes nothing.
     """
     ForceState: _aio.UnaryUnaryMultiCallable[_run_service_pb2.ForceStateRequest, _run_service_pb2.ForceStateResponse]  # type: ignore[assignment]
     """ForceState sets any state of a workflow with meta.debug (S6.3, S15.7)."""
@@ -142,11 +127,6 @@ class RunServiceAsyncStub(RunServiceStub):
     GetRunHistory: _aio.UnaryUnaryMultiCallable[_run_service_pb2.GetRunHistoryRequest, _run_service_pb2.GetRunHistoryResponse]  # type: ignore[assignment]
     """GetRunHistory returns the changes of a run and its tool results (S6.4). It is a
     log: read from a version on, oldest first.
-    """
-    SettleApproval: _aio.UnaryUnaryMultiCallable[_run_service_pb2.SettleApprovalRequest, _run_service_pb2.SettleApprovalResponse]  # type: ignore[assignment]
-    """SettleApproval does what follows from a decided approval: the parked transition
-    fires, or is dropped (S9.1). It happens once. Where nothing waits for the approval
-    it changes nothing.
     """
     WatchRun: _aio.UnaryStreamMultiCallable[_run_service_pb2.WatchRunRequest, _run_service_pb2.WatchRunResponse]  # type: ignore[assignment]
     """WatchRun streams the run now and after every change until it ends."""
@@ -197,17 +177,6 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_run_service_pb2.BindBranchResponse, _abc.Awaitable[_run_service_pb2.BindBranchResponse]]:
         """BindBranch gives a branch of a run's fork to a session: its events and tool calls
         are judged in that branch alone (S5.3).
-        """
-
-    @_abc_1.abstractmethod
-    def InterruptRun(
-        self,
-        request: _run_service_pb2.InterruptRunRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_run_service_pb2.InterruptRunResponse, _abc.Awaitable[_run_service_pb2.InterruptRunResponse]]:
-        """InterruptRun diverts a run to the handler of an interrupt, for a tool call that
-        was allowed and changed a matching file (S4.1). It happens once per call. Where
-        interrupts do not fire it changes nothing.
         """
 
     @_abc_1.abstractmethod
@@ -278,17 +247,6 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_run_service_pb2.GetRunHistoryResponse, _abc.Awaitable[_run_service_pb2.GetRunHistoryResponse]]:
         """GetRunHistory returns the changes of a run and its tool results (S6.4). It is a
         log: read from a version on, oldest first.
-        """
-
-    @_abc_1.abstractmethod
-    def SettleApproval(
-        self,
-        request: _run_service_pb2.SettleApprovalRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_run_service_pb2.SettleApprovalResponse, _abc.Awaitable[_run_service_pb2.SettleApprovalResponse]]:
-        """SettleApproval does what follows from a decided approval: the parked transition
-        fires, or is dropped (S9.1). It happens once. Where nothing waits for the approval
-        it changes nothing.
         """
 
     @_abc_1.abstractmethod

@@ -20,7 +20,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"interlock/policy/v1/upstream.proto\x12\x13interlock.policy.v1\"b\n\x0cObservedTool\x12\x14\n\x04tool\x18\x01 \x01(\tB\x00R\x04tool\x12\x18\n\x06\x64igest\x18\x02 \x01(\tB\x00R\x06\x64igest\x12\"\n\x0b\x64\x65scription\x18\x03 \x01(\tB\x00R\x0b\x64\x65scription\"7\n\x0bLeftOutTool\x12\x14\n\x04tool\x18\x01 \x01(\tB\x00R\x04tool\x12\x12\n\x03why\x18\x02 \x01(\tB\x00R\x03why\"\xce\x01\n\x0cUpstreamTool\x12\x16\n\x06server\x18\x01 \x01(\tR\x06server\x12\x12\n\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x03 \x01(\tR\x08\x61\x63\x63\x65pted\x12\x18\n\x07\x63hanged\x18\x04 \x01(\tR\x07\x63hanged\x12 \n\x0b\x64\x65scription\x18\x05 \x01(\tR\x0b\x64\x65scription\x12\x1f\n\x0breported_by\x18\x06 \x01(\tR\nreportedBy\x12\x19\n\x08left_out\x18\x07 \x01(\tR\x07leftOutBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"interlock/policy/v1/upstream.proto\x12\x13interlock.policy.v1\"\xce\x01\n\x0cUpstreamTool\x12\x16\n\x06server\x18\x01 \x01(\tR\x06server\x12\x12\n\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x03 \x01(\tR\x08\x61\x63\x63\x65pted\x12\x18\n\x07\x63hanged\x18\x04 \x01(\tR\x07\x63hanged\x12 \n\x0b\x64\x65scription\x18\x05 \x01(\tR\x0b\x64\x65scription\x12\x1f\n\x0breported_by\x18\x06 \x01(\tR\nreportedBy\x12\x19\n\x08left_out\x18\x07 \x01(\tR\x07leftOutBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -28,10 +28,6 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'interlock.policy.v1.upstrea
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'ZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1'
-  _globals['_OBSERVEDTOOL']._serialized_start=59
-  _globals['_OBSERVEDTOOL']._serialized_end=157
-  _globals['_LEFTOUTTOOL']._serialized_start=159
-  _globals['_LEFTOUTTOOL']._serialized_end=214
-  _globals['_UPSTREAMTOOL']._serialized_start=217
-  _globals['_UPSTREAMTOOL']._serialized_end=423
+  _globals['_UPSTREAMTOOL']._serialized_start=60
+  _globals['_UPSTREAMTOOL']._serialized_end=266
 # @@protoc_insertion_point(module_scope)

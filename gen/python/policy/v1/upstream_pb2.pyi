@@ -18,62 +18,6 @@ else:
 DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
-class ObservedTool(_message.Message):
-    """ObservedTool is a tool as its server offers it."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOOL_FIELD_NUMBER: _builtins.int
-    DIGEST_FIELD_NUMBER: _builtins.int
-    DESCRIPTION_FIELD_NUMBER: _builtins.int
-    tool: _builtins.str
-    """Its name at the server."""
-    digest: _builtins.str
-    """Hex SHA-256 of its name, title, description, schemas and annotations."""
-    description: _builtins.str
-    """Its description, at most 1,024 bytes of it: what an operator reads."""
-    def __init__(
-        self,
-        *,
-        tool: _builtins.str = ...,
-        digest: _builtins.str = ...,
-        description: _builtins.str = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "digest", b"digest", "tool", b"tool"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___ObservedTool: _TypeAlias = ObservedTool  # noqa: Y015
-
-@_typing.final
-class LeftOutTool(_message.Message):
-    """LeftOutTool is a tool that cannot be relayed."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOOL_FIELD_NUMBER: _builtins.int
-    WHY_FIELD_NUMBER: _builtins.int
-    tool: _builtins.str
-    """Its name at the server, as far as it can be read."""
-    why: _builtins.str
-    """What is wrong with its description."""
-    def __init__(
-        self,
-        *,
-        tool: _builtins.str = ...,
-        why: _builtins.str = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tool", b"tool", "why", b"why"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___LeftOutTool: _TypeAlias = LeftOutTool  # noqa: Y015
-
-@_typing.final
 class UpstreamTool(_message.Message):
     """UpstreamTool is what is known of a server's tool."""
 

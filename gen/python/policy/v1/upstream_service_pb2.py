@@ -21,7 +21,7 @@ _sym_db = _symbol_database.Default()
 from interlock.gen.policy.v1 import upstream_pb2 as interlock_dot_policy_dot_v1_dot_upstream__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*interlock/policy/v1/upstream_service.proto\x12\x13interlock.policy.v1\x1a\"interlock/policy/v1/upstream.proto\"\xb1\x01\n\x1bObserveUpstreamToolsRequest\x12\x18\n\x06server\x18\x01 \x01(\tB\x00R\x06server\x12\x39\n\x05tools\x18\x02 \x03(\x0b\x32!.interlock.policy.v1.ObservedToolB\x00R\x05tools\x12=\n\x08left_out\x18\x03 \x03(\x0b\x32 .interlock.policy.v1.LeftOutToolB\x00R\x07leftOut\"Q\n\x1cObserveUpstreamToolsResponse\x12\x18\n\x07\x63hanged\x18\x01 \x03(\tR\x07\x63hanged\x12\x17\n\x07no_room\x18\x02 \x03(\tR\x06noRoom\"\x1a\n\x18ListUpstreamToolsRequest\"T\n\x19ListUpstreamToolsResponse\x12\x37\n\x05tools\x18\x01 \x03(\x0b\x32!.interlock.policy.v1.UpstreamToolR\x05tools\"f\n\x1a\x41\x63\x63\x65ptUpstreamToolsRequest\x12\x18\n\x06server\x18\x01 \x01(\tB\x00R\x06server\x12\x14\n\x04tool\x18\x02 \x01(\tB\x00R\x04tool\x12\x18\n\x06\x64igest\x18\x03 \x01(\tB\x00R\x06\x64igest\"V\n\x1b\x41\x63\x63\x65ptUpstreamToolsResponse\x12\x37\n\x05tools\x18\x01 \x03(\x0b\x32!.interlock.policy.v1.UpstreamToolR\x05tools\"L\n\x1a\x46orgetUpstreamToolsRequest\x12\x18\n\x06server\x18\x01 \x01(\tB\x00R\x06server\x12\x14\n\x04tool\x18\x02 \x01(\tB\x00R\x04tool\"V\n\x1b\x46orgetUpstreamToolsResponse\x12\x37\n\x05tools\x18\x01 \x03(\x0b\x32!.interlock.policy.v1.UpstreamToolR\x05tools2\xf6\x03\n\x0fUpstreamService\x12{\n\x14ObserveUpstreamTools\x12\x30.interlock.policy.v1.ObserveUpstreamToolsRequest\x1a\x31.interlock.policy.v1.ObserveUpstreamToolsResponse\x12r\n\x11ListUpstreamTools\x12-.interlock.policy.v1.ListUpstreamToolsRequest\x1a..interlock.policy.v1.ListUpstreamToolsResponse\x12x\n\x13\x41\x63\x63\x65ptUpstreamTools\x12/.interlock.policy.v1.AcceptUpstreamToolsRequest\x1a\x30.interlock.policy.v1.AcceptUpstreamToolsResponse\x12x\n\x13\x46orgetUpstreamTools\x12/.interlock.policy.v1.ForgetUpstreamToolsRequest\x1a\x30.interlock.policy.v1.ForgetUpstreamToolsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*interlock/policy/v1/upstream_service.proto\x12\x13interlock.policy.v1\x1a\"interlock/policy/v1/upstream.proto\"\x1a\n\x18ListUpstreamToolsRequest\"T\n\x19ListUpstreamToolsResponse\x12\x37\n\x05tools\x18\x01 \x03(\x0b\x32!.interlock.policy.v1.UpstreamToolR\x05tools\"f\n\x1a\x41\x63\x63\x65ptUpstreamToolsRequest\x12\x18\n\x06server\x18\x01 \x01(\tB\x00R\x06server\x12\x14\n\x04tool\x18\x02 \x01(\tB\x00R\x04tool\x12\x18\n\x06\x64igest\x18\x03 \x01(\tB\x00R\x06\x64igest\"V\n\x1b\x41\x63\x63\x65ptUpstreamToolsResponse\x12\x37\n\x05tools\x18\x01 \x03(\x0b\x32!.interlock.policy.v1.UpstreamToolR\x05tools\"L\n\x1a\x46orgetUpstreamToolsRequest\x12\x18\n\x06server\x18\x01 \x01(\tB\x00R\x06server\x12\x14\n\x04tool\x18\x02 \x01(\tB\x00R\x04tool\"V\n\x1b\x46orgetUpstreamToolsResponse\x12\x37\n\x05tools\x18\x01 \x03(\x0b\x32!.interlock.policy.v1.UpstreamToolR\x05tools2\xf9\x02\n\x0fUpstreamService\x12r\n\x11ListUpstreamTools\x12-.interlock.policy.v1.ListUpstreamToolsRequest\x1a..interlock.policy.v1.ListUpstreamToolsResponse\x12x\n\x13\x41\x63\x63\x65ptUpstreamTools\x12/.interlock.policy.v1.AcceptUpstreamToolsRequest\x1a\x30.interlock.policy.v1.AcceptUpstreamToolsResponse\x12x\n\x13\x46orgetUpstreamTools\x12/.interlock.policy.v1.ForgetUpstreamToolsRequest\x1a\x30.interlock.policy.v1.ForgetUpstreamToolsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -29,22 +29,18 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'interlock.policy.v1.upstrea
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'ZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1'
-  _globals['_OBSERVEUPSTREAMTOOLSREQUEST']._serialized_start=104
-  _globals['_OBSERVEUPSTREAMTOOLSREQUEST']._serialized_end=281
-  _globals['_OBSERVEUPSTREAMTOOLSRESPONSE']._serialized_start=283
-  _globals['_OBSERVEUPSTREAMTOOLSRESPONSE']._serialized_end=364
-  _globals['_LISTUPSTREAMTOOLSREQUEST']._serialized_start=366
-  _globals['_LISTUPSTREAMTOOLSREQUEST']._serialized_end=392
-  _globals['_LISTUPSTREAMTOOLSRESPONSE']._serialized_start=394
-  _globals['_LISTUPSTREAMTOOLSRESPONSE']._serialized_end=478
-  _globals['_ACCEPTUPSTREAMTOOLSREQUEST']._serialized_start=480
-  _globals['_ACCEPTUPSTREAMTOOLSREQUEST']._serialized_end=582
-  _globals['_ACCEPTUPSTREAMTOOLSRESPONSE']._serialized_start=584
-  _globals['_ACCEPTUPSTREAMTOOLSRESPONSE']._serialized_end=670
-  _globals['_FORGETUPSTREAMTOOLSREQUEST']._serialized_start=672
-  _globals['_FORGETUPSTREAMTOOLSREQUEST']._serialized_end=748
-  _globals['_FORGETUPSTREAMTOOLSRESPONSE']._serialized_start=750
-  _globals['_FORGETUPSTREAMTOOLSRESPONSE']._serialized_end=836
-  _globals['_UPSTREAMSERVICE']._serialized_start=839
-  _globals['_UPSTREAMSERVICE']._serialized_end=1341
+  _globals['_LISTUPSTREAMTOOLSREQUEST']._serialized_start=103
+  _globals['_LISTUPSTREAMTOOLSREQUEST']._serialized_end=129
+  _globals['_LISTUPSTREAMTOOLSRESPONSE']._serialized_start=131
+  _globals['_LISTUPSTREAMTOOLSRESPONSE']._serialized_end=215
+  _globals['_ACCEPTUPSTREAMTOOLSREQUEST']._serialized_start=217
+  _globals['_ACCEPTUPSTREAMTOOLSREQUEST']._serialized_end=319
+  _globals['_ACCEPTUPSTREAMTOOLSRESPONSE']._serialized_start=321
+  _globals['_ACCEPTUPSTREAMTOOLSRESPONSE']._serialized_end=407
+  _globals['_FORGETUPSTREAMTOOLSREQUEST']._serialized_start=409
+  _globals['_FORGETUPSTREAMTOOLSREQUEST']._serialized_end=485
+  _globals['_FORGETUPSTREAMTOOLSRESPONSE']._serialized_start=487
+  _globals['_FORGETUPSTREAMTOOLSRESPONSE']._serialized_end=573
+  _globals['_UPSTREAMSERVICE']._serialized_start=576
+  _globals['_UPSTREAMSERVICE']._serialized_end=953
 # @@protoc_insertion_point(module_scope)

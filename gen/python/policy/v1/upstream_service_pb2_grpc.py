@@ -37,11 +37,6 @@ class UpstreamServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.ObserveUpstreamTools = channel.unary_unary(
-                '/interlock.policy.v1.UpstreamService/ObserveUpstreamTools',
-                request_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsRequest.SerializeToString,
-                response_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsResponse.FromString,
-                _registered_method=True)
         self.ListUpstreamTools = channel.unary_unary(
                 '/interlock.policy.v1.UpstreamService/ListUpstreamTools',
                 request_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ListUpstreamToolsRequest.SerializeToString,
@@ -64,15 +59,6 @@ class UpstreamServiceServicer:
     description of a tool are pinned when they are first seen; a tool that has changed
     since then is hidden until an operator accepts it.
     """
-
-    def ObserveUpstreamTools(self, request, context):
-        """ObserveUpstreamTools pins tools that were never seen, and returns those that have
-        changed. What an agent reports changes nothing that a gateway or an operator has
-        reported. Tools for which there is no room are named, and the others are pinned.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
 
     def ListUpstreamTools(self, request, context):
         """ListUpstreamTools returns all tools that were seen, by server and name.
@@ -101,11 +87,6 @@ class UpstreamServiceServicer:
 
 def add_UpstreamServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'ObserveUpstreamTools': grpc.unary_unary_rpc_method_handler(
-                    servicer.ObserveUpstreamTools,
-                    request_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsRequest.FromString,
-                    response_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsResponse.SerializeToString,
-            ),
             'ListUpstreamTools': grpc.unary_unary_rpc_method_handler(
                     servicer.ListUpstreamTools,
                     request_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ListUpstreamToolsRequest.FromString,
@@ -134,33 +115,6 @@ class UpstreamService:
     description of a tool are pinned when they are first seen; a tool that has changed
     since then is hidden until an operator accepts it.
     """
-
-    @staticmethod
-    def ObserveUpstreamTools(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/interlock.policy.v1.UpstreamService/ObserveUpstreamTools',
-            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsRequest.SerializeToString,
-            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
 
     @staticmethod
     def ListUpstreamTools(request,

@@ -37,11 +37,6 @@ class UpstreamServiceStub:
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> UpstreamServiceAsyncStub: ...
-    ObserveUpstreamTools: _grpc.UnaryUnaryMultiCallable[_upstream_service_pb2.ObserveUpstreamToolsRequest, _upstream_service_pb2.ObserveUpstreamToolsResponse]
-    """ObserveUpstreamTools pins tools that were never seen, and returns those that have
-    changed. What an agent reports changes nothing that a gateway or an operator has
-    reported. Tools for which there is no room are named, and the others are pinned.
-    """
     ListUpstreamTools: _grpc.UnaryUnaryMultiCallable[_upstream_service_pb2.ListUpstreamToolsRequest, _upstream_service_pb2.ListUpstreamToolsResponse]
     """ListUpstreamTools returns all tools that were seen, by server and name."""
     AcceptUpstreamTools: _grpc.UnaryUnaryMultiCallable[_upstream_service_pb2.AcceptUpstreamToolsRequest, _upstream_service_pb2.AcceptUpstreamToolsResponse]
@@ -62,11 +57,6 @@ class UpstreamServiceAsyncStub(UpstreamServiceStub):
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
-    ObserveUpstreamTools: _aio.UnaryUnaryMultiCallable[_upstream_service_pb2.ObserveUpstreamToolsRequest, _upstream_service_pb2.ObserveUpstreamToolsResponse]  # type: ignore[assignment]
-    """ObserveUpstreamTools pins tools that were never seen, and returns those that have
-    changed. What an agent reports changes nothing that a gateway or an operator has
-    reported. Tools for which there is no room are named, and the others are pinned.
-    """
     ListUpstreamTools: _aio.UnaryUnaryMultiCallable[_upstream_service_pb2.ListUpstreamToolsRequest, _upstream_service_pb2.ListUpstreamToolsResponse]  # type: ignore[assignment]
     """ListUpstreamTools returns all tools that were seen, by server and name."""
     AcceptUpstreamTools: _aio.UnaryUnaryMultiCallable[_upstream_service_pb2.AcceptUpstreamToolsRequest, _upstream_service_pb2.AcceptUpstreamToolsResponse]  # type: ignore[assignment]
@@ -84,17 +74,6 @@ class UpstreamServiceServicer(metaclass=_abc_1.ABCMeta):
     description of a tool are pinned when they are first seen; a tool that has changed
     since then is hidden until an operator accepts it.
     """
-
-    @_abc_1.abstractmethod
-    def ObserveUpstreamTools(
-        self,
-        request: _upstream_service_pb2.ObserveUpstreamToolsRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_upstream_service_pb2.ObserveUpstreamToolsResponse, _abc.Awaitable[_upstream_service_pb2.ObserveUpstreamToolsResponse]]:
-        """ObserveUpstreamTools pins tools that were never seen, and returns those that have
-        changed. What an agent reports changes nothing that a gateway or an operator has
-        reported. Tools for which there is no room are named, and the others are pinned.
-        """
 
     @_abc_1.abstractmethod
     def ListUpstreamTools(

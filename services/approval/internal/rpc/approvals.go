@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/rpc"
@@ -20,9 +21,10 @@ import (
 // defaultPageSize is the size of a page without a given one.
 const defaultPageSize = 100
 
-// Approvals serves ApprovalService.
+// Approvals serves ApprovalService and ApprovalPeerService.
 type Approvals struct {
 	approvalv1.UnimplementedApprovalServiceServer
+	peerv1.UnimplementedApprovalPeerServiceServer
 	App *app.App
 }
 
@@ -130,22 +132,22 @@ func (s *Approvals) CancelApproval(ctx context.Context, req *approvalv1.CancelAp
 	return &approvalv1.CancelApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
-// ConsumeApproval implements ApprovalService.
-func (s *Approvals) ConsumeApproval(ctx context.Context, req *approvalv1.ConsumeApprovalRequest) (*approvalv1.ConsumeApprovalResponse, error) {
+// ConsumeApproval implements ApprovalPeerService.
+func (s *Approvals) ConsumeApproval(ctx context.Context, req *peerv1.ConsumeApprovalRequest) (*peerv1.ConsumeApprovalResponse, error) {
 	r, err := s.App.Consume(ctx, caller(ctx), req.GetApprovalId(), req.GetDigest(), req.GetUsedBy(), req.GetInsteadOf())
 	if err != nil {
 		return nil, err
 	}
-	return &approvalv1.ConsumeApprovalResponse{Approval: approvalProto(r)}, nil
+	return &peerv1.ConsumeApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
-// VoidApproval implements ApprovalService.
-func (s *Approvals) VoidApproval(ctx context.Context, req *approvalv1.VoidApprovalRequest) (*approvalv1.VoidApprovalResponse, error) {
+// VoidApproval implements ApprovalPeerService.
+func (s *Approvals) VoidApproval(ctx context.Context, req *peerv1.VoidApprovalRequest) (*peerv1.VoidApprovalResponse, error) {
 	r, err := s.App.Void(ctx, caller(ctx), req.GetApprovalId(), req.GetReason())
 	if err != nil {
 		return nil, err
 	}
-	return &approvalv1.VoidApprovalResponse{Approval: approvalProto(r)}, nil
+	return &peerv1.VoidApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
 // WatchApproval implements ApprovalService.

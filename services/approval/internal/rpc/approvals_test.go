@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
-	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -43,11 +43,11 @@ type desk struct {
 
 // engine is what the approval service tells.
 type engine struct {
-	enginev1.UnimplementedRunServiceServer
+	peerv1.UnimplementedRunPeerServiceServer
 	told chan string
 }
 
-func (e *engine) SettleApproval(ctx context.Context, req *enginev1.SettleApprovalRequest) (*enginev1.SettleApprovalResponse, error) {
+func (e *engine) SettleApproval(ctx context.Context, req *peerv1.SettleApprovalRequest) (*peerv1.SettleApprovalResponse, error) {
 	p, _ := auth.FromContext(ctx)
 	e.told <- rpc.Namespace(ctx) + " " + req.GetRunId() + " " + req.GetApprovalId() + " by " + p.Name
 	return nil, fault.New(fault.Unavailable, "not now")
@@ -81,10 +81,12 @@ func open(t *testing.T) *desk {
 	d := &desk{T: t, clock: clock, store: st, server: server, engine: &engine{told: make(chan string, 10)}}
 	a := app.New(app.Config{
 		Store: st, Announce: approvals.Announcer{}, Clock: clock.Now, Log: slog.New(slog.DiscardHandler),
-		Runs: approvals.NewRuns(enginev1.NewRunServiceClient(server.Local(rpc.ClientConfig{Token: "service/approval"}))),
+		Runs: approvals.NewRuns(nil, peerv1.NewRunPeerServiceClient(server.Local(rpc.ClientConfig{Token: "service/approval"}))),
 	})
-	approvalv1.RegisterApprovalServiceServer(server.GRPC(), &approvals.Approvals{App: a})
-	enginev1.RegisterRunServiceServer(server.GRPC(), d.engine)
+	service := &approvals.Approvals{App: a}
+	approvalv1.RegisterApprovalServiceServer(server.GRPC(), service)
+	peerv1.RegisterApprovalPeerServiceServer(server.GRPC(), service)
+	peerv1.RegisterRunPeerServiceServer(server.GRPC(), d.engine)
 	server.SetServing(true)
 	return d
 }
@@ -92,6 +94,11 @@ func open(t *testing.T) *desk {
 // as calls as somebody, like "approver/alice".
 func (d *desk) as(token string) approvalv1.ApprovalServiceClient {
 	return approvalv1.NewApprovalServiceClient(d.server.Local(rpc.ClientConfig{Token: token}))
+}
+
+// peer calls between services as somebody, like "service/engine".
+func (d *desk) peer(token string) peerv1.ApprovalPeerServiceClient {
+	return peerv1.NewApprovalPeerServiceClient(d.server.Local(rpc.ClientConfig{Token: token}))
 }
 
 // ok returns what a call returned, which must be no error.
@@ -173,7 +180,7 @@ func TestApprovalInTheContractsWords(t *testing.T) {
 	_, err = d.as("approver/bob").DecideApproval(ctx, &approvalv1.DecideApprovalRequest{ApprovalId: id, Approve: true, Digest: digest})
 	ok(t, 0, err)
 	d.clock.Advance(time.Minute)
-	_, err = d.as("service/engine").ConsumeApproval(ctx, &approvalv1.ConsumeApprovalRequest{ApprovalId: id, Digest: digest, UsedBy: "run_1@7"})
+	_, err = d.peer("service/engine").ConsumeApproval(ctx, &peerv1.ConsumeApprovalRequest{ApprovalId: id, Digest: digest, UsedBy: "run_1@7"})
 	ok(t, 0, err)
 	got, err := d.as("observer/otto").GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
 	at := func(minutes int) *approvalv1.Vote {
@@ -242,10 +249,10 @@ func TestKindsAndStatuses(t *testing.T) {
 		t.Errorf("it is cancelled as %v", got)
 	}
 	ids["CANCELLED"] = cancelled.GetApproval().GetApprovalId()
-	stale, err := service.VoidApproval(ctx, &approvalv1.VoidApprovalRequest{ApprovalId: decide(ask(approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION), true).GetApprovalId(), Reason: "late"})
+	stale, err := d.peer("service/engine").VoidApproval(ctx, &peerv1.VoidApprovalRequest{ApprovalId: decide(ask(approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION), true).GetApprovalId(), Reason: "late"})
 	ids["STALE"] = ok(t, stale, err).GetApproval().GetApprovalId()
 	granted := decide(ask(approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION), true)
-	used, err := service.ConsumeApproval(ctx, &approvalv1.ConsumeApprovalRequest{ApprovalId: granted.GetApprovalId(), Digest: granted.GetDigest(), UsedBy: "x"})
+	used, err := d.peer("service/engine").ConsumeApproval(ctx, &peerv1.ConsumeApprovalRequest{ApprovalId: granted.GetApprovalId(), Digest: granted.GetDigest(), UsedBy: "x"})
 	ids["USED"] = ok(t, used, err).GetApproval().GetApprovalId()
 	if len(ids) != len(approvalv1.ApprovalStatus_name)-1 {
 		t.Errorf("there are more statuses than %v", ids)
@@ -459,7 +466,7 @@ func TestReuseByItsUser(t *testing.T) {
 	asked := ok(t, made, err).GetApproval()
 	_, err = d.as("approver/alice").DecideApproval(t.Context(), &approvalv1.DecideApprovalRequest{ApprovalId: asked.GetApprovalId(), Approve: true})
 	ok(t, 0, err)
-	_, err = service.ConsumeApproval(t.Context(), &approvalv1.ConsumeApprovalRequest{ApprovalId: asked.GetApprovalId(), Digest: asked.GetDigest(), UsedBy: "call_1"})
+	_, err = d.peer("service/policy").ConsumeApproval(t.Context(), &peerv1.ConsumeApprovalRequest{ApprovalId: asked.GetApprovalId(), Digest: asked.GetDigest(), UsedBy: "call_1"})
 	ok(t, 0, err)
 	again, err := service.CreateApproval(t.Context(), q)
 	if got := ok(t, again, err); got.GetCreated() || got.GetApproval().GetApprovalId() != asked.GetApprovalId() ||

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rpc"
@@ -24,12 +25,15 @@ var kinds = map[consent.Kind]approvalv1.ApprovalKind{
 // credentials: the question, and its asker, are its own word.
 type Approvals struct {
 	service approvalv1.ApprovalServiceClient
+	peer    peerv1.ApprovalPeerServiceClient
 }
 
 var _ app.Approvals = (*Approvals)(nil)
 
 // NewApprovals makes the adapter.
-func NewApprovals(service approvalv1.ApprovalServiceClient) *Approvals { return &Approvals{service} }
+func NewApprovals(service approvalv1.ApprovalServiceClient, peer peerv1.ApprovalPeerServiceClient) *Approvals {
+	return &Approvals{service, peer}
+}
 
 // longestMessage is the most that the contract takes, in characters.
 const longestMessage = 8192
@@ -67,7 +71,7 @@ func (a *Approvals) Get(ctx context.Context, namespace, approvalID string) (*app
 
 // Consume implements app.Approvals.
 func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error {
-	_, err := a.service.ConsumeApproval(rpc.InNamespace(ctx, namespace), &approvalv1.ConsumeApprovalRequest{
+	_, err := a.peer.ConsumeApproval(rpc.InNamespace(ctx, namespace), &peerv1.ConsumeApprovalRequest{
 		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy,
 	})
 	return err
@@ -75,7 +79,7 @@ func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, 
 
 // Void implements app.Approvals.
 func (a *Approvals) Void(ctx context.Context, namespace, approvalID, reason string) error {
-	_, err := a.service.VoidApproval(rpc.InNamespace(ctx, namespace), &approvalv1.VoidApprovalRequest{ApprovalId: approvalID, Reason: reason})
+	_, err := a.peer.VoidApproval(rpc.InNamespace(ctx, namespace), &peerv1.VoidApprovalRequest{ApprovalId: approvalID, Reason: reason})
 	return err
 }
 

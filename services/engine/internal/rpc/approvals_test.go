@@ -44,7 +44,7 @@ func TestCreateOverTheContract(t *testing.T) {
 	t.Parallel()
 	service := &approvals{}
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer of-the-caller")
-	err := NewApprovals(service).Create(ctx, "blue", "run_1", consent.Request{
+	err := NewApprovals(service, nil).Create(ctx, "blue", "run_1", consent.Request{
 		ID: "apr_1", Action: consent.Action{Kind: consent.ProcessStep, Subject: document.ObjectValue(nil)},
 		Asker: consent.Asker{Principal: "amir", SessionID: "s", RootID: "top"}, Message: strings.Repeat("é", 9000),
 		Terms: consent.Terms{Required: 2, TTL: time.Hour},
@@ -67,7 +67,7 @@ func TestApprovalFromTheContract(t *testing.T) {
 		Votes:  []*approvalv1.Vote{{By: "alice", Role: approvalv1.ApproverRole_APPROVER_ROLE_APPROVER, Approve: true, Note: "ok"}},
 		UsedAt: timestamppb.New(time.Unix(1, 0)), Terms: &approvalv1.Terms{Required: 1},
 	}}
-	a, err := NewApprovals(service).Get(t.Context(), "blue", "apr_1")
+	a, err := NewApprovals(service, nil).Get(t.Context(), "blue", "apr_1")
 	if err != nil || service.namespace != "blue" {
 		t.Fatalf("in %q, %v", service.namespace, err)
 	}
@@ -76,11 +76,11 @@ func TestApprovalFromTheContract(t *testing.T) {
 		t.Errorf("%+v: %s", a, a.Outcome())
 	}
 	service.answer.Status = 99 // of a later release: it is not decided for this one
-	if a, err := NewApprovals(service).Get(t.Context(), "blue", "apr_1"); err != nil || a.Status == consent.Granted || a.Status == consent.Pending {
+	if a, err := NewApprovals(service, nil).Get(t.Context(), "blue", "apr_1"); err != nil || a.Status == consent.Granted || a.Status == consent.Pending {
 		t.Errorf("%+v, %v", a, err)
 	}
 	service.answer.EditedData = []byte(`{`)
-	if a, err := NewApprovals(service).Get(t.Context(), "blue", "apr_1"); err == nil {
+	if a, err := NewApprovals(service, nil).Get(t.Context(), "blue", "apr_1"); err == nil {
 		t.Errorf("half of an edit is %+v", a.Edit)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -20,9 +21,10 @@ var (
 	rejectionCodes = protomap.Enums[workflow.RejectionCode, enginev1.RejectionCode](enginev1.RejectionCode_value, "REJECTION_CODE_")
 )
 
-// Runs serves RunService.
+// Runs serves RunService and RunPeerService.
 type Runs struct {
 	enginev1.UnimplementedRunServiceServer
+	peerv1.UnimplementedRunPeerServiceServer
 	app   *app.App
 	legal protomap.LegalEvents
 }
@@ -144,13 +146,13 @@ func (s *Runs) BindBranch(ctx context.Context, req *enginev1.BindBranchRequest) 
 	return &enginev1.BindBranchResponse{Run: s.runProto(view)}, nil
 }
 
-// InterruptRun implements RunService.
-func (s *Runs) InterruptRun(ctx context.Context, req *enginev1.InterruptRunRequest) (*enginev1.InterruptRunResponse, error) {
+// InterruptRun implements RunPeerService.
+func (s *Runs) InterruptRun(ctx context.Context, req *peerv1.InterruptRunRequest) (*peerv1.InterruptRunResponse, error) {
 	out, err := s.app.Interrupt(ctx, caller(ctx), req.GetRunId(), req.GetCallId(), req.GetFilesChanged())
 	if err != nil {
 		return nil, err
 	}
-	resp := &enginev1.InterruptRunResponse{Fired: out.Fired, Run: s.runProto(out.View)}
+	resp := &peerv1.InterruptRunResponse{Fired: out.Fired, Run: s.runProto(out.View)}
 	if out.Fired {
 		resp.Interrupt, resp.From = out.Interrupt, out.From
 	}
@@ -240,13 +242,13 @@ func (s *Runs) GetRunHistory(ctx context.Context, req *enginev1.GetRunHistoryReq
 	return resp, nil
 }
 
-// SettleApproval implements RunService.
-func (s *Runs) SettleApproval(ctx context.Context, req *enginev1.SettleApprovalRequest) (*enginev1.SettleApprovalResponse, error) {
+// SettleApproval implements RunPeerService.
+func (s *Runs) SettleApproval(ctx context.Context, req *peerv1.SettleApprovalRequest) (*peerv1.SettleApprovalResponse, error) {
 	view, settled, err := s.app.SettleApproval(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetApprovalId())
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.SettleApprovalResponse{Settled: settled, Run: s.runProto(view)}, nil
+	return &peerv1.SettleApprovalResponse{Settled: settled, Run: s.runProto(view)}, nil
 }
 
 // WatchRun implements RunService.

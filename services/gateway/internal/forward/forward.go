@@ -14,6 +14,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
@@ -40,6 +41,10 @@ func Register(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.Clie
 		{statev1.ComponentService_ServiceDesc, state},
 		{statev1.AgentService_ServiceDesc, state},
 		{approvalv1.ApprovalService_ServiceDesc, approval},
+		// For gateways behind this one, and for repairs.
+		{peerv1.RunPeerService_ServiceDesc, engine},
+		{peerv1.UpstreamPeerService_ServiceDesc, policy},
+		{peerv1.ApprovalPeerService_ServiceDesc, approval},
 	} {
 		r.RegisterService(proxied(row.contract, row.behind), nil)
 	}

@@ -17,6 +17,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -48,7 +49,7 @@ type Config struct {
 	PublicURL string
 
 	// Pins remembers the tools of upstream servers; without it their tools may change.
-	Pins policyv1.UpstreamServiceClient
+	Pins peerv1.UpstreamPeerServiceClient
 	// Identify reports whose a token is. It is set where Pins calls as the gateway
 	// itself, and not with its callers' tokens.
 	Identify func(ctx context.Context, token string) (auth.Principal, error)

@@ -10,7 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
@@ -21,7 +21,7 @@ import (
 // operator has accepted them since. A tool that is not known to be is neither listed
 // nor called.
 type pins struct {
-	service policyv1.UpstreamServiceClient // nil: no pins
+	service peerv1.UpstreamPeerServiceClient // nil: no pins
 	// identify is set when service is called as the gateway: it reports whose namespace it
 	// is.
 	identify func(ctx context.Context, token string) (auth.Principal, error)
@@ -67,10 +67,10 @@ func (p *pins) hold(ctx context.Context, c caller, tools []*upstream.Tool) (held
 	return held, err
 }
 
-func (p *pins) observe(ctx context.Context, c caller, server string, tools []*upstream.Tool) (hidden *policyv1.ObserveUpstreamToolsResponse, err error) {
-	req := &policyv1.ObserveUpstreamToolsRequest{Server: server}
+func (p *pins) observe(ctx context.Context, c caller, server string, tools []*upstream.Tool) (hidden *peerv1.ObserveUpstreamToolsResponse, err error) {
+	req := &peerv1.ObserveUpstreamToolsRequest{Server: server}
 	for _, t := range tools {
-		req.Tools = append(req.Tools, &policyv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clipped(t.Description, maxDescription)})
+		req.Tools = append(req.Tools, &peerv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clipped(t.Description, maxDescription)})
 	}
 	if ctx, err = p.on(ctx, c); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (p *pins) leftOut(ctx context.Context, c caller, all map[string]map[string]
 		return nil
 	}
 	for server, tools := range all {
-		req := &policyv1.ObserveUpstreamToolsRequest{Server: server}
+		req := &peerv1.ObserveUpstreamToolsRequest{Server: server}
 		var reported []pinned
 		for tool, why := range tools {
 			one := pinned{tokenDigest(c.Token), c.Namespace, server + " " + tool, "left out: " + why}
@@ -93,7 +93,7 @@ func (p *pins) leftOut(ctx context.Context, c caller, all map[string]map[string]
 				continue
 			}
 			reported = append(reported, one)
-			req.LeftOut = append(req.LeftOut, &policyv1.LeftOutTool{Tool: clipped(tool, maxName), Why: clipped(why, maxWhy)})
+			req.LeftOut = append(req.LeftOut, &peerv1.LeftOutTool{Tool: clipped(tool, maxName), Why: clipped(why, maxWhy)})
 		}
 		if len(reported) == 0 {
 			continue

@@ -18,31 +18,36 @@ type AgentList struct {
 	NextPageToken string           `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
-func (e *edge) agentRoutes() {
+// agents serves the routes of agents.
+type agents struct {
+	agents statev1.AgentServiceClient
+}
+
+func (h *agents) routes(add func(route)) {
 	const path = "/v1/agents/{name}"
 	name := inPath("name", "Name of the agent, percent-encoded.")
 	one := answers[jsonview.Agent](http.StatusOK)
 	ifMatch := param{name: headerIfMatch, in: "header", about: "ETag of the agent: 412 unless it is at this version."}
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/agents", id: "createAgent", summary: "Create an agent, which sessions start from",
-		body: jsonBody, request: reflect.TypeFor[jsonview.AgentSpec](), answers: answers[jsonview.Agent](http.StatusCreated), serve: taking(e.createAgent),
+		body: jsonBody, request: reflect.TypeFor[jsonview.AgentSpec](), answers: answers[jsonview.Agent](http.StatusCreated), serve: taking(h.create),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/agents", id: "listAgents", summary: "List agents",
-		params: []param{pageSizeParam, pageTokenParam}, answers: answers[AgentList](http.StatusOK), serve: e.listAgents,
+		params: []param{pageSizeParam, pageTokenParam}, answers: answers[AgentList](http.StatusOK), serve: h.list,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: path, id: "getAgent", summary: "Get an agent",
-		params: []param{name, ifNoneMatchParam}, answers: one, serve: e.getAgent,
+		params: []param{name, ifNoneMatchParam}, answers: one, serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPut, path: path, id: "replaceAgent", summary: "Replace the definition of an agent",
 		about:  "Sessions that have started from it stay as they are.",
-		params: []param{name, ifMatch}, body: jsonBody, request: reflect.TypeFor[jsonview.AgentSpec](), answers: one, serve: taking(e.replaceAgent),
+		params: []param{name, ifMatch}, body: jsonBody, request: reflect.TypeFor[jsonview.AgentSpec](), answers: one, serve: taking(h.update),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: path, id: "deleteAgent", summary: "Delete an agent",
-		params: []param{name, ifMatch}, answers: noContent(), serve: e.deleteAgent,
+		params: []param{name, ifMatch}, answers: noContent(), serve: h.delete,
 	})
 }
 
@@ -53,11 +58,11 @@ func answerAgent[R interface{ GetAgent() *statev1.Agent }](resp R, err error) (*
 	return ok(jsonview.AgentOf(resp.GetAgent())).tagged(etag(resp.GetAgent().GetVersion())), nil
 }
 
-func (e *edge) createAgent(c *call, in jsonview.AgentSpec) (*answer, error) {
+func (h *agents) create(c *call, in jsonview.AgentSpec) (*answer, error) {
 	if err := missing(requirement{"/name", in.Name != ""}); err != nil {
 		return nil, err
 	}
-	resp, err := e.Agents.CreateAgent(c.ctx, &statev1.CreateAgentRequest{Spec: in.Proto()})
+	resp, err := h.agents.CreateAgent(c.ctx, &statev1.CreateAgentRequest{Spec: in.Proto()})
 	reply, err := answerAgent(resp, err)
 	if err != nil {
 		return nil, err
@@ -65,25 +70,25 @@ func (e *edge) createAgent(c *call, in jsonview.AgentSpec) (*answer, error) {
 	return reply.at("/v1/agents/"+url.PathEscape(resp.GetAgent().GetSpec().GetName()), true), nil
 }
 
-func (e *edge) listAgents(c *call) (*answer, error) {
-	resp, err := e.Agents.ListAgents(c.ctx, &statev1.ListAgentsRequest{PageSize: c.size, PageToken: c.token})
+func (h *agents) list(c *call) (*answer, error) {
+	resp, err := h.agents.ListAgents(c.ctx, &statev1.ListAgentsRequest{PageSize: c.size, PageToken: c.token})
 	if err != nil {
 		return nil, err
 	}
 	return ok(AgentList{Agents: jsonview.Each(resp.GetAgents(), jsonview.AgentOf), NextPageToken: resp.GetNextPageToken()}), nil
 }
 
-func (e *edge) getAgent(c *call) (*answer, error) {
-	return answerAgent(e.Agents.GetAgent(c.ctx, &statev1.GetAgentRequest{Name: c.path("name")}))
+func (h *agents) get(c *call) (*answer, error) {
+	return answerAgent(h.agents.GetAgent(c.ctx, &statev1.GetAgentRequest{Name: c.path("name")}))
 }
 
-func (e *edge) replaceAgent(c *call, in jsonview.AgentSpec) (*answer, error) {
+func (h *agents) update(c *call, in jsonview.AgentSpec) (*answer, error) {
 	if in.Name = cmp.Or(in.Name, c.path("name")); in.Name != c.path("name") {
 		return nil, badBody(fault.InvalidRequest, inBody("/name", document.CodeConflict, "must be the name in the path, or absent"))
 	}
-	return answerAgent(e.Agents.UpdateAgent(c.ctx, &statev1.UpdateAgentRequest{Spec: in.Proto(), ExpectedVersion: c.match}))
+	return answerAgent(h.agents.UpdateAgent(c.ctx, &statev1.UpdateAgentRequest{Spec: in.Proto(), ExpectedVersion: c.match}))
 }
 
-func (e *edge) deleteAgent(c *call) (*answer, error) {
-	return done(e.Agents.DeleteAgent(c.ctx, &statev1.DeleteAgentRequest{Name: c.path("name"), ExpectedVersion: c.match}))
+func (h *agents) delete(c *call) (*answer, error) {
+	return done(h.agents.DeleteAgent(c.ctx, &statev1.DeleteAgentRequest{Name: c.path("name"), ExpectedVersion: c.match}))
 }

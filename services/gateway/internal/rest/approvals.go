@@ -64,43 +64,48 @@ type DecidedApprovals struct {
 	Approvals []jsonview.Approval `json:"approvals" doc:"In the order of the request."`
 }
 
-func (e *edge) approvalRoutes() {
+// approvals serves the routes of approvals.
+type approvals struct {
+	approvals approvalv1.ApprovalServiceClient
+}
+
+func (h *approvals) routes(add func(route)) {
 	const path = "/v1/approvals/{id}"
 	id := inPath("id", "Id of the approval.")
 	fields := map[string]string{"approval_id": "id"}
 	one := answers[jsonview.Approval](http.StatusOK)
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/approvals", id: "listApprovals", summary: "List approvals",
 		params: []param{
 			{name: "status", in: "query", about: "Only approvals in this status.", values: jsonview.ApprovalStatuses()},
 			inQuery("run_id", "Only approvals of this run."), beforeParam, prefixParam, pageSizeParam, pageTokenParam,
 		},
-		fields: map[string]string{"run_id": "run_id"}, answers: answers[ApprovalList](http.StatusOK), serve: e.listApprovals,
+		fields: map[string]string{"run_id": "run_id"}, answers: answers[ApprovalList](http.StatusOK), serve: h.list,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: path, id: "getApproval", summary: "Get an approval, or wait for its decision",
 		about:  "With wait it answers when the approval is decided, or when the time is over, and then it is still PENDING.",
 		params: []param{id, inQuery("wait", "How long to wait for the decision, e.g. 30s; at most 60s.")},
-		fields: fields, answers: one, timeout: maxWait + callTimeout, serve: e.getApproval,
+		fields: fields, answers: one, timeout: maxWait + callTimeout, serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: path + "/approve", id: "approve", summary: "Approve",
 		about:  "403 for the requester, and for callers that may not decide it; 409 when it was decided before, with the decision.",
 		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[ApproveRequest](), maxBody: maxDocumentBody,
-		fields: fields, answers: one, serve: taking(e.approve),
+		fields: fields, answers: one, serve: taking(h.approve),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/approvals/decide", id: "decideApprovals", summary: "Decide several approvals at once",
 		about: "All of them or none: 403 when the caller may not decide one, and 409 when one was decided before or differs from the first; errors names those. " +
 			"On a Redis Cluster only approvals of one shard can go together, and the 409 says which.",
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[DecideRequest](),
-		answers: answers[DecidedApprovals](http.StatusOK), serve: taking(e.decideAll),
+		answers: answers[DecidedApprovals](http.StatusOK), serve: taking(h.decideAll),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: path + "/reject", id: "reject", summary: "Reject",
 		about:  "403 for the requester, and for callers that may not decide it; 409 when it was decided before, with the decision.",
 		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[RejectRequest](),
-		fields: fields, answers: one, serve: taking(e.reject),
+		fields: fields, answers: one, serve: taking(h.reject),
 	})
 }
 
@@ -109,12 +114,12 @@ func answerApproval[R interface{ GetApproval() *approvalv1.Approval }](resp R, e
 	return shown(resp.GetApproval(), err, jsonview.ApprovalOf)
 }
 
-func (e *edge) listApprovals(c *call) (*answer, error) {
+func (h *approvals) list(c *call) (*answer, error) {
 	status, err := c.upperChoice("status", approvalv1.ApprovalStatus_value, "APPROVAL_STATUS_", jsonview.ApprovalStatuses())
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Approvals.ListApprovals(c.ctx, &approvalv1.ListApprovalsRequest{
+	resp, err := h.approvals.ListApprovals(c.ctx, &approvalv1.ListApprovalsRequest{
 		PageSize: c.size, PageToken: c.token,
 		Filter: listing.Filter(
 			listing.Term{Key: "status", Value: protomap.Word(approvalv1.ApprovalStatus(status), "APPROVAL_STATUS_")},
@@ -127,18 +132,18 @@ func (e *edge) listApprovals(c *call) (*answer, error) {
 	return ok(ApprovalList{Approvals: jsonview.Each(resp.GetApprovals(), jsonview.ApprovalOf), NextPageToken: resp.GetNextPageToken()}), nil
 }
 
-func (e *edge) getApproval(c *call) (*answer, error) {
+func (h *approvals) get(c *call) (*answer, error) {
 	wait, err := c.duration("wait", maxWait)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Approvals.GetApproval(c.ctx, &approvalv1.GetApprovalRequest{ApprovalId: c.path("id")})
+	resp, err := h.approvals.GetApproval(c.ctx, &approvalv1.GetApprovalRequest{ApprovalId: c.path("id")})
 	if err != nil {
 		return nil, err
 	}
 	now := resp.GetApproval()
 	if wait > 0 && pending(now) {
-		if now, err = e.awaitDecision(c.ctx, now, wait); err != nil {
+		if now, err = h.await(c.ctx, now, wait); err != nil {
 			return nil, err
 		}
 	}
@@ -149,19 +154,14 @@ func pending(a *approvalv1.Approval) bool {
 	return a.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING
 }
 
-// awaitDecision returns the approval as it is decided, or as it stands when the time is
+// await returns the approval as it is decided, or as it stands when the time is
 // over or the server drains.
-func (e *edge) awaitDecision(ctx context.Context, now *approvalv1.Approval, wait time.Duration) (*approvalv1.Approval, error) {
-	waiting, cancel := context.WithTimeout(ctx, wait)
+func (h *approvals) await(ctx context.Context, now *approvalv1.Approval, wait time.Duration) (*approvalv1.Approval, error) {
+	drained, release := untilDrain(ctx)
+	defer release()
+	waiting, cancel := context.WithTimeout(drained, wait)
 	defer cancel()
-	go func() {
-		select {
-		case <-draining(ctx):
-			cancel()
-		case <-waiting.Done():
-		}
-	}()
-	changes, err := e.Approvals.WatchApproval(waiting, &approvalv1.WatchApprovalRequest{ApprovalId: now.GetApprovalId()})
+	changes, err := h.approvals.WatchApproval(waiting, &approvalv1.WatchApprovalRequest{ApprovalId: now.GetApprovalId()})
 	for err == nil && pending(now) {
 		var change *approvalv1.WatchApprovalResponse
 		if change, err = changes.Recv(); err == nil {
@@ -174,7 +174,7 @@ func (e *edge) awaitDecision(ctx context.Context, now *approvalv1.Approval, wait
 	return now, err
 }
 
-func (e *edge) approve(c *call, in ApproveRequest) (*answer, error) {
+func (h *approvals) approve(c *call, in ApproveRequest) (*answer, error) {
 	edited, err := object("/edited_data", in.EditedData)
 	if err != nil {
 		return nil, err
@@ -186,20 +186,20 @@ func (e *edge) approve(c *call, in ApproveRequest) (*answer, error) {
 		}
 		vote.Lease = &approvalv1.LeaseTerms{Pattern: l.Pattern, Calls: l.Calls, Minutes: l.Minutes}
 	}
-	return e.decide(c, vote)
+	return h.decide(c, vote)
 }
 
-func (e *edge) reject(c *call, in RejectRequest) (*answer, error) {
-	return e.decide(c, &approvalv1.DecideApprovalRequest{Note: in.Note})
+func (h *approvals) reject(c *call, in RejectRequest) (*answer, error) {
+	return h.decide(c, &approvalv1.DecideApprovalRequest{Note: in.Note})
 }
 
 // decide casts the caller's vote on the approval that the path names.
-func (e *edge) decide(c *call, vote *approvalv1.DecideApprovalRequest) (*answer, error) {
+func (h *approvals) decide(c *call, vote *approvalv1.DecideApprovalRequest) (*answer, error) {
 	vote.ApprovalId, vote.IdempotencyKey = c.path("id"), c.header(headerIdempotency)
-	return answerApproval(e.Approvals.DecideApproval(c.ctx, vote))
+	return answerApproval(h.approvals.DecideApproval(c.ctx, vote))
 }
 
-func (e *edge) decideAll(c *call, in DecideRequest) (*answer, error) {
+func (h *approvals) decideAll(c *call, in DecideRequest) (*answer, error) {
 	if err := missing(requirement{"/approve", in.Approve != nil}, requirement{"/items", len(in.Items) > 0}); err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (e *edge) decideAll(c *call, in DecideRequest) (*answer, error) {
 		}
 		req.Items = append(req.Items, &approvalv1.DecideApprovalsItem{ApprovalId: item.ApprovalID, Digest: item.Digest})
 	}
-	resp, err := e.Approvals.DecideApprovals(c.ctx, req)
+	resp, err := h.approvals.DecideApprovals(c.ctx, req)
 	if err != nil {
 		return nil, err
 	}

@@ -25,33 +25,33 @@ type SettledCall struct {
 	Outcome string            `json:"outcome" enum:"ok,failed,not_executed"`
 }
 
-func (e *edge) openCallRoutes() {
-	e.add(route{
+func (h *toolCalls) openRoutes(add func(route)) {
+	add(route{
 		method: http.MethodGet, path: "/v1/runs/{id}/calls", id: "listOpenCalls", summary: "List the calls without a reported outcome",
 		about:   "Of workflows with effect_deadline, and of the run's whole family. At most 256.",
 		params:  []param{inPath("id", "Id of the run.")},
 		fields:  map[string]string{"run_id": "id"},
-		answers: answers[OpenCallList](http.StatusOK), serve: e.listOpenCalls,
+		answers: answers[OpenCallList](http.StatusOK), serve: h.listOpen,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/calls/{call_id}/settle", id: "settleToolCall", summary: "Say how a call has ended",
 		about:  "For operators and approvers. 404 when the call does not wait for its outcome.",
 		params: []param{inPath("id", "Id of the run."), inPath("call_id", "Id of the call.")},
 		body:   jsonBody, request: reflect.TypeFor[SettleRequest](),
-		fields: map[string]string{"run_id": "id"}, answers: answers[SettledCall](http.StatusOK), serve: taking(e.settleToolCall),
+		fields: map[string]string{"run_id": "id"}, answers: answers[SettledCall](http.StatusOK), serve: taking(h.settle),
 	})
 }
 
-func (e *edge) listOpenCalls(c *call) (*answer, error) {
-	resp, err := e.Policy.ListOpenCalls(c.ctx, &policyv1.ListOpenCallsRequest{RunId: c.path("id")})
+func (h *toolCalls) listOpen(c *call) (*answer, error) {
+	resp, err := h.policy.ListOpenCalls(c.ctx, &policyv1.ListOpenCallsRequest{RunId: c.path("id")})
 	if err != nil {
 		return nil, err
 	}
 	return ok(OpenCallList{Calls: jsonview.Each(resp.GetCalls(), jsonview.OpenCallOf)}), nil
 }
 
-func (e *edge) settleToolCall(c *call, in SettleRequest) (*answer, error) {
-	resp, err := e.Policy.SettleToolCall(c.ctx, &policyv1.SettleToolCallRequest{
+func (h *toolCalls) settle(c *call, in SettleRequest) (*answer, error) {
+	resp, err := h.policy.SettleToolCall(c.ctx, &policyv1.SettleToolCallRequest{
 		RunId: c.path("id"), CallId: c.path("call_id"), Outcome: in.Outcome, Note: in.Note,
 	})
 	if err != nil {

@@ -25,34 +25,40 @@ type ComponentList struct {
 
 var slugPath = inPath("slug", "Slug of the component.")
 
-func (e *edge) componentRoutes() {
+// components serves the routes of state components and their executions.
+type components struct {
+	components statev1.ComponentServiceClient
+}
+
+func (h *components) routes(add func(route)) {
+	h.executionRoutes(add)
 	const path = "/v1/components/{slug}"
 	one := answers[jsonview.Component](http.StatusOK)
 	ifMatch := param{name: headerIfMatch, in: "header", about: "ETag of the component: 412 unless it is at this version."}
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/components", id: "createComponent", summary: "Create a state component",
 		about:  "The body is the definition itself, as JSON or YAML; 422 with every problem when it is invalid.",
 		params: []param{idempotencyParam}, body: definitionBody, definition: componentDefinition,
-		answers: answers[jsonview.Component](http.StatusCreated), serve: e.createComponent,
+		answers: answers[jsonview.Component](http.StatusCreated), serve: h.create,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/components", id: "listComponents", summary: "List state components",
 		params:  []param{inQuery("tag", "Only components with this tag."), pageSizeParam, pageTokenParam},
-		answers: answers[ComponentList](http.StatusOK), serve: e.listComponents,
+		answers: answers[ComponentList](http.StatusOK), serve: h.list,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: path, id: "getComponent", summary: "Get a state component",
-		params: []param{slugPath, ifNoneMatchParam}, answers: one, serve: e.getComponent,
+		params: []param{slugPath, ifNoneMatchParam}, answers: one, serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPut, path: path, id: "replaceComponent", summary: "Replace the definition of a state component",
 		about:  "Values that are kept must fit it when they are next used.",
 		params: []param{slugPath, ifMatch}, body: definitionBody, definition: componentDefinition,
-		answers: one, serve: e.replaceComponent,
+		answers: one, serve: h.update,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: path, id: "deleteComponent", summary: "Delete a state component",
-		params: []param{slugPath, ifMatch}, answers: noContent(), serve: e.deleteComponent,
+		params: []param{slugPath, ifMatch}, answers: noContent(), serve: h.delete,
 	})
 }
 
@@ -64,12 +70,12 @@ func answerComponent[R interface{ GetComponent() *statev1.Component }](resp R, e
 	return ok(jsonview.ComponentOf(resp.GetComponent())).tagged(etag(resp.GetComponent().GetVersion())), nil
 }
 
-func (e *edge) createComponent(c *call) (*answer, error) {
+func (h *components) create(c *call) (*answer, error) {
 	text, err := wholeDefinition(c)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Components.CreateComponent(c.ctx, &statev1.CreateComponentRequest{
+	resp, err := h.components.CreateComponent(c.ctx, &statev1.CreateComponentRequest{
 		Definition: text, IdempotencyKey: c.header(headerIdempotency),
 	})
 	reply, err := answerComponent(resp, err)
@@ -79,8 +85,8 @@ func (e *edge) createComponent(c *call) (*answer, error) {
 	return reply.at("/v1/components/"+url.PathEscape(resp.GetComponent().GetSlug()), true), nil
 }
 
-func (e *edge) listComponents(c *call) (*answer, error) {
-	resp, err := e.Components.ListComponents(c.ctx, &statev1.ListComponentsRequest{
+func (h *components) list(c *call) (*answer, error) {
+	resp, err := h.components.ListComponents(c.ctx, &statev1.ListComponentsRequest{
 		PageSize: c.size, PageToken: c.token, Filter: listing.Filter(listing.Term{Key: "tag", Value: c.query.Get("tag")}),
 	})
 	if err != nil {
@@ -91,22 +97,22 @@ func (e *edge) listComponents(c *call) (*answer, error) {
 	}), nil
 }
 
-func (e *edge) getComponent(c *call) (*answer, error) {
-	return answerComponent(e.Components.GetComponent(c.ctx, &statev1.GetComponentRequest{Slug: c.path("slug")}))
+func (h *components) get(c *call) (*answer, error) {
+	return answerComponent(h.components.GetComponent(c.ctx, &statev1.GetComponentRequest{Slug: c.path("slug")}))
 }
 
-func (e *edge) replaceComponent(c *call) (*answer, error) {
+func (h *components) update(c *call) (*answer, error) {
 	text, err := wholeDefinition(c)
 	if err != nil {
 		return nil, err
 	}
-	return answerComponent(e.Components.UpdateComponent(c.ctx, &statev1.UpdateComponentRequest{
+	return answerComponent(h.components.UpdateComponent(c.ctx, &statev1.UpdateComponentRequest{
 		Slug: c.path("slug"), Definition: text, ExpectedVersion: c.match,
 	}))
 }
 
-func (e *edge) deleteComponent(c *call) (*answer, error) {
-	return done(e.Components.DeleteComponent(c.ctx, &statev1.DeleteComponentRequest{Slug: c.path("slug"), ExpectedVersion: c.match}))
+func (h *components) delete(c *call) (*answer, error) {
+	return done(h.components.DeleteComponent(c.ctx, &statev1.DeleteComponentRequest{Slug: c.path("slug"), ExpectedVersion: c.match}))
 }
 
 // BeginExecutionRequest begins to use a component's values.
@@ -123,32 +129,32 @@ type CommitExecutionRequest struct {
 	Merge      jsontext.Value `json:"merge,omitzero" doc:"JSON Merge Patch (RFC 7396) of them."`
 }
 
-func (e *edge) executionRoutes() {
+func (h *components) executionRoutes(add func(route)) {
 	execution := answers[jsonview.Execution](http.StatusOK)
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/components/{slug}/executions", id: "beginExecution", summary: "Begin an execution",
 		about:  "Answers the values that it starts with.",
 		params: []param{slugPath, sessionParam}, body: optionalJSON, request: reflect.TypeFor[BeginExecutionRequest](),
 		fields:  map[string]string{"session": "session"},
-		answers: answers[jsonview.Execution](http.StatusCreated), serve: taking(e.beginExecution),
+		answers: answers[jsonview.Execution](http.StatusCreated), serve: taking(h.begin),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/components/{slug}/executions/{execution_id}/commit", id: "commitExecution",
 		summary: "End an execution and keep its values",
 		about:   "409 when another execution has committed since it began.",
 		params:  []param{slugPath, inPath("execution_id", "Id of the execution."), sessionParam},
 		body:    optionalJSON, request: reflect.TypeFor[CommitExecutionRequest](), maxBody: maxDocumentBody,
 		fields:  map[string]string{"patch": "operations", "merge_patch": "merge"},
-		answers: execution, serve: e.commitExecution,
+		answers: execution, serve: h.commit,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/components/{slug}/values", id: "readValues", summary: "The values that the next execution would start with",
 		params: []param{
 			slugPath, inQuery("session", "The session that would execute, by id or name; by default the one that acts."),
 			inQuery("subject", "Whose long-term values; by default the session's."), sessionParam,
 		},
 		fields:  map[string]string{"session": "session"},
-		answers: execution, serve: e.readValues,
+		answers: execution, serve: h.values,
 	})
 }
 
@@ -157,8 +163,8 @@ func answerExecution[R interface{ GetExecution() *statev1.Execution }](resp R, e
 	return shown(resp.GetExecution(), err, jsonview.ExecutionOf)
 }
 
-func (e *edge) beginExecution(c *call, in BeginExecutionRequest) (*answer, error) {
-	resp, err := e.Components.BeginExecution(c.ctx, &statev1.BeginExecutionRequest{
+func (h *components) begin(c *call, in BeginExecutionRequest) (*answer, error) {
+	resp, err := h.components.BeginExecution(c.ctx, &statev1.BeginExecutionRequest{
 		Slug: c.path("slug"), Session: cmp.Or(in.Session, c.header(headerSession)), Subject: in.Subject,
 	})
 	if err != nil {
@@ -167,7 +173,7 @@ func (e *edge) beginExecution(c *call, in BeginExecutionRequest) (*answer, error
 	return &answer{status: http.StatusCreated, body: jsonview.ExecutionOf(resp.GetExecution())}, nil
 }
 
-func (e *edge) commitExecution(c *call) (*answer, error) {
+func (h *components) commit(c *call) (*answer, error) {
 	in, err := decodeAround[CommitExecutionRequest](c.body, aroundOperations)
 	if err != nil {
 		return nil, err
@@ -176,7 +182,7 @@ func (e *edge) commitExecution(c *call) (*answer, error) {
 	if err := in.change(req); err != nil {
 		return nil, err
 	}
-	return answerExecution(e.Components.CommitExecution(c.ctx, req))
+	return answerExecution(h.components.CommitExecution(c.ctx, req))
 }
 
 // change puts the one member that is there into the request.
@@ -208,8 +214,8 @@ func (in CommitExecutionRequest) change(req *statev1.CommitExecutionRequest) err
 	return nil
 }
 
-func (e *edge) readValues(c *call) (*answer, error) {
-	return answerExecution(e.Components.GetComponentValues(c.ctx, &statev1.GetComponentValuesRequest{
+func (h *components) values(c *call) (*answer, error) {
+	return answerExecution(h.components.GetComponentValues(c.ctx, &statev1.GetComponentValuesRequest{
 		Slug: c.path("slug"), Session: cmp.Or(c.query.Get("session"), c.header(headerSession)), Subject: c.query.Get("subject"),
 	}))
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"math"
 	"mime"
 	"net/http"
@@ -41,8 +42,15 @@ type Verification struct {
 	NextPageToken string                 `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
-func (e *edge) decisionRoutes() {
-	e.add(route{
+// decisions serves the routes of the log of decisions.
+type decisions struct {
+	decisions policyv1.DecisionServiceClient
+	now       func() time.Time
+	log       *slog.Logger
+}
+
+func (h *decisions) routes(add func(route)) {
+	add(route{
 		method: http.MethodGet, path: "/v1/decisions", id: "listDecisions", summary: "The log of decisions",
 		about: "Newest first: partitions by the start of their root run, and of each the last record first. With Accept: application/x-ndjson it answers all that there are, " +
 			"one a line; an answer that breaks off is not whole. For one page at most 2,000 records are looked at: it may hold less, or none, " +
@@ -60,9 +68,9 @@ func (e *edge) decisionRoutes() {
 			{name: "shadowed", in: "query", about: "With true, only those that a shadow would have decided otherwise.", values: []string{"true", "false"}},
 			pageSizeParam, pageTokenParam,
 		},
-		fields: map[string]string{"run_id": "run_id"}, answers: answers[DecisionList](http.StatusOK), lines: true, stream: e.decisions,
+		fields: map[string]string{"run_id": "run_id"}, answers: answers[DecisionList](http.StatusOK), serve: h.list, lines: h.lines,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/decisions/{run_id}/{call_id}", id: "getDecision", summary: "The decision on one call",
 		about: "The last one of several. 404 says which reasons there may be.",
 		params: []param{
@@ -72,39 +80,32 @@ func (e *edge) decisionRoutes() {
 			intQuery("sequence", "The record's place in its partition, where it is known: then it is found at once, however old it is."),
 			{name: "explain", in: "query", about: "With true, add the reasons, and how the call would have been allowed.", values: []string{"true", "false"}},
 		},
-		answers: answers[DecisionDetail](http.StatusOK), serve: e.decision,
+		answers: answers[DecisionDetail](http.StatusOK), serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/audit/verify", id: "verifyDecisions", summary: "Verify the log of decisions",
 		about: "Recomputes the hash chains and returns the problems: a changed, missing or reordered record.",
 		params: []param{
 			inQuery("partition", "Only the decisions of this root run."), pageTokenParam,
 		},
-		answers: answers[Verification](http.StatusOK), serve: e.verify,
+		answers: answers[Verification](http.StatusOK), serve: h.verify,
 	})
 }
 
-// decisions serves one page of the log, or all of it as lines.
-func (e *edge) decisions(c *call) error {
-	req, err := e.decisionsAsked(c)
+// list serves one page of the log.
+func (h *decisions) list(c *call) (*answer, error) {
+	req, err := h.asked(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if c.accepts(contentLines) {
-		return e.decisionLines(c, req)
-	}
-	resp, err := e.listDecisions(c.ctx, req)
-	if err != nil {
-		return err
-	}
-	e.writeJSON(c.w, c.r, http.StatusOK, contentJSON, DecisionList{
-		Decisions: jsonview.Each(resp.GetDecisions(), jsonview.DecisionRecordOf), NextPageToken: resp.GetNextPageToken(),
+	resp, err := h.decisions.ListDecisions(c.ctx, req)
+	return shown(resp, err, func(r *policyv1.ListDecisionsResponse) DecisionList {
+		return DecisionList{Decisions: jsonview.Each(r.GetDecisions(), jsonview.DecisionRecordOf), NextPageToken: r.GetNextPageToken()}
 	})
-	return nil
 }
 
-// decision serves one decision.
-func (e *edge) decision(c *call) (*answer, error) {
+// get serves one decision.
+func (h *decisions) get(c *call) (*answer, error) {
 	explain, err := c.flag("explain")
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (e *edge) decision(c *call) (*answer, error) {
 	if req.GetRunId() == "-" {
 		req.RunId, req.SessionId = "", c.query.Get("session_id")
 	}
-	resp, err := e.Decisions.GetDecision(c.ctx, req)
+	resp, err := h.decisions.GetDecision(c.ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ const decisionCodePrefix = "DECISION_CODE_"
 
 func codeNames() []string { return protomap.Names(policyv1.DecisionCode_name, decisionCodePrefix) }
 
-func (e *edge) decisionsAsked(c *call) (*policyv1.ListDecisionsRequest, error) {
+func (h *decisions) asked(c *call) (*policyv1.ListDecisionsRequest, error) {
 	decision, err := c.upperChoice("decision", policyv1.Decision_value, "DECISION_", jsonview.Decisions())
 	if err != nil {
 		return nil, err
@@ -146,18 +147,18 @@ func (e *edge) decisionsAsked(c *call) (*policyv1.ListDecisionsRequest, error) {
 	if c.query.Get("since") != "" && c.query.Get("after") != "" {
 		return nil, badParameter("after", "CONFLICT", "says the same as since; give one of them")
 	}
-	since, err := c.momentTerm("since", e.now())
+	since, err := c.momentTerm("since", h.now())
 	if err != nil {
 		return nil, err
 	}
-	after, err := c.momentTerm("after", e.now())
+	after, err := c.momentTerm("after", h.now())
 	if err != nil {
 		return nil, err
 	}
 	if after.Key != "" {
 		since = listing.Term{Key: "since", Value: after.Value}
 	}
-	before, err := c.momentTerm("before", e.now())
+	before, err := c.momentTerm("before", h.now())
 	if err != nil {
 		return nil, err
 	}
@@ -183,21 +184,25 @@ func (e *edge) decisionsAsked(c *call) (*policyv1.ListDecisionsRequest, error) {
 	return &policyv1.ListDecisionsRequest{PageSize: c.size, PageToken: c.token, Filter: listing.Filter(terms...)}, nil
 }
 
-func (e *edge) listDecisions(ctx context.Context, req *policyv1.ListDecisionsRequest) (*policyv1.ListDecisionsResponse, error) {
+func (h *decisions) page(ctx context.Context, req *policyv1.ListDecisionsRequest) (*policyv1.ListDecisionsResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return e.Decisions.ListDecisions(ctx, req)
+	return h.decisions.ListDecisions(ctx, req)
 }
 
-// decisionLines writes every decision from a page on. A failure after the first page
+// lines writes every decision from a page on. A failure after the first page
 // breaks the answer off, so that the part is not taken for all.
-func (e *edge) decisionLines(c *call, req *policyv1.ListDecisionsRequest) error {
+func (h *decisions) lines(c *call) error {
+	req, err := h.asked(c)
+	if err != nil {
+		return err
+	}
 	if req.GetPageSize() == 0 {
 		req.PageSize = linesPage
 	}
 	control := http.NewResponseController(c.w)
 	for begun := false; ; begun = true {
-		resp, err := e.listDecisions(c.ctx, req)
+		resp, err := h.page(c.ctx, req)
 		if err == nil && !begun {
 			c.w.Header().Set("Content-Type", contentLines)
 		}
@@ -211,7 +216,7 @@ func (e *edge) decisionLines(c *call, req *policyv1.ListDecisionsRequest) error 
 		}
 		switch {
 		case err != nil && begun:
-			e.log.WarnContext(c.ctx, "an answer of many decisions breaks off", "cause", err)
+			h.log.WarnContext(c.ctx, "an answer of many decisions breaks off", "cause", err)
 			panic(http.ErrAbortHandler)
 		case err != nil:
 			c.w.Header().Del("Content-Type")
@@ -239,8 +244,8 @@ func (c *call) accepts(media string) bool {
 	return wanted
 }
 
-func (e *edge) verify(c *call) (*answer, error) {
-	resp, err := e.Decisions.VerifyDecisions(c.ctx, &policyv1.VerifyDecisionsRequest{
+func (h *decisions) verify(c *call) (*answer, error) {
+	resp, err := h.decisions.VerifyDecisions(c.ctx, &policyv1.VerifyDecisionsRequest{
 		Partition: c.query.Get("partition"), PageToken: c.token,
 	})
 	if err != nil {

@@ -109,8 +109,7 @@ func TestRefusedDecisions(t *testing.T) {
 // TestSince: how long ago is counted from now.
 func TestSince(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.edge.now = noon.AsTime
+	h := newHouse(t, func(c *Config) { c.now = noon.AsTime })
 	h.do("GET", "/v1/decisions?since=1d", "")
 	got, _ := h.got["ListDecisions"].(*policyv1.ListDecisionsRequest)
 	if want := "since=2026-03-03T12:00:00.005Z"; got.GetFilter() != want {

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 )
@@ -45,8 +47,14 @@ const (
 	maxSubject  = 512
 )
 
-func (e *edge) eventRoutes() {
-	e.add(route{
+// events serves the streams of server-sent events.
+type events struct {
+	feeds *feeds
+}
+
+func (h *events) routes(add func(route)) {
+	h.stateRoutes(add)
+	add(route{
 		method: http.MethodGet, path: "/v1/events", id: "streamEvents", summary: "Live events",
 		about: "Server-sent events. Each has the stream's sequence as its id and the JSON of an event as its data; " +
 			"comments keep an idle connection open. A client that comes back with Last-Event-ID misses nothing; " +
@@ -60,17 +68,17 @@ func (e *edge) eventRoutes() {
 			inQuery("state_id", "Changes of this state instead."),
 			afterVersionParam, sessionParam,
 		},
-		answers: map[int]reflect.Type{http.StatusOK: nil}, stream: e.streamEvents,
+		answers: map[int]reflect.Type{http.StatusOK: nil}, stream: h.stream,
 	})
 }
 
-// streamEvents serves the events of a subject, or the changes of a state.
-func (e *edge) streamEvents(c *call) error {
+// stream serves the events of a subject, or the changes of a state.
+func (h *events) stream(c *call) error {
 	if c.query.Has("state_id") {
 		if c.query.Has("subject") {
 			return badParameter("subject", "CONFLICT", "is for other events than state_id; give one of them")
 		}
-		return e.streamState(c, c.query.Get("state_id"))
+		return h.streamState(c, c.query.Get("state_id"))
 	}
 	if c.query.Has("after_version") {
 		return badParameter("after_version", "CONFLICT", "is for state_id; other events continue after last_event_id")
@@ -88,23 +96,30 @@ func (e *edge) streamEvents(c *call) error {
 	if resumes {
 		from = last + 1
 	}
-	return e.serveFeed(c, func(ctx context.Context) (*feed, error) { return e.subjectFeed(ctx, namespace, filter, from) })
+	return serveFeed(c, func(ctx context.Context) (*feed, error) { return h.feeds.ofSubject(ctx, namespace, filter, from) })
 }
 
 // namespaceOr returns the namespace, or else the default one.
 func namespaceOr(namespace string) string { return cmp.Or(namespace, rpc.DefaultNamespace) }
 
-// subjectFeed follows the events whose subject matches the filter, from a sequence
+// feeds opens live streams of events, for callers that may follow them.
+type feeds struct {
+	source EventSource // nil where there is none
+	states statev1.StateServiceClient
+	may    *readers
+}
+
+// ofSubject follows the events whose subject matches the filter, from a sequence
 // of the stream on; 0 for those to come.
-func (e *edge) subjectFeed(ctx context.Context, namespace, filter string, from uint64) (*feed, error) {
-	if e.Events == nil {
+func (h *feeds) ofSubject(ctx context.Context, namespace, filter string, from uint64) (*feed, error) {
+	if h.source == nil {
 		return nil, fault.New(fault.Unavailable, "this server has no event stream")
 	}
-	all, err := e.mayFollow(ctx, namespace, filter)
+	all, err := h.may.mayFollow(ctx, namespace, filter)
 	if err != nil {
 		return nil, err
 	}
-	events, err := e.Events.Subscribe(ctx, filter, from)
+	events, err := h.source.Subscribe(ctx, filter, from)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +127,7 @@ func (e *edge) subjectFeed(ctx context.Context, namespace, filter string, from u
 		events = withoutTrees(ctx, events)
 	}
 	return &feed{events: events, allowed: func(ctx context.Context) error {
-		still, err := e.mayFollow(ctx, namespace, filter)
+		still, err := h.may.mayFollow(ctx, namespace, filter)
 		if err == nil && all && !still {
 			err = newProblem(http.StatusForbidden, string(fault.PermissionDenied),
 				"you may no longer follow events of all trees; come back for the others")
@@ -121,12 +136,19 @@ func (e *edge) subjectFeed(ctx context.Context, namespace, filter string, from u
 	}}, nil
 }
 
+// readers asks the services what a caller may read.
+type readers struct {
+	runs     enginev1.RunServiceClient
+	sessions statev1.SessionServiceClient
+	identify func(ctx context.Context, token string) (auth.Principal, error) // nil where no token is bound
+}
+
 // mayRead asks the engine whether the caller may read runs of the namespace: anyone who may, may
 // watch them, and entities that no tree owns. The event source itself knows no callers.
-func (e *edge) mayRead(ctx context.Context, namespace string) error {
+func (h *readers) mayRead(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := e.Runs.ListRuns(inNamespace(ctx, namespace), &enginev1.ListRunsRequest{PageSize: 1})
+	_, err := h.runs.ListRuns(inNamespace(ctx, namespace), &enginev1.ListRunsRequest{PageSize: 1})
 	return err
 }
 

@@ -178,6 +178,7 @@ func TestEventsRefused(t *testing.T) {
 	tests := []struct {
 		name, path string
 		headers    []string
+		sourceless bool
 		change     func(*house, *log)
 		status     int
 		code       string
@@ -195,7 +196,7 @@ func TestEventsRefused(t *testing.T) {
 			name: "source down", path: "/v1/events", status: 503, code: "UNAVAILABLE",
 			change: func(_ *house, l *log) { l.failure = fault.New(fault.Unavailable, "no") },
 		},
-		{name: "no source", path: "/v1/events", status: 503, code: "UNAVAILABLE", change: func(h *house, _ *log) { h.edge.Events = nil }},
+		{name: "no source", path: "/v1/events", status: 503, code: "UNAVAILABLE", sourceless: true},
 		{name: "other namespace", path: "/v1/events?subject=interlock.other.%3E", status: 403, code: "PERMISSION_DENIED"},
 		{name: "all namespaces", path: "/v1/events?subject=interlock.*.run.%3E", status: 403, code: "PERMISSION_DENIED"},
 		{name: "the root", path: "/v1/events?subject=interlock.%3E", status: 403, code: "PERMISSION_DENIED"},
@@ -210,7 +211,11 @@ func TestEventsRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			source := newLog()
-			h := newHouse(t, func(c *Config) { c.Events = source })
+			h := newHouse(t, func(c *Config) {
+				if !tt.sourceless {
+					c.Events = source
+				}
+			})
 			if tt.change != nil {
 				tt.change(h, source)
 			}

@@ -200,6 +200,7 @@ type house struct {
 	t testing.TB
 	*services
 	edge *edge
+	cfg  Config
 	http.Handler
 }
 
@@ -232,7 +233,7 @@ func houseBehind(t testing.TB, door access.Guard, change ...func(*Config)) *hous
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &house{t: t, services: s, edge: e, Handler: door.Protect(e, e.Refuse)}
+	return &house{t: t, services: s, edge: e, cfg: cfg, Handler: door.Protect(e, e.Refuse)}
 }
 
 // do sends a request with a token; headers are pairs. The answer is checked

@@ -25,10 +25,48 @@ type feed struct {
 	version int64
 }
 
+// follow sends the events of a feed until it ends, send fails or the context ends. It
+// returns an error when the caller may no longer follow it: a token may have been withdrawn
+// since, and any doubt ends it. idle is called for signs of life, where it is not nil; false
+// ends the feed.
+func (f *feed) follow(ctx context.Context, send func(Event) bool, idle func() bool) error {
+	again, alive := time.NewTicker(recheck), time.NewTicker(heartbeat)
+	defer again.Stop()
+	defer alive.Stop()
+	for good := true; good; {
+		select {
+		case ev, open := <-f.events:
+			good = open && send(ev)
+		case <-alive.C:
+			good = idle == nil || idle()
+		case <-again.C:
+			if err := f.allowed(ctx); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// untilDrain returns a context that ends when the server begins to shut down.
+func untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
+	bounded, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-draining(ctx):
+			cancel()
+		case <-bounded.Done():
+		}
+	}()
+	return bounded, cancel
+}
+
 // serveFeed sends a feed as server-sent events until it ends, the client leaves,
 // reads too slowly or may no longer read, or the server drains.
-func (e *edge) serveFeed(c *call, open func(context.Context) (*feed, error)) error {
-	ctx, cancel := context.WithCancel(c.ctx)
+func serveFeed(c *call, open func(context.Context) (*feed, error)) error {
+	ctx, cancel := untilDrain(c.ctx)
 	defer cancel()
 	f, err := open(ctx)
 	if err != nil {
@@ -42,36 +80,9 @@ func (e *edge) serveFeed(c *call, open func(context.Context) (*feed, error)) err
 		return nil
 	}
 	if s.write(fmt.Appendf(nil, ": connected\nretry: %d\n\n", reconnectAfter)) {
-		e.pump(ctx, s, f)
+		_ = f.follow(ctx, s.event, func() bool { return s.write([]byte(": keep-alive\n\n")) }) // the client comes back and gets the reason
 	}
 	return nil
-}
-
-// pump copies events to the client.
-func (e *edge) pump(ctx context.Context, s *stream, f *feed) {
-	idle, recheck := time.NewTicker(e.heartbeat), time.NewTicker(e.recheck)
-	defer idle.Stop()
-	defer recheck.Stop()
-	drain := draining(ctx)
-	for {
-		var good bool
-		select {
-		case ev, open := <-f.events:
-			good = open && s.event(ev)
-		case <-idle.C:
-			good = s.write([]byte(": keep-alive\n\n"))
-		case <-recheck.C:
-			// A token may have been withdrawn since; any doubt ends the stream.
-			good = f.allowed(ctx) == nil
-		case <-drain:
-			return
-		case <-ctx.Done():
-			return
-		}
-		if !good {
-			return
-		}
-	}
 }
 
 // stream writes server-sent events to one client.

@@ -11,44 +11,51 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-func (e *edge) graphRoutes() {
+// graphs serves pictures of definitions, and of their differences.
+type graphs struct {
+	workflows enginev1.WorkflowServiceClient
+	processes enginev1.ProcessServiceClient
+}
+
+func (h *graphs) routes(add func(route)) {
+	h.diffRoutes(add)
 	const about = "The same picture as that of `interlock viz`, with a place for everything."
 	number := param{name: "n", in: "path", about: "The version, from 1.", integer: true}
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/workflows/{name}/versions/{n}/graph", id: "getWorkflowGraph", summary: "Draw a workflow",
 		about: about, params: []param{inPath("name", "Name of the workflow, percent-encoded."), number},
-		answers: answers[diagram.Graph](http.StatusOK), serve: e.workflowGraph,
+		answers: answers[diagram.Graph](http.StatusOK), serve: h.workflow,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/processes/{name}/versions/{n}/graph", id: "getProcessGraph", summary: "Draw a process",
 		about: about, params: []param{inPath("name", "Name of the process, percent-encoded."), number},
-		answers: answers[diagram.Graph](http.StatusOK), serve: e.processGraph,
+		answers: answers[diagram.Graph](http.StatusOK), serve: h.process,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/workflows/graph", id: "drawWorkflow", summary: "Draw a definition that is not registered",
 		about: about, body: definitionBody, definition: workflowDefinition,
-		answers: answers[diagram.Graph](http.StatusOK), serve: e.drawWorkflow,
+		answers: answers[diagram.Graph](http.StatusOK), serve: h.draw,
 	})
 }
 
-func (e *edge) workflowGraph(c *call) (*answer, error) {
+func (h *graphs) workflow(c *call) (*answer, error) {
 	version, err := c.version("n", c.path("n"))
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name"), Version: version})
+	resp, err := h.workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name"), Version: version})
 	if err != nil {
 		return nil, err
 	}
 	return graphOf(resp.GetWorkflow().GetDefinition())
 }
 
-func (e *edge) processGraph(c *call) (*answer, error) {
+func (h *graphs) process(c *call) (*answer, error) {
 	version, err := c.version("n", c.path("n"))
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Processes.GetProcess(c.ctx, &enginev1.GetProcessRequest{Name: c.path("name"), Version: version})
+	resp, err := h.processes.GetProcess(c.ctx, &enginev1.GetProcessRequest{Name: c.path("name"), Version: version})
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +66,14 @@ func (e *edge) processGraph(c *call) (*answer, error) {
 	return ok(diagram.Process(def).Graph()), nil
 }
 
-// drawWorkflow draws the body, when the validator finds no error in it.
-func (e *edge) drawWorkflow(c *call) (*answer, error) {
+// draw draws the body, when the validator finds no error in it.
+func (h *graphs) draw(c *call) (*answer, error) {
 	text, err := wholeDefinition(c)
 	if err != nil {
 		return nil, err
 	}
 	// The engine says who may ask, as for validation.
-	if _, err := e.Workflows.ValidateWorkflow(c.ctx, &enginev1.ValidateWorkflowRequest{Definition: text}); err != nil {
+	if _, err := h.workflows.ValidateWorkflow(c.ctx, &enginev1.ValidateWorkflowRequest{Definition: text}); err != nil {
 		return nil, err
 	}
 	def, problems := workflow.Parse(text)

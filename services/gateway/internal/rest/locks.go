@@ -38,34 +38,39 @@ type Lease struct {
 	ExpiresAt    time.Time `json:"expires_at"`
 }
 
-func (e *edge) lockRoutes() {
+// locks serves the locks of states.
+type locks struct {
+	states statev1.StateServiceClient
+}
+
+func (h *locks) routes(add func(route)) {
 	const path = "/workflow-states/{state_id}/lock"
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: path, id: "lockState", summary: "Lock a state",
 		about: "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time. " +
 			"Until then nobody else takes it, whatever holder is named.",
 		params: []param{statePath, sessionParam, idempotencyParam}, body: jsonBody, request: reflect.TypeFor[LockStateRequest](),
-		answers: answers[Lease](http.StatusCreated), serve: taking(e.lockState),
+		answers: answers[Lease](http.StatusCreated), serve: taking(h.lock),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPut, path: path, id: "renewLock", summary: "Renew the lock on a state",
 		params: []param{statePath, fencingParam, sessionParam}, body: jsonBody, request: reflect.TypeFor[RenewLockRequest](),
-		answers: answers[Lease](http.StatusOK), serve: taking(e.renewLock),
+		answers: answers[Lease](http.StatusOK), serve: taking(h.renew),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: path, id: "unlockState", summary: "Unlock a state",
 		about:  "A lock that has lapsed is no error; another token than that of the lock is 423.",
 		params: []param{statePath, intQuery("fencing_token", "Of the lock that is held."), fencingParam, sessionParam},
 		body:   optionalJSON, request: reflect.TypeFor[UnlockStateRequest](),
-		answers: noContent(), serve: taking(e.unlockState),
+		answers: noContent(), serve: taking(h.unlock),
 	})
 }
 
-func (e *edge) lockState(c *call, in LockStateRequest) (*answer, error) {
-	return e.lease(c, http.StatusCreated, in.Holder, in.TTLSeconds, 0)
+func (h *locks) lock(c *call, in LockStateRequest) (*answer, error) {
+	return h.take(c, http.StatusCreated, in.Holder, in.TTLSeconds, 0)
 }
 
-func (e *edge) renewLock(c *call, in RenewLockRequest) (*answer, error) {
+func (h *locks) renew(c *call, in RenewLockRequest) (*answer, error) {
 	token, err := c.fencing(in.FencingToken)
 	if err != nil {
 		return nil, err
@@ -74,15 +79,15 @@ func (e *edge) renewLock(c *call, in RenewLockRequest) (*answer, error) {
 	if err := missing(requirement{"/fencing_token", token != 0}); err != nil {
 		return nil, err
 	}
-	return e.lease(c, http.StatusOK, in.Holder, in.TTLSeconds, token)
+	return h.take(c, http.StatusOK, in.Holder, in.TTLSeconds, token)
 }
 
-// lease takes the lock, or renews the one that the token is of.
-func (e *edge) lease(c *call, status int, holder string, ttlSeconds int32, token int64) (*answer, error) {
+// take takes the lock, or renews the one that the token is of.
+func (h *locks) take(c *call, status int, holder string, ttlSeconds int32, token int64) (*answer, error) {
 	if err := missing(requirement{"/holder", holder != ""}, requirement{"/ttl_seconds", ttlSeconds != 0}); err != nil {
 		return nil, err
 	}
-	resp, err := e.States.LockState(c.ctx, &statev1.LockStateRequest{
+	resp, err := h.states.LockState(c.ctx, &statev1.LockStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), Holder: holder, Ttl: &durationpb.Duration{Seconds: int64(ttlSeconds)}, FencingToken: token,
 		IdempotencyKey: c.header(headerIdempotency),
 	})
@@ -94,7 +99,7 @@ func (e *edge) lease(c *call, status int, holder string, ttlSeconds int32, token
 	}}, nil
 }
 
-func (e *edge) unlockState(c *call, in UnlockStateRequest) (*answer, error) {
+func (h *locks) unlock(c *call, in UnlockStateRequest) (*answer, error) {
 	token, err := c.fencing(in.FencingToken)
 	if err != nil {
 		return nil, err
@@ -102,7 +107,7 @@ func (e *edge) unlockState(c *call, in UnlockStateRequest) (*answer, error) {
 	if err := missing(requirement{"/fencing_token", token != 0}); err != nil {
 		return nil, err
 	}
-	return done(e.States.UnlockState(c.ctx, &statev1.UnlockStateRequest{
+	return done(h.states.UnlockState(c.ctx, &statev1.UnlockStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), FencingToken: token,
 	}))
 }

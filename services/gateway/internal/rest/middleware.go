@@ -114,7 +114,7 @@ func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 
 // outgoing returns the request's context with the caller's metadata for the services,
 // whom package access has let in.
-func (e *edge) outgoing(r *http.Request, requestID string) (context.Context, error) {
+func outgoing(r *http.Request, requestID string) (context.Context, error) {
 	if access.Public(r.URL.Path) {
 		return r.Context(), nil
 	}

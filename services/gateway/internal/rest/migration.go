@@ -33,27 +33,30 @@ type MigrateRunResponse struct {
 	Note      string              `json:"note,omitempty"`
 }
 
-func (e *edge) migrationRoutes() {
-	e.add(route{
+func (h *workflows) migrationRoutes(add func(route)) {
+	add(route{
 		method: http.MethodPost, path: "/v1/workflows/{name}/migration-plans", id: "planMigration", summary: "The new rights that moving runs to another version would give",
 		about:  "Compares every condition of a run of the one version in both versions. It does not move runs.",
 		params: []param{inPath("name", "Name of the workflow, percent-encoded.")}, body: jsonBody, request: reflect.TypeFor[PlanMigrationRequest](),
-		fields: map[string]string{"workflow": "name"}, answers: answers[*jsonview.MigrationPlan](http.StatusOK), serve: taking(e.planMigration),
+		fields: map[string]string{"workflow": "name"}, answers: answers[*jsonview.MigrationPlan](http.StatusOK), serve: taking(h.planMigration),
 	})
-	e.add(route{
+}
+
+func (h *runs) migrationRoutes(add func(route)) {
+	add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/migrate", id: "migrateRun", summary: "Move a run to another version of its workflow",
 		about: "For operators. 409 when the move newly allows something, or it is not proved that it does not, unless accept names that " +
 			"plan. A run that has no place in the other version is a 200 with changed = false and a rejection that teaches.",
 		params: []param{inPath("id", "Id of the run."), idempotencyParam}, body: jsonBody, request: reflect.TypeFor[MigrateRunRequest](),
-		fields: map[string]string{"run_id": "id"}, answers: answers[MigrateRunResponse](http.StatusOK), serve: taking(e.migrateRun),
+		fields: map[string]string{"run_id": "id"}, answers: answers[MigrateRunResponse](http.StatusOK), serve: taking(h.migrate),
 	})
 }
 
-func (e *edge) planMigration(c *call, in PlanMigrationRequest) (*answer, error) {
+func (h *workflows) planMigration(c *call, in PlanMigrationRequest) (*answer, error) {
 	if err := missing(requirement{"/from_version", in.FromVersion != 0}); err != nil {
 		return nil, err
 	}
-	resp, err := e.Workflows.PlanMigration(c.ctx, &enginev1.PlanMigrationRequest{
+	resp, err := h.workflows.PlanMigration(c.ctx, &enginev1.PlanMigrationRequest{
 		Workflow: c.path("name"), FromVersion: in.FromVersion, ToVersion: in.ToVersion, States: in.States, MaxStates: in.MaxStates,
 	})
 	if err != nil {
@@ -62,11 +65,11 @@ func (e *edge) planMigration(c *call, in PlanMigrationRequest) (*answer, error) 
 	return ok(jsonview.MigrationPlanOf(in.FromVersion, resp)), nil
 }
 
-func (e *edge) migrateRun(c *call, in MigrateRunRequest) (*answer, error) {
+func (h *runs) migrate(c *call, in MigrateRunRequest) (*answer, error) {
 	if err := missing(requirement{"/to_version", in.ToVersion != 0}); err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.MigrateRun(c.ctx, &enginev1.MigrateRunRequest{
+	resp, err := h.runs.MigrateRun(c.ctx, &enginev1.MigrateRunRequest{
 		RunId: c.path("id"), ToVersion: in.ToVersion, States: in.States, Accept: in.Accept, DryRun: in.DryRun,
 		ExpectedVersion: in.ExpectedVersion, IdempotencyKey: c.header(headerIdempotency),
 	})

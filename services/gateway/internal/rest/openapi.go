@@ -187,7 +187,7 @@ func (rt *route) response(schemas huma.Registry, status int, body reflect.Type) 
 	case rt.stream != nil && status == http.StatusOK:
 		resp.Content = map[string]*huma.MediaType{contentEvents: {Schema: &huma.Schema{Type: huma.TypeString}}}
 	}
-	if rt.lines && status == http.StatusOK {
+	if rt.lines != nil && status == http.StatusOK {
 		resp.Content[contentLines] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "One element a line."}}
 	}
 	if body != nil && tagged[body] {

@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -51,11 +52,17 @@ type Simulation struct {
 
 const policyDefinition = "A policy: role, and optionally name, default, allow, ask, deny, session_budget_usd and email_config."
 
-func (e *edge) policyRoutes() {
+// policies serves the routes of policies.
+type policies struct {
+	policies policyv1.PolicyServiceClient
+	now      func() time.Time
+}
+
+func (h *policies) routes(add func(route)) {
 	const path = "/v1/policies/{name}"
 	name := inPath("name", "Name of the policy.")
 	one := answers[jsonview.Policy](http.StatusOK)
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/policies", id: "putPolicy", summary: "Store a policy as its next version",
 		about: "The body is the definition itself, as JSON or YAML. It is live at once, or a shadow that is judged and not enforced. " +
 			"201 for a new version, 200 when this content was there already; 422 with every problem when it is invalid.",
@@ -65,62 +72,62 @@ func (e *edge) policyRoutes() {
 			idempotencyParam,
 		},
 		body: definitionBody, definition: policyDefinition,
-		answers: answers[PolicyRegistration](http.StatusCreated, http.StatusOK), serve: e.putPolicy,
+		answers: answers[PolicyRegistration](http.StatusCreated, http.StatusOK), serve: h.register,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/policies", id: "listPolicies", summary: "List policies",
-		params: []param{pageSizeParam, pageTokenParam}, answers: answers[PolicyList](http.StatusOK), serve: e.listPolicies,
+		params: []param{pageSizeParam, pageTokenParam}, answers: answers[PolicyList](http.StatusOK), serve: h.list,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/policies/simulate", id: "simulatePolicy", summary: "The decisions of a policy on recorded calls",
 		about: "Replays recorded calls. Nothing is stored.",
 		body:  jsonBody, request: reflect.TypeFor[SimulateRequest](), maxBody: maxDocumentBody,
-		answers: answers[Simulation](http.StatusOK), serve: taking(e.simulate),
+		answers: answers[Simulation](http.StatusOK), serve: taking(h.simulate),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: path, id: "getPolicy", summary: "Live version of a policy",
-		params: []param{name}, answers: one, serve: e.getPolicy,
+		params: []param{name}, answers: one, serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: path + "/versions/{n}", id: "getPolicyVersion", summary: "One version of a policy",
 		params:  []param{name, {name: "n", in: "path", about: "The version, from 1.", integer: true}},
-		answers: one, serve: e.getPolicy,
+		answers: one, serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: path + "/promote", id: "promotePolicy", summary: "Make a version live",
-		params: []param{name}, body: jsonBody, request: reflect.TypeFor[PromoteRequest](), answers: one, serve: taking(e.promotePolicy),
+		params: []param{name}, body: jsonBody, request: reflect.TypeFor[PromoteRequest](), answers: one, serve: taking(h.promote),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: path, id: "deletePolicy", summary: "Delete a policy without attachments",
 		about:  "Its versions stay readable by number.",
-		params: []param{name}, answers: noContent(), serve: e.deletePolicy,
+		params: []param{name}, answers: noContent(), serve: h.delete,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: path + "/usage", id: "policyUsage", summary: "The counts of the limits of a policy",
 		params: []param{
 			name, inQuery("principal", "Whose usage, for limits per principal."), inQuery("session", "Whose usage, for limits per session."),
 		},
 		fields:  map[string]string{"session_id": "session"},
-		answers: answers[PolicyUsage](http.StatusOK), serve: e.policyUsage,
+		answers: answers[PolicyUsage](http.StatusOK), serve: h.usage,
 	})
-	e.attachmentRoutes(path+"/attachments/{kind}/{id}", name)
+	h.attachmentRoutes(add, path+"/attachments/{kind}/{id}", name)
 }
 
-func (e *edge) attachmentRoutes(path string, name param) {
+func (h *policies) attachmentRoutes(add func(route), path string, name param) {
 	params := []param{
 		name,
 		{name: "kind", in: "path", about: "Its attachments.", values: jsonview.AttachmentKinds()},
 		inPath("id", "Name of the workflow, process or role, or the session's id, percent-encoded."),
 	}
-	e.add(route{
+	add(route{
 		method: http.MethodPut, path: path, id: "attachPolicy", summary: "Make a policy judge the calls of something",
 		about:  "Of a workflow, a process, a session with all below it, or a role. A repeat has no effect.",
-		params: params, fields: map[string]string{"to": "id"}, answers: answers[jsonview.Policy](http.StatusOK), serve: e.attachPolicy,
+		params: params, fields: map[string]string{"to": "id"}, answers: answers[jsonview.Policy](http.StatusOK), serve: h.attach,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: path, id: "detachPolicy", summary: "End that",
 		params: params, fields: map[string]string{"from": "id"},
-		answers: noContent(), serve: e.detachPolicy,
+		answers: noContent(), serve: h.detach,
 	})
 }
 
@@ -129,7 +136,7 @@ func answerPolicy[R interface{ GetPolicy() *policyv1.Policy }](resp R, err error
 	return shown(resp.GetPolicy(), err, jsonview.PolicyOf)
 }
 
-func (e *edge) putPolicy(c *call) (*answer, error) {
+func (h *policies) register(c *call) (*answer, error) {
 	shadow, err := c.flag("shadow")
 	if err != nil {
 		return nil, err
@@ -138,7 +145,7 @@ func (e *edge) putPolicy(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Policies.RegisterPolicy(c.ctx, &policyv1.RegisterPolicyRequest{
+	resp, err := h.policies.RegisterPolicy(c.ctx, &policyv1.RegisterPolicyRequest{
 		Name: c.query.Get("name"), Definition: text, Shadow: shadow, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
@@ -154,31 +161,31 @@ func (e *edge) putPolicy(c *call) (*answer, error) {
 	return ok(stored).at(versionPath("/v1/policies", p.GetName(), p.GetVersion()), resp.GetCreated()), nil
 }
 
-func (e *edge) listPolicies(c *call) (*answer, error) {
-	resp, err := e.Policies.ListPolicies(c.ctx, &policyv1.ListPoliciesRequest{PageSize: c.size, PageToken: c.token})
+func (h *policies) list(c *call) (*answer, error) {
+	resp, err := h.policies.ListPolicies(c.ctx, &policyv1.ListPoliciesRequest{PageSize: c.size, PageToken: c.token})
 	return shown(resp, err, func(r *policyv1.ListPoliciesResponse) PolicyList {
 		return PolicyList{Policies: jsonview.Each(r.GetPolicies(), jsonview.PolicyOf), NextPageToken: r.GetNextPageToken()}
 	})
 }
 
-// getPolicy serves the live version, or the one in the path.
-func (e *edge) getPolicy(c *call) (*answer, error) {
+// get serves the live version, or the one in the path.
+func (h *policies) get(c *call) (*answer, error) {
 	version, err := c.version("n", c.path("n"))
 	if err != nil {
 		return nil, err
 	}
-	return answerPolicy(e.Policies.GetPolicy(c.ctx, &policyv1.GetPolicyRequest{Name: c.path("name"), Version: version}))
+	return answerPolicy(h.policies.GetPolicy(c.ctx, &policyv1.GetPolicyRequest{Name: c.path("name"), Version: version}))
 }
 
-func (e *edge) promotePolicy(c *call, in PromoteRequest) (*answer, error) {
+func (h *policies) promote(c *call, in PromoteRequest) (*answer, error) {
 	if in.Version < 1 {
 		return nil, badBody(fault.InvalidRequest, inBody("/version", document.CodeRange, "must be a version, from 1"))
 	}
-	return answerPolicy(e.Policies.PromotePolicy(c.ctx, &policyv1.PromotePolicyRequest{Name: c.path("name"), Version: in.Version}))
+	return answerPolicy(h.policies.PromotePolicy(c.ctx, &policyv1.PromotePolicyRequest{Name: c.path("name"), Version: in.Version}))
 }
 
-func (e *edge) deletePolicy(c *call) (*answer, error) {
-	return done(e.Policies.DeletePolicy(c.ctx, &policyv1.DeletePolicyRequest{Name: c.path("name")}))
+func (h *policies) delete(c *call) (*answer, error) {
+	return done(h.policies.DeletePolicy(c.ctx, &policyv1.DeletePolicyRequest{Name: c.path("name")}))
 }
 
 // attachment returns the one that the path names.
@@ -190,24 +197,24 @@ func (c *call) attachment() (*policyv1.Attachment, error) {
 	return &policyv1.Attachment{Kind: policyv1.AttachmentKind(kind), Id: c.path("id")}, nil
 }
 
-func (e *edge) attachPolicy(c *call) (*answer, error) {
+func (h *policies) attach(c *call) (*answer, error) {
 	to, err := c.attachment()
 	if err != nil {
 		return nil, err
 	}
-	return answerPolicy(e.Policies.AttachPolicy(c.ctx, &policyv1.AttachPolicyRequest{Name: c.path("name"), To: to}))
+	return answerPolicy(h.policies.AttachPolicy(c.ctx, &policyv1.AttachPolicyRequest{Name: c.path("name"), To: to}))
 }
 
-func (e *edge) detachPolicy(c *call) (*answer, error) {
+func (h *policies) detach(c *call) (*answer, error) {
 	from, err := c.attachment()
 	if err != nil {
 		return nil, err
 	}
-	return done(e.Policies.DetachPolicy(c.ctx, &policyv1.DetachPolicyRequest{Name: c.path("name"), From: from}))
+	return done(h.policies.DetachPolicy(c.ctx, &policyv1.DetachPolicyRequest{Name: c.path("name"), From: from}))
 }
 
-func (e *edge) policyUsage(c *call) (*answer, error) {
-	resp, err := e.Policies.GetPolicyUsage(c.ctx, &policyv1.GetPolicyUsageRequest{
+func (h *policies) usage(c *call) (*answer, error) {
+	resp, err := h.policies.GetPolicyUsage(c.ctx, &policyv1.GetPolicyUsageRequest{
 		Name: c.path("name"), Principal: c.query.Get("principal"), SessionId: c.query.Get("session"),
 	})
 	return shown(resp, err, func(r *policyv1.GetPolicyUsageResponse) PolicyUsage {
@@ -215,15 +222,15 @@ func (e *edge) policyUsage(c *call) (*answer, error) {
 	})
 }
 
-func (e *edge) simulate(c *call, in SimulateRequest) (*answer, error) {
+func (h *policies) simulate(c *call, in SimulateRequest) (*answer, error) {
 	if err := missing(requirement{"/definition", len(in.Definition) > 0}); err != nil {
 		return nil, err
 	}
-	since, valid := moment(in.Since, e.now())
+	since, valid := moment(in.Since, h.now())
 	if !valid {
 		return nil, badBody(fault.InvalidRequest, inBody("/since", "INVALID", momentMend))
 	}
-	resp, err := e.Policies.SimulatePolicy(c.ctx, &policyv1.SimulatePolicyRequest{Definition: in.Definition, Since: since, RunId: in.RunID})
+	resp, err := h.policies.SimulatePolicy(c.ctx, &policyv1.SimulatePolicyRequest{Definition: in.Definition, Since: since, RunId: in.RunID})
 	return shown(resp, err, func(r *policyv1.SimulatePolicyResponse) Simulation {
 		changes := jsonview.Each(r.GetChanges(), jsonview.SimulatedChangeOf)
 		return Simulation{Replayed: r.GetReplayed(), Changes: changes, Truncated: r.GetTruncated()}

@@ -419,7 +419,7 @@ func TestPanic(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	full := newHouse(t).edge.Config
+	full := newHouse(t).cfg
 	if _, err := New(full); err != nil {
 		t.Error(err)
 	}

@@ -53,54 +53,59 @@ type AnswerResponse struct {
 
 const processDefinition = "A process: name, initial_prompt and states with questions and answers."
 
-func (e *edge) processRoutes() {
+// processes serves the routes of processes.
+type processes struct {
+	processes enginev1.ProcessServiceClient
+}
+
+func (h *processes) routes(add func(route)) {
 	const path = "/v1/processes/{name}"
 	name := inPath("name", "Name of the process.")
 	one := answers[jsonview.Process](http.StatusOK)
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/processes", id: "registerProcess", summary: "Register a process",
 		about: "The body is the definition itself, as JSON or YAML. 201 for a new version, 200 when this content was there already; " +
 			"422 with every problem when it is invalid. Workflows and processes share one set of names.",
 		params: []param{idempotencyParam}, body: definitionBody, definition: processDefinition,
-		answers: answers[ProcessRegistration](http.StatusCreated, http.StatusOK), serve: e.registerProcess,
+		answers: answers[ProcessRegistration](http.StatusCreated, http.StatusOK), serve: h.register,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/processes", id: "listProcesses", summary: "List processes",
-		params: []param{pageSizeParam, pageTokenParam}, answers: answers[ProcessList](http.StatusOK), serve: e.listProcesses,
+		params: []param{pageSizeParam, pageTokenParam}, answers: answers[ProcessList](http.StatusOK), serve: h.list,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: path, id: "getProcess", summary: "Latest version of a process",
-		params: []param{name}, answers: one, serve: e.getProcess,
+		params: []param{name}, answers: one, serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: path + "/versions/{n}", id: "getProcessVersion", summary: "One version of a process",
 		params:  []param{name, {name: "n", in: "path", about: "The version, from 1.", integer: true}},
-		answers: one, serve: e.getProcess,
+		answers: one, serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: path + "/start", id: "startProcess", summary: "Start a process",
 		about:  "Answers the run and its first question, after the initial prompt.",
 		params: []param{name, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[StartProcessRequest](),
 		fields:  map[string]string{"process": "name"},
-		answers: answers[StartedProcess](http.StatusCreated), serve: taking(e.startProcess),
+		answers: answers[StartedProcess](http.StatusCreated), serve: taking(h.start),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/answer", id: "answerProcess", summary: "Answer the present question of a process",
 		about: "A refusal is a 200 with accepted = false and a rejection that lists the valid answers.",
 		params: []param{
 			inPath("id", "Id of the run."), idempotencyParam,
 			{name: headerIfMatch, in: "header", about: "ETag of the run: 412 unless the run is at this version."},
 		},
-		body: jsonBody, request: reflect.TypeFor[AnswerRequest](), answers: answers[AnswerResponse](http.StatusOK), serve: taking(e.answerProcess),
+		body: jsonBody, request: reflect.TypeFor[AnswerRequest](), answers: answers[AnswerResponse](http.StatusOK), serve: taking(h.answer),
 	})
 }
 
-func (e *edge) registerProcess(c *call) (*answer, error) {
+func (h *processes) register(c *call) (*answer, error) {
 	text, err := wholeDefinition(c)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Processes.RegisterProcess(c.ctx, &enginev1.RegisterProcessRequest{
+	resp, err := h.processes.RegisterProcess(c.ctx, &enginev1.RegisterProcessRequest{
 		Definition: text, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
@@ -112,28 +117,28 @@ func (e *edge) registerProcess(c *call) (*answer, error) {
 	}).at(versionPath("/v1/processes", p.GetName(), p.GetVersion()), resp.GetCreated()), nil
 }
 
-func (e *edge) listProcesses(c *call) (*answer, error) {
-	resp, err := e.Processes.ListProcesses(c.ctx, &enginev1.ListProcessesRequest{PageSize: c.size, PageToken: c.token})
+func (h *processes) list(c *call) (*answer, error) {
+	resp, err := h.processes.ListProcesses(c.ctx, &enginev1.ListProcessesRequest{PageSize: c.size, PageToken: c.token})
 	return shown(resp, err, func(r *enginev1.ListProcessesResponse) ProcessList {
 		return ProcessList{Processes: jsonview.Each(r.GetProcesses(), jsonview.ProcessOf), NextPageToken: r.GetNextPageToken()}
 	})
 }
 
-// getProcess serves the latest version, or the one in the path.
-func (e *edge) getProcess(c *call) (*answer, error) {
+// get serves the latest version, or the one in the path.
+func (h *processes) get(c *call) (*answer, error) {
 	version, err := c.version("n", c.path("n"))
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Processes.GetProcess(c.ctx, &enginev1.GetProcessRequest{Name: c.path("name"), Version: version})
+	resp, err := h.processes.GetProcess(c.ctx, &enginev1.GetProcessRequest{Name: c.path("name"), Version: version})
 	if err != nil {
 		return nil, err
 	}
 	return ok(jsonview.ProcessOf(resp.GetProcess())).tagged(`"` + resp.GetProcess().GetDigest() + `"`), nil
 }
 
-func (e *edge) startProcess(c *call, in StartProcessRequest) (*answer, error) {
-	resp, err := e.Processes.StartProcess(c.ctx, &enginev1.StartProcessRequest{
+func (h *processes) start(c *call, in StartProcessRequest) (*answer, error) {
+	resp, err := h.processes.StartProcess(c.ctx, &enginev1.StartProcessRequest{
 		Process: c.path("name"), Version: in.Version, SessionId: in.SessionID, Workspace: in.Workspace,
 		IdempotencyKey: c.header(headerIdempotency),
 	})
@@ -144,12 +149,12 @@ func (e *edge) startProcess(c *call, in StartProcessRequest) (*answer, error) {
 		tagged(etag(resp.GetRun().GetVersion())).at("/v1/runs/"+url.PathEscape(resp.GetRun().GetRunId()), true), nil
 }
 
-func (e *edge) answerProcess(c *call, in AnswerRequest) (*answer, error) {
+func (h *processes) answer(c *call, in AnswerRequest) (*answer, error) {
 	version, err := c.expected(in.ExpectedVersion)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Processes.AnswerQuestion(c.ctx, &enginev1.AnswerQuestionRequest{
+	resp, err := h.processes.AnswerQuestion(c.ctx, &enginev1.AnswerQuestionRequest{
 		RunId: c.path("id"), Answer: in.Answer, Note: in.Note, ExpectedVersion: version, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {

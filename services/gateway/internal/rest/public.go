@@ -75,29 +75,39 @@ type Health struct {
 	Checks health.Report `json:"checks,omitempty"`
 }
 
-// serverRoutes adds those of the server itself.
-func (e *edge) serverRoutes() {
+// documents adds the texts for people and the OpenAPI document.
+func (e *edge) documents() {
 	e.raw("/{$}", "text/plain; charset=utf-8", func() []byte { return []byte(index) })
 	// Few ask for the document, and to encode it takes most of the time of a start.
 	e.raw("/openapi.json", contentJSON, sync.OnceValue(func() []byte { return openAPIText(e.api) }))
 	e.raw("/docs", "text/html; charset=utf-8", sync.OnceValue(func() []byte { return docsText(e.api) }))
-	e.add(route{
+}
+
+// probes serves what probes and editors ask for.
+type probes struct {
+	checks      health.Checks
+	definitions map[string][]byte
+	log         *slog.Logger
+}
+
+func (h *probes) routes(add func(route)) {
+	add(route{
 		method: http.MethodGet, path: "/healthz", id: "health", summary: "Is the process alive?",
 		answers: answers[Health](http.StatusOK),
-		serve:   e.alive,
+		serve:   h.alive,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/readyz", id: "ready", summary: "Would calls succeed now?",
 		params:  []param{inQuery("verbose", "List each dependency.")},
-		answers: answers[Health](http.StatusOK), serve: e.ready,
+		answers: answers[Health](http.StatusOK), serve: h.ready,
 	})
 	for kind, what := range map[string]string{
 		"workflow": "workflow definitions", "policy": "policies", "process": "processes", "component": "state components", "scenario": "scenario files",
 	} {
-		e.add(route{
+		add(route{
 			method: http.MethodGet, path: "/" + kind + "-schema.json", id: kind + "Schema", summary: "JSON Schema of " + what,
 			answers: answers[jsontext.Value](http.StatusOK),
-			serve:   func(*call) (*answer, error) { return e.definitionSchema(kind) },
+			serve:   func(*call) (*answer, error) { return h.schema(kind) },
 		})
 	}
 }
@@ -113,9 +123,9 @@ func (e *edge) raw(path, contentType string, text func() []byte) {
 	})
 }
 
-func (e *edge) alive(c *call) (*answer, error) {
-	if report := e.Checks.Run(c.ctx); !report.Alive() {
-		e.log.LogAttrs(c.ctx, slog.LevelError, "only a restart helps", slog.Any("cause", report.Cause()))
+func (h *probes) alive(c *call) (*answer, error) {
+	if report := h.checks.Run(c.ctx); !report.Alive() {
+		h.log.LogAttrs(c.ctx, slog.LevelError, "only a restart helps", slog.Any("cause", report.Cause()))
 		failure := fault.New(fault.Unavailable, "only a restart helps: %s", report.Down())
 		failure.RetryAfter = 0
 		return nil, failure
@@ -123,10 +133,10 @@ func (e *edge) alive(c *call) (*answer, error) {
 	return ok(Health{Status: "ok"}), nil
 }
 
-func (e *edge) ready(c *call) (*answer, error) {
-	report := e.Checks.Run(c.ctx)
+func (h *probes) ready(c *call) (*answer, error) {
+	report := h.checks.Run(c.ctx)
 	if err := report.Cause(); err != nil {
-		e.log.LogAttrs(c.ctx, slog.LevelWarn, "dependencies down", slog.Bool("ready", report.Ready()), slog.Any("cause", err))
+		h.log.LogAttrs(c.ctx, slog.LevelWarn, "dependencies down", slog.Bool("ready", report.Ready()), slog.Any("cause", err))
 	}
 	if !report.Ready() {
 		if f := fault.From(report.Cause()); f.Reason == fault.StoreRolledBack {
@@ -144,9 +154,9 @@ func (e *edge) ready(c *call) (*answer, error) {
 	return ok(Health{Status: "ready", Checks: report}), nil
 }
 
-func (e *edge) definitionSchema(kind string) (*answer, error) {
-	if len(e.Definitions[kind]) == 0 {
+func (h *probes) schema(kind string) (*answer, error) {
+	if len(h.definitions[kind]) == 0 {
 		return nil, fault.New(fault.NotFound, "this server has no %s schema", kind)
 	}
-	return ok(jsontext.Value(e.Definitions[kind])), nil
+	return ok(jsontext.Value(h.definitions[kind])), nil
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,7 +10,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/receipt"
 	"github.com/interlock-run/interlock/services/internal/receipts"
-	"github.com/interlock-run/interlock/services/internal/recorded"
 )
 
 // ReceiptKey is the key that checks receipts of this deployment.
@@ -33,17 +33,24 @@ type ReceiptSignature struct {
 	Sig   string `json:"sig" doc:"As base64."`
 }
 
-func (e *edge) receiptRoutes() {
-	e.add(route{
+// receiptFiles serves receipts of runs, and the key that checks them.
+type receiptFiles struct {
+	from   receipts.Sources
+	signer receipt.Signer // nil where there is none
+	now    func() time.Time
+}
+
+func (h *receiptFiles) routes(add func(route)) {
+	add(route{
 		method: http.MethodGet, path: "/v1/runs/{id}/receipt", id: "getReceipt", summary: "Receipt of a run",
 		about: "The run, its log and its definitions, in one signed file that every holder of the public key can check. 409 where the " +
 			"deployment has no key, or the log no longer has everything.",
 		params: []param{inPath("id", "Id of the run.")}, fields: map[string]string{"run_id": "id"},
-		answers: answers[Receipt](http.StatusOK), serve: e.getReceipt,
+		answers: answers[Receipt](http.StatusOK), serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/receipts/key", id: "getReceiptKey", summary: "Public key of receipts",
-		answers: answers[ReceiptKey](http.StatusOK), serve: e.getReceiptKey,
+		answers: answers[ReceiptKey](http.StatusOK), serve: h.key,
 	})
 }
 
@@ -51,14 +58,11 @@ func (e *edge) receiptRoutes() {
 var errNoReceiptKey = fault.New(fault.FailedPrecondition,
 	"this deployment signs no receipts: make a key with interlock receipt keygen, and start the gateway with --receipt-key FILE")
 
-func (e *edge) getReceipt(c *call) (*answer, error) {
-	if e.Receipts == nil {
+func (h *receiptFiles) get(c *call) (*answer, error) {
+	if h.signer == nil {
 		return nil, errNoReceiptKey
 	}
-	f, err := receipts.Make(c.ctx, receipts.Sources{
-		Sources:   recorded.Sources{Runs: e.Runs, Workflows: e.Workflows, Decisions: e.Decisions, Policies: e.Policies},
-		Approvals: e.Approvals,
-	}, namespaceOr(c.header(headerNamespace)), c.path("id"), e.Receipts, e.now())
+	f, err := receipts.Make(c.ctx, h.from, namespaceOr(c.header(headerNamespace)), c.path("id"), h.signer, h.now())
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +73,13 @@ func (e *edge) getReceipt(c *call) (*answer, error) {
 	return ok(jsontext.Value(text)), nil
 }
 
-func (e *edge) getReceiptKey(*call) (*answer, error) {
-	if e.Receipts == nil {
+func (h *receiptFiles) key(*call) (*answer, error) {
+	if h.signer == nil {
 		return nil, errNoReceiptKey
 	}
-	public, err := receipt.PublicPEM(e.Receipts.Public())
+	public, err := receipt.PublicPEM(h.signer.Public())
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	return ok(ReceiptKey{KeyID: receipt.KeyID(e.Receipts.Public()), Public: string(public)}), nil
+	return ok(ReceiptKey{KeyID: receipt.KeyID(h.signer.Public()), Public: string(public)}), nil
 }

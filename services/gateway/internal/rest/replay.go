@@ -47,17 +47,22 @@ const (
 	mostReplayPolicy = 100
 )
 
-func (e *edge) replayRoutes() {
-	e.add(route{
+// replays serves replays of recorded runs.
+type replays struct {
+	recorded.Sources
+}
+
+func (h *replays) routes(add func(route)) {
+	add(route{
 		method: http.MethodPost, path: "/v1/workflows/{name}/replay", id: "replayWorkflow", summary: "The decisions of a candidate on recorded runs",
 		about: "Drives recorded runs of the workflow through another definition of it, each up to the first difference: later entries are not known. " +
 			"For people who may read decisions. Nothing is stored. It ends after 10 seconds with what it has. 422 with every problem when something is invalid.",
 		params: []param{inPath("name", "Name of the workflow, percent-encoded.")}, body: jsonBody, request: reflect.TypeFor[ReplayRequest](),
-		maxBody: maxDocumentBody, fields: map[string]string{"workflow": "name"}, answers: answers[Replay](http.StatusOK), serve: e.replay,
+		maxBody: maxDocumentBody, fields: map[string]string{"workflow": "name"}, answers: answers[Replay](http.StatusOK), serve: h.replay,
 	})
 }
 
-func (e *edge) replay(c *call) (*answer, error) {
+func (h *replays) replay(c *call) (*answer, error) {
 	in, err := decodeAround[ReplayRequest](c.body, trialLevels)
 	if err != nil {
 		return nil, err
@@ -70,17 +75,17 @@ func (e *edge) replay(c *call) (*answer, error) {
 		return nil, badBody(fault.InvalidRequest, inBody("/limit", document.CodeRange, "must be from 1 to "+strconv.Itoa(mostReplayRuns)))
 	}
 	// Who may not read decisions must not learn of them where there are no runs, either.
-	if _, err := e.Decisions.ListDecisions(c.ctx, &policyv1.ListDecisionsRequest{PageSize: 1}); err != nil {
+	if _, err := h.Decisions.ListDecisions(c.ctx, &policyv1.ListDecisionsRequest{PageSize: 1}); err != nil {
 		return nil, err
 	}
-	if _, err := e.Workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name")}); err != nil {
+	if _, err := h.Workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name")}); err != nil {
 		return nil, err
 	}
 	by, err := candidate(c.path("name"), &in)
 	if err != nil {
 		return nil, err
 	}
-	out, err := e.replayRuns(c.ctx, replayTime, replayed.Filter{
+	out, err := h.replayRuns(c.ctx, replayTime, replayed.Filter{
 		Workflow: c.path("name"), Status: strings.ToUpper(in.Status), Session: in.SessionID,
 	}, int(limit), by)
 	if err != nil {
@@ -90,16 +95,14 @@ func (e *edge) replay(c *call) (*answer, error) {
 }
 
 // replayRuns replays as many runs as there is time for.
-func (e *edge) replayRuns(ctx context.Context, budget time.Duration, f replayed.Filter, most int, by *conform.Candidate) (*Replay, error) {
+func (h *replays) replayRuns(ctx context.Context, budget time.Duration, f replayed.Filter, most int, by *conform.Candidate) (*Replay, error) {
 	bounded, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
-	ids, more, err := replayed.Newest(bounded, e.Runs, f, most)
+	ids, more, err := replayed.Newest(bounded, h.Runs, f, most)
 	if err != nil {
 		return nil, err
 	}
-	all, gone, err := replayed.Each(bounded, recorded.Sources{
-		Runs: e.Runs, Workflows: e.Workflows, Decisions: e.Decisions, Policies: e.Policies,
-	}, ids, by)
+	all, gone, err := replayed.Each(bounded, h.Sources, ids, by)
 	out := &Replay{Gone: gone}
 	switch {
 	case err != nil && (bounded.Err() == nil || ctx.Err() != nil):

@@ -11,6 +11,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/recorded"
 	"github.com/interlock-run/interlock/services/internal/replayed"
 )
 
@@ -93,7 +94,7 @@ func TestReplayIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := h.edge.replayRuns(t.Context(), 0, replayed.Filter{Workflow: "w"}, 2, by); err != nil || out.Stopped != "TIME" || out.Runs != 0 || out.Differences == nil {
+	if out, err := (&replays{recorded.Sources{Runs: h.cfg.Runs, Workflows: h.cfg.Workflows, Decisions: h.cfg.Decisions, Policies: h.cfg.Policies}}).replayRuns(t.Context(), 0, replayed.Filter{Workflow: "w"}, 2, by); err != nil || out.Stopped != "TIME" || out.Runs != 0 || out.Differences == nil {
 		t.Errorf("without time: %+v %v", out, err)
 	}
 	h.errs["GetRunHistory"] = fault.New(fault.NotFound, "gone")

@@ -25,6 +25,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/receipt"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/internal/presence"
+	"github.com/interlock-run/interlock/services/internal/receipts"
+	"github.com/interlock-run/interlock/services/internal/recorded"
 )
 
 // Config has the parts and settings of the edge. The clients of the services are
@@ -71,6 +73,8 @@ type Config struct {
 	Version string
 	// Logger gets failures of the edge; nil means slog.Default.
 	Logger *slog.Logger
+
+	now func() time.Time // for tests; nil means time.Now
 }
 
 // Limits of one request.
@@ -87,23 +91,27 @@ const (
 	callTimeout = 30 * time.Second
 	// checkTimeout bounds a decision: an agent waits for it before each of its calls.
 	checkTimeout = 5 * time.Second
+	// heartbeat is the time between signs of life on a stream, and recheck between the
+	// authorizations of an open one.
+	heartbeat = 15 * time.Second
+	recheck   = time.Minute
 	// writeTimeout bounds the writing of one answer, so that a client that does not read
 	// holds no resources for long. Streams set it for each message.
 	writeTimeout = 30 * time.Second
 )
 
-// edge holds the routes and the services that they call.
+// edge routes requests to resources, and writes what they answer.
 type edge struct {
-	Config
 	mux    *http.ServeMux
 	api    huma.API
 	log    *slog.Logger
-	origin *http.CrossOriginProtection
 	routed http.Handler
+}
 
-	now       func() time.Time
-	heartbeat time.Duration // between signs of life on a stream
-	recheck   time.Duration // between authorizations of an open stream
+// resource serves the routes of one kind of object.
+type resource interface {
+	// routes adds them.
+	routes(add func(route))
 }
 
 // New builds the edge, for callers that package access has let in. It answers every
@@ -120,47 +128,42 @@ func newEdge(cfg Config) (*edge, error) {
 	if cfg.Schemas == nil || cfg.States == nil || cfg.Sessions == nil || cfg.Tasks == nil || cfg.Components == nil || cfg.Agents == nil {
 		return nil, errors.New("rest: the clients Schemas, States, Sessions, Tasks, Components and Agents are required")
 	}
-	e := &edge{
-		Config: cfg, mux: http.NewServeMux(), log: cmp.Or(cfg.Logger, slog.Default()), origin: http.NewCrossOriginProtection(),
-		now: time.Now, heartbeat: 15 * time.Second, recheck: time.Minute,
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	if cfg.now == nil {
+		cfg.now = time.Now
 	}
-	e.origin.SetDenyHandler(http.HandlerFunc(e.refuseOrigin))
-	e.routed = e.origin.Handler(http.HandlerFunc(e.route))
+	origin := http.NewCrossOriginProtection()
+	e := &edge{mux: http.NewServeMux(), log: cfg.Logger}
+	origin.SetDenyHandler(http.HandlerFunc(e.refuseOrigin))
+	e.routed = origin.Handler(http.HandlerFunc(e.route))
 	e.api = humago.New(e.mux, openAPIConfig(cfg.Version))
-	e.workflowRoutes()
-	e.shadowRoutes()
-	e.graphRoutes()
-	e.simulateRoutes()
-	e.verifyRoutes()
-	e.processRoutes()
-	e.runRoutes()
-	e.toolCallRoutes()
-	e.policyRoutes()
-	e.decisionRoutes()
-	e.approvalRoutes()
-	e.leaseRoutes()
-	e.openCallRoutes()
-	e.upstreamRoutes()
-	e.migrationRoutes()
-	e.replayRoutes()
-	e.receiptRoutes()
-	e.schemaRoutes()
-	e.stateRoutes()
-	e.stateChangeRoutes()
-	e.lockRoutes()
-	e.sessionRoutes()
-	e.taskRoutes()
-	e.componentRoutes()
-	e.executionRoutes()
-	e.agentRoutes()
-	e.eventRoutes()
-	e.statsRoutes()
-	e.diffRoutes()
-	e.stateWriterRoutes()
-	e.runVersionRoutes()
-	e.stateEventRoutes()
-	e.socketRoutes()
-	e.serverRoutes()
+	for _, r := range cfg.resources(origin) {
+		r.routes(e.add)
+	}
 	finishOpenAPI(e.api)
+	e.documents()
 	return e, nil
+}
+
+// resources returns every resource, with the clients that it needs.
+func (cfg *Config) resources(origin *http.CrossOriginProtection) []resource {
+	may := &readers{runs: cfg.Runs, sessions: cfg.Sessions, identify: cfg.Identify}
+	live := &feeds{source: cfg.Events, states: cfg.States, may: may}
+	seen := &boards{pulse: cfg.Pulse, may: may}
+	leased := &leases{cfg.Approvals}
+	shared := &states{cfg.States}
+	from := recorded.Sources{Runs: cfg.Runs, Workflows: cfg.Workflows, Decisions: cfg.Decisions, Policies: cfg.Policies}
+	return []resource{
+		&workflows{cfg.Workflows, cfg.Policies}, &graphs{cfg.Workflows, cfg.Processes}, &processes{cfg.Processes}, &trials{may},
+		&runs{cfg.Runs, leased, seen, cfg.now}, &toolCalls{cfg.Policy, cfg.Undecided}, &decisions{cfg.Decisions, cfg.now, cfg.Logger},
+		&replays{from}, &receiptFiles{receipts.Sources{Sources: from, Approvals: cfg.Approvals}, cfg.Receipts, cfg.now},
+		&policies{cfg.Policies, cfg.now}, &approvals{cfg.Approvals}, leased, &upstreams{cfg.Upstreams},
+		&schemas{cfg.Schemas}, shared, &locks{cfg.States}, &sessions{cfg.Sessions, shared}, &tasks{cfg.Tasks},
+		&components{cfg.Components}, &agents{cfg.Agents}, &events{live}, &sockets{live, may, origin, cfg.Logger},
+		&activity{
+			version: cfg.Version, checks: cfg.Checks, heard: cfg.Heard, runs: cfg.Runs, workflows: cfg.Workflows,
+			approvals: cfg.Approvals, boards: seen, may: may, now: cfg.now,
+		},
+		&probes{cfg.Checks, cfg.Definitions, cfg.Logger},
+	}
 }

@@ -46,10 +46,11 @@ type route struct {
 	answers map[int]reflect.Type
 	// timeout bounds the call; 0 for the usual.
 	timeout time.Duration
-	// lines is true when the answer may be JSON lines, too.
-	lines bool
-	serve func(*call) (*answer, error)
-	// stream serves instead of serve, for answers without an end, or of many parts.
+	serve   func(*call) (*answer, error)
+	// lines serves all elements of a list as JSON lines, to clients that accept them; nil
+	// where there is no such answer.
+	lines func(*call) error
+	// stream serves instead of serve, for answers without an end.
 	stream func(*call) error
 }
 
@@ -142,12 +143,14 @@ func (e *edge) add(rt route) {
 // dispatch takes a request through the checks that all routes share.
 func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 	c := &call{w: w, r: r}
-	err := e.prepare(rt, c)
+	err := c.prepare(rt)
 	var reply *answer
 	switch {
 	case err != nil:
 	case rt.stream != nil:
 		err = rt.stream(c)
+	case rt.lines != nil && c.accepts(contentLines):
+		err = rt.lines(c)
 	default:
 		var cancel context.CancelFunc
 		c.ctx, cancel = context.WithTimeout(c.ctx, cmp.Or(rt.timeout, callTimeout))
@@ -182,8 +185,8 @@ func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 }
 
 // prepare checks the parts that cannot cross gRPC, and reads the body.
-func (e *edge) prepare(rt *route, c *call) error {
-	ctx, err := e.outgoing(c.r, c.w.Header().Get(headerRequestID))
+func (c *call) prepare(rt *route) error {
+	ctx, err := outgoing(c.r, c.w.Header().Get(headerRequestID))
 	if err != nil {
 		return err
 	}

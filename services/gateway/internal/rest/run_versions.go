@@ -48,22 +48,22 @@ type StateLimits struct {
 	ContextBudgetBytes int64 `json:"context_budget_bytes,omitzero"`
 }
 
-func (e *edge) runVersionRoutes() {
-	e.add(route{
+func (h *runs) versionRoutes(add func(route)) {
+	add(route{
 		method: http.MethodGet, path: "/v1/runs/{id}/versions/{n}", id: "getRunVersion", summary: "A run as it was",
 		about: "The result of its history when it is played again by the version of the workflow that it is pinned to. " +
 			"Counts are not in it. 404 when the start of the history is no longer kept.",
 		params:  []param{inPath("id", "Id of the run."), {name: "n", in: "path", about: "The version of the run, from 1.", integer: true}},
-		answers: answers[RunVersion](http.StatusOK), serve: e.runVersion,
+		answers: answers[RunVersion](http.StatusOK), serve: h.version,
 	})
 }
 
-func (e *edge) runVersion(c *call) (*answer, error) {
+func (h *runs) version(c *call) (*answer, error) {
 	version, err := c.version("n", c.path("n"))
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.GetRunVersion(c.ctx, &enginev1.GetRunVersionRequest{RunId: c.path("id"), Version: version})
+	resp, err := h.runs.GetRunVersion(c.ctx, &enginev1.GetRunVersionRequest{RunId: c.path("id"), Version: version})
 	return shown(resp, err, func(r *enginev1.GetRunVersionResponse) RunVersion {
 		run := r.GetRun()
 		v := RunVersion{Version: run.GetVersion(), At: jsonview.Time(run.GetUpdatedAt()), RunLane: laneOf(run)}

@@ -73,16 +73,26 @@ type RunList struct {
 	NextPageToken string         `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
-func (e *edge) runRoutes() {
+// runs serves the routes of runs.
+type runs struct {
+	runs   enginev1.RunServiceClient
+	leases *leases
+	boards *boards
+	now    func() time.Time
+}
+
+func (h *runs) routes(add func(route)) {
+	h.versionRoutes(add)
+	h.migrationRoutes(add)
 	id := inPath("id", "Id of the run.")
 	run := answers[jsonview.Run](http.StatusOK)
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/runs", id: "startRun", summary: "Start a run, or give a branch of one to a session",
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[StartRunRequest](),
 		fields:  map[string]string{"workflow_version": "version"},
-		answers: answers[jsonview.Run](http.StatusCreated, http.StatusOK), serve: taking(e.startRun),
+		answers: answers[jsonview.Run](http.StatusCreated, http.StatusOK), serve: taking(h.start),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/runs", id: "listRuns", summary: "List runs",
 		params: []param{
 			{name: "status", in: "query", about: "Only runs in this status.", values: jsonview.StatusNames()},
@@ -100,9 +110,9 @@ func (e *edge) runRoutes() {
 		},
 		about: "Newest first. status, workflow and session_id have an index. With the other filters at most 2,000 runs are looked at for " +
 			"one page: it may hold less, or none, and next_page_token continues.",
-		answers: answers[RunList](http.StatusOK), serve: e.listRuns,
+		answers: answers[RunList](http.StatusOK), serve: h.list,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/runs/{id}", id: "getRun", summary: "Get a run",
 		params: []param{
 			id, inQuery("branch", "The branch to see the run in; by default the one that unbound callers work in."),
@@ -111,42 +121,42 @@ func (e *edge) runRoutes() {
 				about: "With true, the run whose rules are in force instead: the innermost that this one has invoked and waits for.",
 			},
 		},
-		answers: run, serve: e.getRun,
+		answers: run, serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/runs/{id}/history", id: "getRunHistory", summary: "History of a run",
 		about: "Every change, oldest first. Tool results come after the change that made the version they came at.",
 		params: []param{
 			id, intQuery("after", "Only changes with a greater run_version."), intQuery("after_version", "The same as after."),
 			intQuery("after_result", "Only tool results with a greater number."), pageSizeParam,
 		},
-		answers: answers[History](http.StatusOK), serve: e.history,
+		answers: answers[History](http.StatusOK), serve: h.history,
 	})
 	ifMatch := param{name: headerIfMatch, in: "header", about: "ETag of the run: 412 unless the run is at this version."}
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/transition", id: "transition", summary: "Ask a run to move on",
 		about:  "A refusal is a 200 with accepted = false and a rejection that teaches.",
 		params: []param{id, idempotencyParam, ifMatch}, body: jsonBody, request: reflect.TypeFor[TransitionRequest](),
-		answers: answers[TransitionResponse](http.StatusOK), serve: taking(e.transition),
+		answers: answers[TransitionResponse](http.StatusOK), serve: taking(h.transition),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/force-state", id: "forceState", summary: "Jump to any state",
 		about: "Only of workflows with meta.debug: past guards, counters and approvals. Agents can where meta.debug is " +
 			"true and meta.enforcement is \"while_running\". " +
 			"A refusal is a 200 with accepted = false and a rejection that teaches.",
 		params: []param{id, idempotencyParam, ifMatch}, body: jsonBody, request: reflect.TypeFor[ForceStateRequest](),
-		answers: answers[TransitionResponse](http.StatusOK), serve: taking(e.forceState),
+		answers: answers[TransitionResponse](http.StatusOK), serve: taking(h.forceState),
 	})
 	for _, change := range []struct {
 		name, summary string
 		request       reflect.Type
 		serve         func(*call) (*answer, error)
 	}{
-		{"pause", "Pause a run", reflect.TypeFor[ReasonRequest](), taking(e.pauseRun)},
-		{"resume", "Resume a paused run", reflect.TypeFor[EmptyRequest](), taking(e.resumeRun)},
-		{"cancel", "End a run", reflect.TypeFor[ReasonRequest](), taking(e.cancelRun)},
+		{"pause", "Pause a run", reflect.TypeFor[ReasonRequest](), taking(h.pause)},
+		{"resume", "Resume a paused run", reflect.TypeFor[EmptyRequest](), taking(h.resume)},
+		{"cancel", "End a run", reflect.TypeFor[ReasonRequest](), taking(h.cancel)},
 	} {
-		e.add(route{
+		add(route{
 			method: http.MethodPost, path: "/v1/runs/{id}/" + change.name, id: change.name + "Run", summary: change.summary,
 			params: []param{id, idempotencyParam}, body: optionalJSON, request: change.request, answers: run, serve: change.serve,
 		})
@@ -170,9 +180,9 @@ func (c *call) tagOf(r *enginev1.Run) string {
 	return etag(r.GetVersion())
 }
 
-func (e *edge) startRun(c *call, in StartRunRequest) (*answer, error) {
+func (h *runs) start(c *call, in StartRunRequest) (*answer, error) {
 	if in.Branch != "" {
-		return e.bindBranch(c, &in)
+		return h.bindBranch(c, &in)
 	}
 	if err := missing(requirement{"/workflow", in.Workflow != ""}); err != nil {
 		return nil, err
@@ -184,7 +194,7 @@ func (e *edge) startRun(c *call, in StartRunRequest) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.StartRun(c.ctx, &enginev1.StartRunRequest{
+	resp, err := h.runs.StartRun(c.ctx, &enginev1.StartRunRequest{
 		Workflow: in.Workflow, WorkflowVersion: in.Version, SessionId: in.SessionID, Context: initial,
 		Workspace: in.Workspace, IdempotencyKey: c.header(headerIdempotency), Resume: in.Resume,
 	})
@@ -196,7 +206,7 @@ func (e *edge) startRun(c *call, in StartRunRequest) (*answer, error) {
 }
 
 // bindBranch gives a branch to a session instead of starting a run.
-func (e *edge) bindBranch(c *call, in *StartRunRequest) (*answer, error) {
+func (h *runs) bindBranch(c *call, in *StartRunRequest) (*answer, error) {
 	if err := missing(requirement{"/session_id", in.SessionID != ""},
 		requirement{"/workflow", in.Workflow != "" || in.RunID != ""}); err != nil {
 		return nil, err
@@ -205,13 +215,13 @@ func (e *edge) bindBranch(c *call, in *StartRunRequest) (*answer, error) {
 		return nil, badBody(fault.InvalidRequest, inBody("/branch", "CONFLICT",
 			"the run of a branch is started already; leave out version, context, workspace and resume"))
 	}
-	return answerRun(e.Runs.BindBranch(c.ctx, &enginev1.BindBranchRequest{
+	return answerRun(h.runs.BindBranch(c.ctx, &enginev1.BindBranchRequest{
 		RunId: in.RunID, Workflow: in.Workflow, Branch: in.Branch, SessionId: in.SessionID,
 	}))
 }
 
-func (e *edge) listRuns(c *call) (*answer, error) {
-	req, err := c.runsRequest(e.now())
+func (h *runs) list(c *call) (*answer, error) {
+	req, err := c.runsRequest(h.now())
 	if err != nil {
 		return nil, err
 	}
@@ -220,14 +230,14 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 		return nil, err
 	}
 	if !denied {
-		resp, err := e.Runs.ListRuns(c.ctx, req)
+		resp, err := h.runs.ListRuns(c.ctx, req)
 		return shown(resp, err, runList)
 	}
 	var ids []string
-	if _, err = e.look(c, func(b *pulse.Board, now time.Time) { ids = b.Denied(now) }); err != nil {
+	if _, err = h.boards.look(c, func(b *pulse.Board, now time.Time) { ids = b.Denied(now) }); err != nil {
 		return nil, err
 	}
-	return e.listThese(c, req, ids)
+	return h.listThese(c, req, ids)
 }
 
 func runList(r *enginev1.ListRunsResponse) RunList {
@@ -239,7 +249,7 @@ const mostIDs = 1000
 
 // listThese returns a page of those of some runs that a request asks for; they are newest
 // first.
-func (e *edge) listThese(c *call, req *enginev1.ListRunsRequest, ids []string) (*answer, error) {
+func (h *runs) listThese(c *call, req *enginev1.ListRunsRequest, ids []string) (*answer, error) {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return c.token != "" && id >= c.token })
 	more := ""
 	if len(ids) > mostIDs {
@@ -249,7 +259,7 @@ func (e *edge) listThese(c *call, req *enginev1.ListRunsRequest, ids []string) (
 		return ok(RunList{Runs: []jsonview.Run{}}), nil
 	}
 	req.RunIds = ids
-	resp, err := e.Runs.ListRuns(c.ctx, req)
+	resp, err := h.runs.ListRuns(c.ctx, req)
 	return shown(resp, err, func(r *enginev1.ListRunsResponse) RunList {
 		list := runList(r)
 		list.NextPageToken = cmp.Or(list.NextPageToken, more)
@@ -288,36 +298,36 @@ func (c *call) runsRequest(now time.Time) (*enginev1.ListRunsRequest, error) {
 	}, nil
 }
 
-func (e *edge) getRun(c *call) (*answer, error) {
+func (h *runs) get(c *call) (*answer, error) {
 	active, err := c.flag("active")
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.GetRun(c.ctx, &enginev1.GetRunRequest{
+	resp, err := h.runs.GetRun(c.ctx, &enginev1.GetRunRequest{
 		RunId: c.path("id"), Branch: c.query.Get("branch"), Active: active,
 	})
 	if err != nil {
 		return nil, err
 	}
 	view := jsonview.RunOf(resp.GetRun())
-	view.Leases = e.leasesOf(c.ctx, view.RunID)
+	view.Leases = h.leases.of(c.ctx, view.RunID)
 	return ok(view).tagged(c.tagOf(resp.GetRun())), nil
 }
 
-func (e *edge) pauseRun(c *call, in ReasonRequest) (*answer, error) {
-	return answerRun(e.Runs.PauseRun(c.ctx, &enginev1.PauseRunRequest{
+func (h *runs) pause(c *call, in ReasonRequest) (*answer, error) {
+	return answerRun(h.runs.PauseRun(c.ctx, &enginev1.PauseRunRequest{
 		RunId: c.path("id"), Reason: in.Reason, IdempotencyKey: c.header(headerIdempotency),
 	}))
 }
 
-func (e *edge) resumeRun(c *call, _ EmptyRequest) (*answer, error) {
-	return answerRun(e.Runs.ResumeRun(c.ctx, &enginev1.ResumeRunRequest{
+func (h *runs) resume(c *call, _ EmptyRequest) (*answer, error) {
+	return answerRun(h.runs.ResumeRun(c.ctx, &enginev1.ResumeRunRequest{
 		RunId: c.path("id"), IdempotencyKey: c.header(headerIdempotency),
 	}))
 }
 
-func (e *edge) cancelRun(c *call, in ReasonRequest) (*answer, error) {
-	return answerRun(e.Runs.CancelRun(c.ctx, &enginev1.CancelRunRequest{
+func (h *runs) cancel(c *call, in ReasonRequest) (*answer, error) {
+	return answerRun(h.runs.CancelRun(c.ctx, &enginev1.CancelRunRequest{
 		RunId: c.path("id"), Reason: in.Reason, IdempotencyKey: c.header(headerIdempotency),
 	}))
 }
@@ -329,7 +339,7 @@ type History struct {
 	NextAfterResult  int64                   `json:"next_after_result" doc:"after_result of the next page; 0 with next_after_version at the end."`
 }
 
-func (e *edge) history(c *call) (*answer, error) {
+func (h *runs) history(c *call) (*answer, error) {
 	if c.query.Has("after") && c.query.Has("after_version") {
 		return nil, badParameter("after_version", "CONFLICT", "says the same as after; give one of them")
 	}
@@ -345,7 +355,7 @@ func (e *edge) history(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.GetRunHistory(c.ctx, &enginev1.GetRunHistoryRequest{
+	resp, err := h.runs.GetRunHistory(c.ctx, &enginev1.GetRunHistoryRequest{
 		RunId: c.path("id"), AfterVersion: version, AfterResult: result, PageSize: c.size,
 	})
 	if err != nil {

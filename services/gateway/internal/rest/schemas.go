@@ -25,38 +25,43 @@ type SchemaList struct {
 	NextPageToken string            `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
-func (e *edge) schemaRoutes() {
+// schemas serves the routes of JSON Schemas.
+type schemas struct {
+	schemas statev1.SchemaServiceClient
+}
+
+func (h *schemas) routes(add func(route)) {
 	name := inPath("name", "Name of the schema, percent-encoded.")
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/workflow-schemas", id: "registerSchema", summary: "Register a JSON Schema",
 		about:  "201 for a new version, 200 when the latest version has this content already; 422 with every problem when it is not a valid schema.",
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[RegisterSchemaRequest](), maxBody: maxDocumentBody,
-		answers: answers[jsonview.Schema](http.StatusCreated, http.StatusOK), serve: taking(e.registerSchema),
+		answers: answers[jsonview.Schema](http.StatusCreated, http.StatusOK), serve: taking(h.register),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/workflow-schemas", id: "listSchemas", summary: "List schemas",
 		about:   "Each in its latest version, by name.",
 		params:  []param{pageSizeParam, pageTokenParam},
-		answers: answers[SchemaList](http.StatusOK), serve: e.listSchemas,
+		answers: answers[SchemaList](http.StatusOK), serve: h.list,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/workflow-schemas/{name}", id: "getSchema", summary: "Get a schema",
 		params:  []param{name, intQuery("version", "The version, from 1; the latest when absent.")},
-		answers: answers[jsonview.Schema](http.StatusOK), serve: e.getSchema,
+		answers: answers[jsonview.Schema](http.StatusOK), serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/workflow-schemas/{name}/versions", id: "listSchemaVersions", summary: "Versions of a schema",
 		about:   "Oldest first.",
 		params:  []param{name, pageSizeParam, pageTokenParam},
-		answers: answers[SchemaList](http.StatusOK), serve: e.listSchemaVersions,
+		answers: answers[SchemaList](http.StatusOK), serve: h.listVersions,
 	})
 }
 
-func (e *edge) registerSchema(c *call, in RegisterSchemaRequest) (*answer, error) {
+func (h *schemas) register(c *call, in RegisterSchemaRequest) (*answer, error) {
 	if err := missing(requirement{"/name", in.Name != ""}, requirement{"/json_schema", len(in.JSONSchema) > 0}); err != nil {
 		return nil, err
 	}
-	resp, err := e.Schemas.RegisterSchema(c.ctx, &statev1.RegisterSchemaRequest{
+	resp, err := h.schemas.RegisterSchema(c.ctx, &statev1.RegisterSchemaRequest{
 		Name: in.Name, JsonSchema: in.JSONSchema, Description: in.Description, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
@@ -67,21 +72,21 @@ func (e *edge) registerSchema(c *call, in RegisterSchemaRequest) (*answer, error
 	return ok(jsonview.SchemaOf(s)).at(location, resp.GetCreated()), nil
 }
 
-func (e *edge) listSchemas(c *call) (*answer, error) {
-	return answerSchemas(e.Schemas.ListSchemas(c.ctx, &statev1.ListSchemasRequest{PageSize: c.size, PageToken: c.token}))
+func (h *schemas) list(c *call) (*answer, error) {
+	return answerSchemas(h.schemas.ListSchemas(c.ctx, &statev1.ListSchemasRequest{PageSize: c.size, PageToken: c.token}))
 }
 
-func (e *edge) getSchema(c *call) (*answer, error) {
+func (h *schemas) get(c *call) (*answer, error) {
 	version, err := c.version("version", c.query.Get("version"))
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Schemas.GetSchema(c.ctx, &statev1.GetSchemaRequest{Name: c.path("name"), Version: version})
+	resp, err := h.schemas.GetSchema(c.ctx, &statev1.GetSchemaRequest{Name: c.path("name"), Version: version})
 	return shown(resp.GetSchema(), err, jsonview.SchemaOf)
 }
 
-func (e *edge) listSchemaVersions(c *call) (*answer, error) {
-	return answerSchemas(e.Schemas.ListSchemaVersions(c.ctx, &statev1.ListSchemaVersionsRequest{
+func (h *schemas) listVersions(c *call) (*answer, error) {
+	return answerSchemas(h.schemas.ListSchemaVersions(c.ctx, &statev1.ListSchemaVersionsRequest{
 		Name: c.path("name"), PageSize: c.size, PageToken: c.token,
 	}))
 }

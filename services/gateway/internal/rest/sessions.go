@@ -63,17 +63,23 @@ type SessionList struct {
 	NextPageToken string             `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
-func (e *edge) sessionRoutes() {
+// sessions serves the routes of sessions.
+type sessions struct {
+	sessions statev1.SessionServiceClient
+	states   *states
+}
+
+func (h *sessions) routes(add func(route)) {
 	id := inPath("session_id", "Id or name of the session, percent-encoded.")
 	session := answers[jsonview.Session](http.StatusOK)
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/sessions", id: "createSession", summary: "Create a session",
 		about:  "201, or 200 when it was there already and is the same.",
 		params: []param{sessionParam}, body: jsonBody, request: reflect.TypeFor[CreateSessionRequest](),
 		fields:  map[string]string{"name": "session_name", "parent": "parent_session_name"},
-		answers: answers[jsonview.Session](http.StatusCreated, http.StatusOK), serve: taking(e.createSession),
+		answers: answers[jsonview.Session](http.StatusCreated, http.StatusOK), serve: taking(h.create),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/sessions", id: "listSessions", summary: "List sessions",
 		params: []param{
 			inQuery("root_session", "Only the tree of this root, by id or name."), inQuery("parent_session", "Only children of this session, by id or name."),
@@ -81,49 +87,49 @@ func (e *edge) sessionRoutes() {
 			beforeParam, prefixParam, pageSizeParam, pageTokenParam, sessionParam,
 		},
 		fields:  map[string]string{"root": "root_session", "parent": "parent_session"},
-		answers: answers[SessionList](http.StatusOK), serve: e.listSessions,
+		answers: answers[SessionList](http.StatusOK), serve: h.list,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/sessions/{session_id}", id: "getSession", summary: "Get a session",
-		params: []param{id, sessionParam}, answers: session, serve: e.getSession,
+		params: []param{id, sessionParam}, answers: session, serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: "/sessions/{session_id}", id: "deleteSession", summary: "Delete a session that has ended",
 		about: "Operators only. Its names are not given again.",
 		params: []param{id, {
 			name: "cascade", in: "query", about: "Also all sessions below it, and the state that a root has created.", values: []string{"true", "false"},
 		}},
-		answers: noContent(), serve: e.deleteSession,
+		answers: noContent(), serve: h.delete,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/sessions/{session_id}/workflow-state", id: "getSessionState", summary: "The state that a session shares",
 		about:   "404 when it has none.",
 		params:  []param{id, pointerParam, sessionParam, ifNoneMatchParam},
-		answers: answers[stateOrParts](http.StatusOK), serve: e.sessionState,
+		answers: answers[stateOrParts](http.StatusOK), serve: h.state,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/sessions/{session_id}/stop", id: "stopSession", summary: "Say that a session's agent has stopped",
 		about:  "A child that has not updated the state it shares is asked to; then its parent is called back.",
 		params: []param{id, idempotencyParam, sessionParam}, body: optionalJSON, request: reflect.TypeFor[StopSessionRequest](),
-		answers: answers[StoppedSession](http.StatusOK), serve: taking(e.stopSession),
+		answers: answers[StoppedSession](http.StatusOK), serve: taking(h.stop),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/sessions/{session_id}/result", id: "getSessionResult", summary: "The result of a session's work",
 		about:  "404 when it has none.",
-		params: []param{id, sessionParam}, answers: answers[jsonview.SessionResult](http.StatusOK), serve: e.sessionResult,
+		params: []param{id, sessionParam}, answers: answers[jsonview.SessionResult](http.StatusOK), serve: h.result,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/sessions/{session_id}/resume", id: "resumeSession", summary: "Say that a session's agent works again",
 		params: []param{id, idempotencyParam, sessionParam}, body: optionalJSON, request: reflect.TypeFor[ResumeSessionRequest](),
-		answers: session, serve: taking(e.resumeSession),
+		answers: session, serve: taking(h.resume),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/sessions/{session_id}/grants", id: "grantState", summary: "Let a session read a state of another tree",
-		params: []param{id}, body: jsonBody, request: reflect.TypeFor[GrantRequest](), answers: session, serve: taking(e.grantState),
+		params: []param{id}, body: jsonBody, request: reflect.TypeFor[GrantRequest](), answers: session, serve: taking(h.grant),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: "/sessions/{session_id}/grants/{state_id}", id: "revokeState", summary: "Take such a grant back",
-		params: []param{id, statePath}, answers: noContent(), serve: e.revokeState,
+		params: []param{id, statePath}, answers: noContent(), serve: h.revoke,
 	})
 }
 
@@ -132,13 +138,13 @@ func answerSession[R interface{ GetSession() *statev1.Session }](resp R, err err
 	return shown(resp.GetSession(), err, jsonview.SessionOf)
 }
 
-func (e *edge) createSession(c *call, in CreateSessionRequest) (*answer, error) {
+func (h *sessions) create(c *call, in CreateSessionRequest) (*answer, error) {
 	update := choice(statev1.StateUpdate_value, "STATE_UPDATE_", in.StateUpdate)
 	if update == 0 && in.StateUpdate != "" {
 		return nil, badBody(fault.InvalidRequest, inBody("/state_update", document.CodeEnum,
 			"must be one of "+strings.Join(jsonview.StateUpdates(), ", ")))
 	}
-	resp, err := e.Sessions.CreateSession(c.ctx, &statev1.CreateSessionRequest{
+	resp, err := h.sessions.CreateSession(c.ctx, &statev1.CreateSessionRequest{
 		SessionId: in.SessionID, Name: in.SessionName, Parent: in.ParentSessionName, WorkflowStateId: in.WorkflowStateID,
 		StateUpdate: statev1.StateUpdate(update), AcceptEarlyUpdate: in.AcceptEarlyUpdate, NoCallback: in.NoCallback, Labels: in.Labels,
 		StateRef: in.StateRef, Agent: in.Agent, Subject: in.Subject, Prompt: in.Prompt, Session: c.header(headerSession),
@@ -149,12 +155,12 @@ func (e *edge) createSession(c *call, in CreateSessionRequest) (*answer, error) 
 	return ok(jsonview.SessionOf(resp.GetSession())).at("/sessions/"+url.PathEscape(resp.GetSession().GetSessionId()), resp.GetCreated()), nil
 }
 
-func (e *edge) listSessions(c *call) (*answer, error) {
+func (h *sessions) list(c *call) (*answer, error) {
 	status, err := c.choice("status", statev1.SessionStatus_value, "SESSION_STATUS_", jsonview.SessionStatuses())
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Sessions.ListSessions(c.ctx, &statev1.ListSessionsRequest{
+	resp, err := h.sessions.ListSessions(c.ctx, &statev1.ListSessionsRequest{
 		Session: c.header(headerSession), PageSize: c.size, PageToken: c.token,
 		Filter: listing.Filter(
 			listing.Term{Key: "root", Value: c.query.Get("root_session")},
@@ -168,16 +174,16 @@ func (e *edge) listSessions(c *call) (*answer, error) {
 	return ok(SessionList{Sessions: jsonview.Each(resp.GetSessions(), jsonview.SessionOf), NextPageToken: resp.GetNextPageToken()}), nil
 }
 
-func (e *edge) getSession(c *call) (*answer, error) {
-	return answerSession(e.Sessions.GetSession(c.ctx, &statev1.GetSessionRequest{
+func (h *sessions) get(c *call) (*answer, error) {
+	return answerSession(h.sessions.GetSession(c.ctx, &statev1.GetSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession),
 	}))
 }
 
-// sessionState serves the state of the session in the path, to the session that
+// state serves the state of the session in the path, to the session that
 // acts.
-func (e *edge) sessionState(c *call) (*answer, error) {
-	resp, err := e.Sessions.GetSession(c.ctx, &statev1.GetSessionRequest{
+func (h *sessions) state(c *call) (*answer, error) {
+	resp, err := h.sessions.GetSession(c.ctx, &statev1.GetSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession),
 	})
 	if err != nil {
@@ -188,11 +194,11 @@ func (e *edge) sessionState(c *call) (*answer, error) {
 		return nil, fault.New(fault.NotFound, "session %s has no workflow state; its root creates one by POST /workflow-states",
 			resp.GetSession().GetName())
 	}
-	return e.readState(c, &statev1.GetStateRequest{StateId: id})
+	return h.states.read(c, &statev1.GetStateRequest{StateId: id})
 }
 
-func (e *edge) stopSession(c *call, in StopSessionRequest) (*answer, error) {
-	resp, err := e.Sessions.StopSession(c.ctx, &statev1.StopSessionRequest{
+func (h *sessions) stop(c *call, in StopSessionRequest) (*answer, error) {
+	resp, err := h.sessions.StopSession(c.ctx, &statev1.StopSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession), IdempotencyKey: c.header(headerIdempotency),
 		InPlace: in.InPlace, End: in.End, Error: in.Error, Result: in.Result,
 	})
@@ -202,36 +208,36 @@ func (e *edge) stopSession(c *call, in StopSessionRequest) (*answer, error) {
 	return ok(StoppedSession{Session: jsonview.SessionOf(resp.GetSession()), Prompt: resp.GetPrompt()}), nil
 }
 
-func (e *edge) deleteSession(c *call) (*answer, error) {
+func (h *sessions) delete(c *call) (*answer, error) {
 	cascade, err := c.flag("cascade")
 	if err != nil {
 		return nil, err
 	}
-	return done(e.Sessions.DeleteSession(c.ctx, &statev1.DeleteSessionRequest{SessionId: c.path("session_id"), Cascade: cascade}))
+	return done(h.sessions.DeleteSession(c.ctx, &statev1.DeleteSessionRequest{SessionId: c.path("session_id"), Cascade: cascade}))
 }
 
-func (e *edge) sessionResult(c *call) (*answer, error) {
-	resp, err := e.Sessions.GetSessionResult(c.ctx, &statev1.GetSessionResultRequest{
+func (h *sessions) result(c *call) (*answer, error) {
+	resp, err := h.sessions.GetSessionResult(c.ctx, &statev1.GetSessionResultRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession),
 	})
 	return shown(resp, err, jsonview.SessionResultOf)
 }
 
-func (e *edge) resumeSession(c *call, in ResumeSessionRequest) (*answer, error) {
-	return answerSession(e.Sessions.ResumeSession(c.ctx, &statev1.ResumeSessionRequest{
+func (h *sessions) resume(c *call, in ResumeSessionRequest) (*answer, error) {
+	return answerSession(h.sessions.ResumeSession(c.ctx, &statev1.ResumeSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession), IdempotencyKey: c.header(headerIdempotency), Prompt: in.Prompt,
 	}))
 }
 
-func (e *edge) grantState(c *call, in GrantRequest) (*answer, error) {
+func (h *sessions) grant(c *call, in GrantRequest) (*answer, error) {
 	if err := missing(requirement{"/state_id", in.StateID != ""}); err != nil {
 		return nil, err
 	}
-	return answerSession(e.Sessions.GrantStateAccess(c.ctx, &statev1.GrantStateAccessRequest{SessionId: c.path("session_id"), StateId: in.StateID}))
+	return answerSession(h.sessions.GrantStateAccess(c.ctx, &statev1.GrantStateAccessRequest{SessionId: c.path("session_id"), StateId: in.StateID}))
 }
 
-func (e *edge) revokeState(c *call) (*answer, error) {
-	return done(e.Sessions.GrantStateAccess(c.ctx, &statev1.GrantStateAccessRequest{
+func (h *sessions) revoke(c *call) (*answer, error) {
+	return done(h.sessions.GrantStateAccess(c.ctx, &statev1.GrantStateAccessRequest{
 		SessionId: c.path("session_id"), StateId: c.path("state_id"), Revoke: true,
 	}))
 }
@@ -242,9 +248,13 @@ type TaskList struct {
 	NextPageToken string          `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
-// taskRoutes adds those for people: runners take tasks over gRPC.
-func (e *edge) taskRoutes() {
-	e.add(route{
+// tasks serves the tasks of runners, for people: runners take tasks over gRPC.
+type tasks struct {
+	tasks statev1.TaskServiceClient
+}
+
+func (h *tasks) routes(add func(route)) {
+	add(route{
 		method: http.MethodGet, path: "/v1/tasks", id: "listTasks", summary: "List tasks of runners",
 		params: []param{
 			inQuery("session", "Only tasks of this session, by id or name."),
@@ -252,16 +262,16 @@ func (e *edge) taskRoutes() {
 			pageSizeParam, pageTokenParam,
 		},
 		fields:  map[string]string{"session": "session"},
-		answers: answers[TaskList](http.StatusOK), serve: e.listTasks,
+		answers: answers[TaskList](http.StatusOK), serve: h.list,
 	})
 }
 
-func (e *edge) listTasks(c *call) (*answer, error) {
+func (h *tasks) list(c *call) (*answer, error) {
 	status, err := c.choice("status", statev1.TaskStatus_value, "TASK_STATUS_", jsonview.TaskStatuses())
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Tasks.ListTasks(c.ctx, &statev1.ListTasksRequest{
+	resp, err := h.tasks.ListTasks(c.ctx, &statev1.ListTasksRequest{
 		PageSize: c.size, PageToken: c.token,
 		Filter: listing.Filter(
 			listing.Term{Key: "session", Value: c.query.Get("session")},

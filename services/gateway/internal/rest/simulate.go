@@ -106,18 +106,24 @@ const (
 const trialDefinition = "A workflow or a process, written out; optionally workflows that it invokes, policies that judge its calls, " +
 	"workspace, given and steps. They are those of scenario files, whose schema is /scenario-schema.json."
 
-func (e *edge) simulateRoutes() {
-	e.add(route{
+// trials serves trials and proofs of definitions, in memory.
+type trials struct {
+	may *readers
+}
+
+func (h *trials) routes(add func(route)) {
+	h.verifyRoutes(add)
+	add(route{
 		method: http.MethodPost, path: "/v1/simulate", id: "simulate", summary: "Try a definition step by step",
 		about: "Plays at most 1000 steps in memory, on virtual time, and shows the result of each. Nothing is stored, and no run is started. " +
 			"422 with every problem when something is invalid.",
-		body: definitionBody, definition: trialDefinition, timeout: trialTimeout, answers: answers[Trial](http.StatusOK), serve: e.simulateTrial,
+		body: definitionBody, definition: trialDefinition, timeout: trialTimeout, answers: answers[Trial](http.StatusOK), serve: h.simulate,
 	})
 }
 
-func (e *edge) simulateTrial(c *call) (*answer, error) {
+func (h *trials) simulate(c *call) (*answer, error) {
 	// It shows no data of the server, but costs time: callers must be allowed to read.
-	if err := e.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
+	if err := h.may.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
 		return nil, err
 	}
 	text, err := wholeDefinition(c)

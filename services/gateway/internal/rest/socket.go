@@ -23,7 +23,7 @@ type subscription struct {
 // socket is one WebSocket. One goroutine reads orders, one keeps the connection,
 // and each subscription has one that writes: the connection takes them in turn.
 type socket struct {
-	edge      *edge
+	hub       *sockets
 	conn      *websocket.Conn
 	namespace string
 	session   string // that acts
@@ -39,8 +39,8 @@ type socket struct {
 	running int // subscriptions that are open, or have yet to send their last message
 }
 
-func newSocket(e *edge, conn *websocket.Conn, namespace, session string) *socket {
-	return &socket{edge: e, conn: conn, namespace: namespace, session: session, open: map[topic]*subscription{}}
+func newSocket(hub *sockets, conn *websocket.Conn, namespace, session string) *socket {
+	return &socket{hub: hub, conn: conn, namespace: namespace, session: session, open: map[topic]*subscription{}}
 }
 
 // serve takes orders until the connection ends, and cleans up.
@@ -79,7 +79,7 @@ func (s *socket) read() {
 // the server drains.
 func (s *socket) keep() {
 	defer s.lose()
-	idle, recheck := time.NewTicker(s.edge.heartbeat), time.NewTicker(s.edge.recheck)
+	idle, recheck := time.NewTicker(heartbeat), time.NewTicker(recheck)
 	defer idle.Stop()
 	defer recheck.Stop()
 	drain := draining(s.lost)
@@ -90,7 +90,7 @@ func (s *socket) keep() {
 				return
 			}
 		case <-recheck.C:
-			if s.edge.mayRead(s.lost, s.namespace) != nil {
+			if s.hub.may.mayRead(s.lost, s.namespace) != nil {
 				_ = s.conn.Close(websocket.StatusPolicyViolation, "you may no longer read; come back with a good token")
 				return
 			}
@@ -186,23 +186,10 @@ func (s *socket) follow(ctx context.Context, t topic, o order) notice {
 		begun.Version = &f.version
 	}
 	s.send(begun)
-	recheck := time.NewTicker(s.edge.recheck)
-	defer recheck.Stop()
-	for {
-		select {
-		case ev, more := <-f.events:
-			if !more {
-				return t.notice(noticeUnsubscribed)
-			}
-			s.event(t, ev)
-		case <-recheck.C:
-			if err := f.allowed(ctx); err != nil && ctx.Err() == nil {
-				return s.failure(t, err)
-			}
-		case <-ctx.Done():
-			return t.notice(noticeUnsubscribed)
-		}
+	if err := f.follow(ctx, func(ev Event) bool { s.event(t, ev); return true }, nil); err != nil && ctx.Err() == nil {
+		return s.failure(t, err)
 	}
+	return t.notice(noticeUnsubscribed)
 }
 
 // feed opens the feed of an order.
@@ -212,7 +199,7 @@ func (s *socket) feed(ctx context.Context, o order) (*feed, error) {
 		if o.AfterVersion != nil {
 			after = *o.AfterVersion
 		}
-		return s.edge.stateFeed(ctx, &statev1.WatchStateRequest{StateId: o.StateID, Session: s.session, AfterVersion: after})
+		return s.hub.feeds.ofState(ctx, &statev1.WatchStateRequest{StateId: o.StateID, Session: s.session, AfterVersion: after})
 	}
 	filter, err := subjectFilter(s.namespace, o.Subject)
 	if err != nil {
@@ -222,7 +209,7 @@ func (s *socket) feed(ctx context.Context, o order) (*feed, error) {
 	if o.LastEventID != nil {
 		from = uint64(*o.LastEventID) + 1 // not negative
 	}
-	return s.edge.subjectFeed(ctx, s.namespace, filter, from)
+	return s.hub.feeds.ofSubject(ctx, s.namespace, filter, from)
 }
 
 // event sends one event of a subscription.
@@ -238,7 +225,7 @@ func (s *socket) event(t topic, ev Event) {
 func (s *socket) failure(t topic, err error) notice {
 	p := problemOf(err, &route{})
 	if p.Status >= http.StatusInternalServerError && s.lost.Err() == nil {
-		s.edge.log.LogAttrs(s.lost, slog.LevelError, "subscription failed", slog.String("state_id", t.stateID),
+		s.hub.log.LogAttrs(s.lost, slog.LevelError, "subscription failed", slog.String("state_id", t.stateID),
 			slog.String("subject", t.subject), slog.String("code", p.Code), slog.Any("cause", p.cause))
 	}
 	n := t.notice(noticeError)
@@ -251,7 +238,7 @@ func (s *socket) failure(t topic, err error) notice {
 func (s *socket) send(message any) {
 	text, err := encode(message)
 	if err != nil {
-		s.edge.log.LogAttrs(s.lost, slog.LevelError, "message not sent", slog.Any("cause", err))
+		s.hub.log.LogAttrs(s.lost, slog.LevelError, "message not sent", slog.Any("cause", err))
 		s.lose()
 		return
 	}

@@ -17,8 +17,8 @@ const fromNow = -1
 
 var afterVersionParam = intQuery("after_version", "Changes of a state with a greater version; those to come when absent.")
 
-func (e *edge) stateEventRoutes() {
-	e.add(route{
+func (h *events) stateRoutes(add func(route)) {
+	add(route{
 		method: http.MethodGet, path: "/workflow-states/{state_id}/events", id: "streamState", summary: "Live changes of a state",
 		about: "Server-sent events. Each has the state's version as its id and {event_type, state_id, version, updated_by_session, " +
 			"timestamp} as its data; comments keep an idle connection open. A client that comes back with Last-Event-ID misses " +
@@ -27,18 +27,18 @@ func (e *edge) stateEventRoutes() {
 			statePath, afterVersionParam, {name: headerLastEvent, in: "header", about: "Resume after this version."}, sessionParam,
 		},
 		answers: map[int]reflect.Type{http.StatusOK: nil},
-		stream:  func(c *call) error { return e.streamState(c, c.path("state_id")) },
+		stream:  func(c *call) error { return h.streamState(c, c.path("state_id")) },
 	})
 }
 
 // streamState serves the changes of one state.
-func (e *edge) streamState(c *call, id string) error {
+func (h *events) streamState(c *call, id string) error {
 	after, err := c.changesAfter()
 	if err != nil {
 		return err
 	}
-	return e.serveFeed(c, func(ctx context.Context) (*feed, error) {
-		return e.stateFeed(ctx, &statev1.WatchStateRequest{StateId: id, Session: c.header(headerSession), AfterVersion: after})
+	return serveFeed(c, func(ctx context.Context) (*feed, error) {
+		return h.feeds.ofState(ctx, &statev1.WatchStateRequest{StateId: id, Session: c.header(headerSession), AfterVersion: after})
 	})
 }
 
@@ -58,10 +58,10 @@ func (c *call) changesAfter() (int64, error) {
 	return wholeNumber("after_version", c.query.Get("after_version"), math.MaxInt64)
 }
 
-// stateFeed follows the changes of a state. Changes to come are those after the
+// ofState follows the changes of a state. Changes to come are those after the
 // version that it has now, so that none falls between the question and the watch.
-func (e *edge) stateFeed(ctx context.Context, req *statev1.WatchStateRequest) (*feed, error) {
-	now, err := e.mayWatch(ctx, req)
+func (h *feeds) ofState(ctx context.Context, req *statev1.WatchStateRequest) (*feed, error) {
+	now, err := h.mayWatch(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (e *edge) stateFeed(ctx context.Context, req *statev1.WatchStateRequest) (*
 		return nil, fault.New(fault.InvalidRequest, "state %s is at version %d: version %d is in the future",
 			req.GetStateId(), now, req.AfterVersion).Violate("/after_version", "RANGE", "must be an existing version")
 	}
-	changes, err := e.States.WatchState(ctx, req)
+	changes, err := h.states.WatchState(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (e *edge) stateFeed(ctx context.Context, req *statev1.WatchStateRequest) (*
 	return &feed{
 		events: events, version: req.AfterVersion,
 		allowed: func(ctx context.Context) error {
-			_, err := e.mayWatch(ctx, req)
+			_, err := h.mayWatch(ctx, req)
 			return err
 		},
 	}, nil
@@ -112,10 +112,10 @@ func (e *edge) stateFeed(ctx context.Context, req *statev1.WatchStateRequest) (*
 
 // mayWatch asks the state-store for as little of a state as there is: anyone who may
 // read it may watch it. It answers the state's version.
-func (e *edge) mayWatch(ctx context.Context, req *statev1.WatchStateRequest) (int64, error) {
+func (h *feeds) mayWatch(ctx context.Context, req *statev1.WatchStateRequest) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	resp, err := e.States.GetState(ctx, &statev1.GetStateRequest{
+	resp, err := h.states.GetState(ctx, &statev1.GetStateRequest{
 		StateId: req.GetStateId(), Session: req.GetSession(), Pointers: []string{"/-"}, // an element that is never there
 	})
 	return resp.GetState().GetVersion(), err

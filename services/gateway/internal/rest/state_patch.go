@@ -48,40 +48,40 @@ var (
 	fencingParam = param{name: headerFencing, in: "header", about: "Fencing token of the lock that the caller holds, like fencing_token.", integer: true}
 )
 
-func (e *edge) stateChangeRoutes() {
+func (h *states) changeRoutes(add func(route)) {
 	for _, at := range statePlaces {
 		params := []param{at.param, idempotencyParam, stateIfMatch, fencingParam, sessionParam}
-		e.add(route{
+		add(route{
 			method: http.MethodPut, path: at.path, id: "replace" + at.id, summary: "Replace the document of a state", about: at.about,
 			params: params, body: jsonBody, request: reflect.TypeFor[ReplaceStateRequest](), maxBody: maxDocumentBody,
-			answers: answers[jsonview.State](http.StatusOK), serve: taking(e.replaceState),
+			answers: answers[jsonview.State](http.StatusOK), serve: taking(h.replace),
 		})
-		e.add(route{
+		add(route{
 			method: http.MethodPatch, path: at.path, id: "patch" + at.id, summary: "Patch the document of a state", about: at.about,
 			params: params, body: patchBody, request: reflect.TypeFor[PatchStateRequest](), maxBody: maxDocumentBody,
 			fields:  map[string]string{"patch": "operations"},
-			answers: answers[jsonview.State](http.StatusOK), serve: e.patchState,
+			answers: answers[jsonview.State](http.StatusOK), serve: h.patch,
 		})
 	}
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/workflow-states/{state_id}/migrate", id: "migrateState",
 		summary: "Move a state to another version of its schema",
 		params:  []param{statePath, idempotencyParam, stateIfMatch, fencingParam, sessionParam},
 		body:    optionalJSON, request: reflect.TypeFor[MigrateStateRequest](), maxBody: maxDocumentBody,
 		fields:  map[string]string{"patch": "operations"},
-		answers: answers[jsonview.State](http.StatusOK), serve: e.migrateState,
+		answers: answers[jsonview.State](http.StatusOK), serve: h.migrate,
 	})
 }
 
-func (e *edge) replaceState(c *call, in ReplaceStateRequest) (*answer, error) {
+func (h *states) replace(c *call, in ReplaceStateRequest) (*answer, error) {
 	if err := missing(requirement{"/data", len(in.Data) > 0}); err != nil {
 		return nil, err
 	}
 	req := &statev1.UpdateStateRequest{Change: &statev1.UpdateStateRequest_Data{Data: in.Data}}
-	return e.updateState(c, req, in.ExpectedVersion, in.FencingToken)
+	return h.update(c, req, in.ExpectedVersion, in.FencingToken)
 }
 
-func (e *edge) patchState(c *call) (*answer, error) {
+func (h *states) patch(c *call) (*answer, error) {
 	req := &statev1.UpdateStateRequest{}
 	switch c.media {
 	case contentPatch:
@@ -111,14 +111,14 @@ func (e *edge) patchState(c *call) (*answer, error) {
 			return nil, err
 		}
 		req.Change = &statev1.UpdateStateRequest_Patch{Patch: patch}
-		return e.updateState(c, req, in.ExpectedVersion, in.FencingToken)
+		return h.update(c, req, in.ExpectedVersion, in.FencingToken)
 	}
-	return e.updateState(c, req, 0, 0)
+	return h.update(c, req, 0, 0)
 }
 
-// updateState makes the change of the request under the conditions that the body
+// update makes the change of the request under the conditions that the body
 // and the headers set.
-func (e *edge) updateState(c *call, req *statev1.UpdateStateRequest, version, token int64) (*answer, error) {
+func (h *states) update(c *call, req *statev1.UpdateStateRequest, version, token int64) (*answer, error) {
 	version, err := c.expected(version)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (e *edge) updateState(c *call, req *statev1.UpdateStateRequest, version, to
 	}
 	req.StateId, req.Session, req.IdempotencyKey = c.stateID(), c.header(headerSession), c.header(headerIdempotency)
 	req.ExpectedVersion, req.FencingToken, req.WithData = version, token, true
-	resp, err := e.States.UpdateState(c.ctx, req)
+	resp, err := h.states.UpdateState(c.ctx, req)
 	return answerState(resp, c.inWholeBody(err))
 }
 
@@ -150,7 +150,7 @@ func (c *call) inWholeBody(err error) error {
 	return &f
 }
 
-func (e *edge) migrateState(c *call) (*answer, error) {
+func (h *states) migrate(c *call) (*answer, error) {
 	in, err := decodeAround[MigrateStateRequest](c.body, aroundOperations)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (e *edge) migrateState(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answerState(e.States.MigrateState(c.ctx, &statev1.MigrateStateRequest{
+	return answerState(h.states.MigrateState(c.ctx, &statev1.MigrateStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), SchemaVersion: in.SchemaVersion, Patch: patch,
 		ExpectedVersion: version, FencingToken: token, IdempotencyKey: c.header(headerIdempotency),
 	}))

@@ -14,8 +14,8 @@ type StateWriters struct {
 	Partial bool              `json:"partial" doc:"True when some are missing: of the 10,001st value on, and of writes before the history begins, or more than 4,096 versions ago."`
 }
 
-func (e *edge) stateWriterRoutes() {
-	e.add(route{
+func (h *states) writerRoutes(add func(route)) {
+	add(route{
 		method: http.MethodGet, path: "/workflow-states/{state_id}/writers", id: "getStateWriters", summary: "The last writer of each value",
 		about: "The last writer of each value, also of empty lists and objects. Values that moved, by an operation or because their index in " +
 			"a list has changed, keep their writer.",
@@ -24,16 +24,16 @@ func (e *edge) stateWriterRoutes() {
 			{name: "pointer", in: "query", about: "Only values at or below this JSON Pointer (RFC 6901); may be repeated.", repeated: true},
 			intQuery("version", "The version of the document; the newest when absent."),
 		},
-		answers: answers[StateWriters](http.StatusOK), serve: e.stateWriters,
+		answers: answers[StateWriters](http.StatusOK), serve: h.writers,
 	})
 }
 
-func (e *edge) stateWriters(c *call) (*answer, error) {
+func (h *states) writers(c *call) (*answer, error) {
 	version, err := c.version("version", c.query.Get("version"))
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.States.GetStateWriters(c.ctx, &statev1.GetStateWritersRequest{
+	resp, err := h.states.GetStateWriters(c.ctx, &statev1.GetStateWritersRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), Version: version, Pointers: c.query["pointer"],
 	})
 	return shown(resp, err, func(r *statev1.GetStateWritersResponse) StateWriters {

@@ -80,48 +80,55 @@ var statePlaces = []struct {
 	}},
 }
 
-func (e *edge) stateRoutes() {
+// states serves the routes of shared states.
+type states struct {
+	states statev1.StateServiceClient
+}
+
+func (h *states) routes(add func(route)) {
+	h.changeRoutes(add)
+	h.writerRoutes(add)
 	for _, at := range []struct{ path, id, about string }{
 		{"/workflow-states", "createState", ""}, {"/workflow-state", "createStateAlias", "The same as under /workflow-states."},
 	} {
-		e.add(route{
+		add(route{
 			method: http.MethodPost, path: at.path, id: at.id, summary: "Create a state", about: at.about,
 			params: []param{idempotencyParam, sessionParam},
 			body:   jsonBody, request: reflect.TypeFor[CreateStateRequest](), maxBody: maxDocumentBody,
 			fields:  map[string]string{"data": "initial_data"},
-			answers: answers[jsonview.State](http.StatusCreated), serve: taking(e.createState),
+			answers: answers[jsonview.State](http.StatusCreated), serve: taking(h.create),
 		})
 	}
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/workflow-states", id: "listStates", summary: "List states",
 		params: []param{
 			inQuery("root_session", "Only states of this root session, by id or name."), inQuery("schema", "Only states of this schema, by name."), beforeParam, prefixParam,
 			pageSizeParam, pageTokenParam, sessionParam,
 		},
-		answers: answers[StateList](http.StatusOK), serve: e.listStates,
+		answers: answers[StateList](http.StatusOK), serve: h.list,
 	})
 	for _, at := range statePlaces {
-		e.add(route{
+		add(route{
 			method: http.MethodGet, path: at.path, id: "get" + at.id, summary: "Get a state, or parts of it", about: at.about,
 			params:  []param{at.param, pointerParam, sessionParam, ifNoneMatchParam},
-			answers: answers[stateOrParts](http.StatusOK), serve: e.getState,
+			answers: answers[stateOrParts](http.StatusOK), serve: h.get,
 		})
 	}
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/workflow-states/{state_id}/versions/{n}", id: "getStateVersion",
 		summary: "A state as it was at a version",
 		params: []param{
 			statePath, {name: "n", in: "path", about: "The version, from 1.", integer: true}, pointerParam, sessionParam, ifNoneMatchParam,
 		},
-		answers: answers[stateOrParts](http.StatusOK), serve: e.getState,
+		answers: answers[stateOrParts](http.StatusOK), serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/workflow-states/{state_id}/history", id: "getStateHistory", summary: "History of a state",
 		about:   "Every change, oldest first.",
 		params:  []param{statePath, intQuery("after_version", "Only changes with a greater version."), pageSizeParam, sessionParam},
-		answers: answers[StateHistory](http.StatusOK), serve: e.stateHistory,
+		answers: answers[StateHistory](http.StatusOK), serve: h.history,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: "/workflow-states/{state_id}", id: "deleteState", summary: "Delete a state and its history",
 		about: "Its root session must have ended.",
 		params: []param{
@@ -129,7 +136,7 @@ func (e *edge) stateRoutes() {
 			{name: "force", in: "query", about: "With true, also while its root session continues. Operators only.", values: []string{"true", "false"}},
 			stateIfMatch, sessionParam,
 		},
-		answers: noContent(), serve: e.deleteState,
+		answers: noContent(), serve: h.delete,
 	})
 }
 
@@ -146,7 +153,7 @@ func answerState[R interface{ GetState() *statev1.State }](resp R, err error) (*
 // stateID returns the state that the path names, or else the header.
 func (c *call) stateID() string { return cmp.Or(c.path("state_id"), c.header(headerState)) }
 
-func (e *edge) createState(c *call, in CreateStateRequest) (*answer, error) {
+func (h *states) create(c *call, in CreateStateRequest) (*answer, error) {
 	if err := missing(requirement{"/schema_name", in.SchemaName != ""}, requirement{"/initial_data", len(in.InitialData) > 0}); err != nil {
 		return nil, err
 	}
@@ -165,7 +172,7 @@ func (e *edge) createState(c *call, in CreateStateRequest) (*answer, error) {
 	case in.SessionName != "":
 		req.Session = in.SessionName
 	}
-	resp, err := e.States.CreateState(c.ctx, req)
+	resp, err := h.states.CreateState(c.ctx, req)
 	reply, err := answerState(resp, err)
 	if err != nil {
 		return nil, err
@@ -173,8 +180,8 @@ func (e *edge) createState(c *call, in CreateStateRequest) (*answer, error) {
 	return reply.at("/workflow-states/"+url.PathEscape(resp.GetState().GetStateId()), true), nil
 }
 
-func (e *edge) listStates(c *call) (*answer, error) {
-	resp, err := e.States.ListStates(c.ctx, &statev1.ListStatesRequest{
+func (h *states) list(c *call) (*answer, error) {
+	resp, err := h.states.ListStates(c.ctx, &statev1.ListStatesRequest{
 		Session: c.header(headerSession), PageSize: c.size, PageToken: c.token,
 		Filter: listing.Filter(
 			listing.Term{Key: "root_session", Value: c.query.Get("root_session")},
@@ -186,21 +193,21 @@ func (e *edge) listStates(c *call) (*answer, error) {
 	})
 }
 
-// getState serves the latest version, or the one in the path; the whole of it, or
+// get serves the latest version, or the one in the path; the whole of it, or
 // the parts that pointers name.
-func (e *edge) getState(c *call) (*answer, error) {
+func (h *states) get(c *call) (*answer, error) {
 	version, err := c.version("n", c.path("n"))
 	if err != nil {
 		return nil, err
 	}
-	return e.readState(c, &statev1.GetStateRequest{StateId: c.stateID(), Version: version})
+	return h.read(c, &statev1.GetStateRequest{StateId: c.stateID(), Version: version})
 }
 
-// readState responds with the state that the request names, or the parts that the query
+// read responds with the state that the request names, or the parts that the query
 // asks for.
-func (e *edge) readState(c *call, req *statev1.GetStateRequest) (*answer, error) {
+func (h *states) read(c *call, req *statev1.GetStateRequest) (*answer, error) {
 	req.Session, req.Pointers = c.header(headerSession), c.query["pointer"]
-	resp, err := e.States.GetState(c.ctx, req)
+	resp, err := h.states.GetState(c.ctx, req)
 	reply, err := answerState(resp, err)
 	if err == nil && len(req.Pointers) > 0 {
 		reply.body = StateParts{
@@ -211,12 +218,12 @@ func (e *edge) readState(c *call, req *statev1.GetStateRequest) (*answer, error)
 	return reply, err
 }
 
-func (e *edge) stateHistory(c *call) (*answer, error) {
+func (h *states) history(c *call) (*answer, error) {
 	after, err := c.number("after_version", math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.States.GetStateHistory(c.ctx, &statev1.GetStateHistoryRequest{
+	resp, err := h.states.GetStateHistory(c.ctx, &statev1.GetStateHistoryRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), AfterVersion: after, PageSize: c.size,
 	})
 	if err != nil {
@@ -227,12 +234,12 @@ func (e *edge) stateHistory(c *call) (*answer, error) {
 	}), nil
 }
 
-func (e *edge) deleteState(c *call) (*answer, error) {
+func (h *states) delete(c *call) (*answer, error) {
 	force, err := c.flag("force")
 	if err != nil {
 		return nil, err
 	}
-	return done(e.States.DeleteState(c.ctx, &statev1.DeleteStateRequest{
+	return done(h.states.DeleteState(c.ctx, &statev1.DeleteStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), Force: force, ExpectedVersion: c.match,
 	}))
 }

@@ -112,46 +112,65 @@ const (
 	dueWithin = time.Hour
 )
 
-func (e *edge) statsRoutes() {
+// activity serves the present activity, and the condition of the server.
+type activity struct {
+	version   string
+	checks    health.Checks
+	heard     func(now time.Time) []presence.Heard
+	runs      enginev1.RunServiceClient
+	workflows enginev1.WorkflowServiceClient
+	approvals approvalv1.ApprovalServiceClient
+	boards    *boards
+	may       *readers
+	now       func() time.Time
+}
+
+func (h *activity) routes(add func(route)) {
 	const derived = " Derived from the stream of events: the latest 200,000 at the first look, and all since. For observers and above."
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/stats", id: "getStats", summary: "Present activity",
 		about:   "Decisions a second, and open questions to humans." + derived,
-		answers: answers[Stats](http.StatusOK), serve: e.stats,
+		answers: answers[Stats](http.StatusOK), serve: h.stats,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/workflows/{name}/coverage", id: "getWorkflowCoverage",
 		summary: "Which states and transitions have runs used?", about: "Of runs whose start was seen." + derived,
 		params:  []param{inPath("name", "Name of the workflow, percent-encoded."), intQuery("version", "The version; the newest when absent.")},
-		answers: answers[WorkflowCoverage](http.StatusOK), serve: e.coverage,
+		answers: answers[WorkflowCoverage](http.StatusOK), serve: h.coverage,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/principals", id: "listPrincipals", summary: "Who did what",
 		about:   "Everyone who caused an event." + derived,
-		answers: answers[PrincipalList](http.StatusOK), serve: e.principals,
+		answers: answers[PrincipalList](http.StatusOK), serve: h.principals,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/system", id: "getSystem", summary: "How the server and its dependencies are",
 		about:   "As /readyz?verbose, and 200 also when calls would fail.",
-		answers: answers[System](http.StatusOK), serve: e.system,
+		answers: answers[System](http.StatusOK), serve: h.system,
 	})
 }
 
+// boards shows the latest events of a namespace to callers that may see all of it.
+type boards struct {
+	pulse Pulse // nil where there is no event stream
+	may   *readers
+}
+
 // look shows the board of the caller's namespace to at, when the caller may see it.
-func (e *edge) look(c *call, at func(b *pulse.Board, now time.Time)) (Seen, error) {
+func (h *boards) look(c *call, at func(b *pulse.Board, now time.Time)) (Seen, error) {
 	var seen Seen
-	if e.Pulse == nil {
+	if h.pulse == nil {
 		return seen, fault.New(fault.Unavailable, "this server has no event stream")
 	}
 	namespace := namespaceOr(c.header(headerNamespace))
-	all, err := e.mayFollow(c.ctx, namespace, subjectRoot+"."+namespace+".>")
+	all, err := h.may.mayFollow(c.ctx, namespace, subjectRoot+"."+namespace+".>")
 	if err != nil {
 		return seen, err
 	}
 	if !all {
 		return seen, fault.New(fault.PermissionDenied, "this tells of all runs and trees: it is for observers, operators and approvers")
 	}
-	seen.Complete = e.Pulse.Look(namespace, func(b *pulse.Board, now time.Time) {
+	seen.Complete = h.pulse.Look(namespace, func(b *pulse.Board, now time.Time) {
 		seen.Since = moment64(b.Since())
 		at(b, now)
 	})
@@ -167,10 +186,10 @@ func moment64(t time.Time) *time.Time {
 	return &t
 }
 
-func (e *edge) stats(c *call) (*answer, error) {
+func (h *activity) stats(c *call) (*answer, error) {
 	var s Stats
 	var err error
-	s.Seen, err = e.look(c, func(b *pulse.Board, now time.Time) {
+	s.Seen, err = h.boards.look(c, func(b *pulse.Board, now time.Time) {
 		s.NearLimits = b.NearLimits(now, mostNear)
 		s.Rates, s.Looping, s.NotEnforced, s.SealedAt = b.Rates(now), b.Loops(now, mostLooping), b.Incidents(), moment64(b.Sealed())
 		s.Delivery = b.Delivery()
@@ -178,15 +197,15 @@ func (e *edge) stats(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := e.Approvals.ListApprovals(c.ctx, &approvalv1.ListApprovalsRequest{
+	waiting, err := h.approvals.ListApprovals(c.ctx, &approvalv1.ListApprovalsRequest{
 		PageSize: mostDue, Filter: listing.Filter(listing.Term{Key: "status", Value: "PENDING"}),
 	})
 	if err != nil {
 		return nil, err
 	}
 	all := jsonview.Each(waiting.GetApprovals(), jsonview.ApprovalOf)
-	s.Waiting, s.NearDeadline = all[:min(mostWaiting, len(all))], dueSoon(all, e.now())
-	s.Stopped, err = e.stopped(c.ctx)
+	s.Waiting, s.NearDeadline = all[:min(mostWaiting, len(all))], dueSoon(all, h.now())
+	s.Stopped, err = h.stopped(c.ctx)
 	return ok(s), err
 }
 
@@ -212,10 +231,10 @@ func dueSoon(waiting []jsonview.Approval, now time.Time) []Deadline {
 }
 
 // stopped returns runs that are paused.
-func (e *edge) stopped(ctx context.Context) ([]StoppedRun, error) {
+func (h *activity) stopped(ctx context.Context) ([]StoppedRun, error) {
 	var all []*enginev1.Run
 	for _, status := range []string{"PAUSED", "HELD"} {
-		resp, err := e.Runs.ListRuns(ctx, &enginev1.ListRunsRequest{
+		resp, err := h.runs.ListRuns(ctx, &enginev1.ListRunsRequest{
 			PageSize: mostStopped, Filter: listing.Filter(listing.Term{Key: "status", Value: status}),
 		})
 		if err != nil {
@@ -237,13 +256,13 @@ func (e *edge) stopped(ctx context.Context) ([]StoppedRun, error) {
 	}), nil
 }
 
-func (e *edge) coverage(c *call) (*answer, error) {
-	number, err := e.versionOr(c, "version")
+func (h *activity) coverage(c *call) (*answer, error) {
+	number, err := h.versionOr(c, "version")
 	if err != nil {
 		return nil, err
 	}
 	w := WorkflowCoverage{Version: number, States: []StateEntries{}, Transitions: []TransitionTaken{}}
-	w.Seen, err = e.look(c, func(b *pulse.Board, _ time.Time) {
+	w.Seen, err = h.boards.look(c, func(b *pulse.Board, _ time.Time) {
 		used := b.CoverageOf(c.path("name"), number)
 		w.Runs, w.UnderWay = used.Runs, used.UnderWay
 		for state, n := range used.Entries {
@@ -262,25 +281,25 @@ func (e *edge) coverage(c *call) (*answer, error) {
 	return ok(w), err
 }
 
-func (e *edge) principals(c *call) (*answer, error) {
+func (h *activity) principals(c *call) (*answer, error) {
 	var list PrincipalList
 	var err error
-	list.Seen, err = e.look(c, func(b *pulse.Board, _ time.Time) { list.Principals = b.People() })
+	list.Seen, err = h.boards.look(c, func(b *pulse.Board, _ time.Time) { list.Principals = b.People() })
 	return ok(list), err
 }
 
-func (e *edge) system(c *call) (*answer, error) {
-	if err := e.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
+func (h *activity) system(c *call) (*answer, error) {
+	if err := h.may.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
 		return nil, err
 	}
-	report := e.Checks.Run(c.ctx)
-	return ok(System{Version: e.Version, Ready: report.Ready(), Checks: report, Processes: e.heard()}), nil
+	report := h.checks.Run(c.ctx)
+	return ok(System{Version: h.version, Ready: report.Ready(), Checks: report, Processes: h.processes()}), nil
 }
 
-// heard returns the processes of the deployment, as far as they are known.
-func (e *edge) heard() []presence.Heard {
-	if e.Heard == nil {
+// processes returns the processes of the deployment, as far as they are known.
+func (h *activity) processes() []presence.Heard {
+	if h.heard == nil {
 		return []presence.Heard{}
 	}
-	return e.Heard(e.now())
+	return h.heard(h.now())
 }

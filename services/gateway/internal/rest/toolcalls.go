@@ -80,7 +80,7 @@ type CostsResponse struct {
 	TotalUSD string `json:"total_usd" doc:"The cost of the session by its largest source, without the costs that its calls reported."`
 }
 
-func (e *edge) reportCosts(c *call, in CostsRequest) (*answer, error) {
+func (h *toolCalls) reportCosts(c *call, in CostsRequest) (*answer, error) {
 	if err := missing(requirement{"/source", in.Source != ""}, requirement{"/costs", len(in.Costs) > 0}); err != nil {
 		return nil, err
 	}
@@ -96,39 +96,46 @@ func (e *edge) reportCosts(c *call, in CostsRequest) (*answer, error) {
 		}
 		req.Costs = append(req.Costs, out)
 	}
-	resp, err := e.Policy.ReportCost(c.ctx, req)
+	resp, err := h.policy.ReportCost(c.ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	return ok(CostsResponse{Counted: resp.GetCounted(), TotalUSD: resp.GetTotalUsd()}), nil
 }
 
-func (e *edge) toolCallRoutes() {
-	e.add(route{
+// toolCalls serves the routes of tool calls: checks, reports, costs and open calls.
+type toolCalls struct {
+	policy    policyv1.PolicyEnforcerServiceClient
+	undecided func(error)
+}
+
+func (h *toolCalls) routes(add func(route)) {
+	h.openRoutes(add)
+	add(route{
 		method: http.MethodPost, path: "/v1/sessions/{session_id}/costs", id: "reportCosts", summary: "Report the cost of a session",
 		about:  "For costs outside of calls, such as the tokens of the agent's model. Idempotent by the ids of the costs.",
 		params: []param{inPath("session_id", "Id or name of the session, percent-encoded. It need not be registered.")},
-		body:   jsonBody, request: reflect.TypeFor[CostsRequest](), answers: answers[CostsResponse](http.StatusOK), serve: taking(e.reportCosts),
+		body:   jsonBody, request: reflect.TypeFor[CostsRequest](), answers: answers[CostsResponse](http.StatusOK), serve: taking(h.reportCosts),
 	})
 	id := inPath("id", "Id of the run.")
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/check", id: "checkToolCall", summary: "May this tool be called?",
 		about: "A denial is a 200 with decision = DENY. Its code is UNAVAILABLE where no decision could be had.",
 		params: []param{id, {
 			name: headerIdempotency, in: "header", about: "Used as call_id when the body has none.",
 		}},
 		body: jsonBody, request: reflect.TypeFor[CheckRequest](),
-		answers: answers[jsonview.Decision](http.StatusOK), timeout: checkTimeout, serve: taking(e.check),
+		answers: answers[jsonview.Decision](http.StatusOK), timeout: checkTimeout, serve: taking(h.check),
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/report", id: "reportToolCall", summary: "Report a tool call's result",
 		about:  "Idempotent by call_id.",
 		params: []param{id}, body: jsonBody, request: reflect.TypeFor[ReportRequest](),
-		answers: answers[ReportResponse](http.StatusOK), serve: taking(e.report),
+		answers: answers[ReportResponse](http.StatusOK), serve: taking(h.report),
 	})
 }
 
-func (e *edge) check(c *call, in CheckRequest) (*answer, error) {
+func (h *toolCalls) check(c *call, in CheckRequest) (*answer, error) {
 	if err := missing(requirement{"/tool", in.Tool != ""}); err != nil {
 		return nil, err
 	}
@@ -138,12 +145,12 @@ func (e *edge) check(c *call, in CheckRequest) (*answer, error) {
 		input = nil
 	}
 	callID := cmp.Or(in.CallID, c.header(headerIdempotency))
-	resp, err := e.Policy.CheckToolCall(c.ctx, &policyv1.CheckToolCallRequest{
+	resp, err := h.policy.CheckToolCall(c.ctx, &policyv1.CheckToolCallRequest{
 		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: callID,
 		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch, DryRun: in.DryRun, Explain: in.Explain, Folder: in.Folder, JailLevel: in.JailLevel,
 	})
-	if err != nil && !in.DryRun && e.Undecided != nil {
-		e.Undecided(err)
+	if err != nil && !in.DryRun && h.undecided != nil {
+		h.undecided(err)
 	}
 	if unavailable(err) {
 		return ok(jsonview.Undecided(callID, fault.From(err).Message)), nil
@@ -161,7 +168,7 @@ func unavailable(err error) bool {
 	return false
 }
 
-func (e *edge) report(c *call, in ReportRequest) (*answer, error) {
+func (h *toolCalls) report(c *call, in ReportRequest) (*answer, error) {
 	if err := missing(requirement{"/call_id", in.CallID != ""}, requirement{"/tool", in.Tool != ""},
 		requirement{"/ok", in.OK != nil}); err != nil {
 		return nil, err
@@ -173,7 +180,7 @@ func (e *edge) report(c *call, in ReportRequest) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Policy.ReportToolCall(c.ctx, &policyv1.ReportToolCallRequest{
+	resp, err := h.policy.ReportToolCall(c.ctx, &policyv1.ReportToolCallRequest{
 		RunId: c.path("id"), CallId: in.CallID, Tool: in.Tool, Ok: *in.OK, FilesChanged: in.FilesChanged,
 		ResultBytes: in.ResultBytes, CostUsd: string(in.CostUSD), Output: output,
 		Branch: in.Branch, OutcomeUnknown: in.OutcomeUnknown, Background: in.Background, BackgroundEnded: in.BackgroundEnded, NotExecuted: in.NotExecuted,

@@ -11,12 +11,12 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-func (e *edge) transition(c *call, in TransitionRequest) (*answer, error) {
+func (h *runs) transition(c *call, in TransitionRequest) (*answer, error) {
 	data, version, err := c.moves(requirement{"/event", in.Event != ""}, "/data", in.Data, in.ExpectedVersion)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.TransitionRun(c.ctx, &enginev1.TransitionRunRequest{
+	resp, err := h.runs.TransitionRun(c.ctx, &enginev1.TransitionRunRequest{
 		RunId: c.path("id"), Event: in.Event, Data: data, ExpectedVersion: version,
 		IdempotencyKey: c.header(headerIdempotency), Branch: in.Branch, DryRun: in.DryRun, Tree: in.Tree,
 	})
@@ -36,12 +36,12 @@ func transitionOf(resp *enginev1.TransitionRunResponse) TransitionResponse {
 	}
 }
 
-func (e *edge) forceState(c *call, in ForceStateRequest) (*answer, error) {
+func (h *runs) forceState(c *call, in ForceStateRequest) (*answer, error) {
 	patch, version, err := c.moves(requirement{"/state", in.State != ""}, "/context", in.Context, in.ExpectedVersion)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.ForceState(c.ctx, &enginev1.ForceStateRequest{
+	resp, err := h.runs.ForceState(c.ctx, &enginev1.ForceStateRequest{
 		RunId: c.path("id"), State: in.State, Context: patch, ExpectedVersion: version,
 		IdempotencyKey: c.header(headerIdempotency), Branch: in.Branch,
 	})

@@ -27,11 +27,11 @@ func entityOf(subject string) string {
 
 // mayFollow asks the services whether the caller may follow the events that the filter
 // matches. all is false for a caller that is to get it without the events of trees.
-func (e *edge) mayFollow(ctx context.Context, namespace, filter string) (all bool, err error) {
-	if err := e.mayRead(ctx, namespace); err != nil {
+func (h *readers) mayFollow(ctx context.Context, namespace, filter string) (all bool, err error) {
+	if err := h.mayRead(ctx, namespace); err != nil {
 		return false, err
 	}
-	if err := e.unbound(ctx); err != nil {
+	if err := h.unbound(ctx); err != nil {
 		return false, err
 	}
 	entity := entityOf(filter)
@@ -39,7 +39,7 @@ func (e *edge) mayFollow(ctx context.Context, namespace, filter string) (all boo
 	if !wild && !treeEntities[entity] {
 		return true, nil
 	}
-	all, err = e.mayReadTrees(ctx, namespace)
+	all, err = h.mayReadTrees(ctx, namespace)
 	if err == nil && !all && !wild {
 		return false, newProblem(http.StatusForbidden, string(fault.PermissionDenied),
 			"events of the entity "+entity+" tell of all trees, which this token may not read; follow one state by its state_id instead of a subject, or ask for one approval")
@@ -49,8 +49,8 @@ func (e *edge) mayFollow(ctx context.Context, namespace, filter string) (all boo
 
 // unbound refuses a caller that may act in one session only: events are not separated by
 // session.
-func (e *edge) unbound(ctx context.Context) error {
-	if e.Identify == nil {
+func (h *readers) unbound(ctx context.Context) error {
+	if h.identify == nil {
 		return nil
 	}
 	md, _ := metadata.FromOutgoingContext(ctx)
@@ -61,7 +61,7 @@ func (e *edge) unbound(ctx context.Context) error {
 	if token == "" {
 		return nil // anonymous callers are not bound
 	}
-	p, err := e.Identify(ctx, token)
+	p, err := h.identify(ctx, token)
 	if err != nil {
 		return fault.From(err)
 	}
@@ -74,10 +74,10 @@ func (e *edge) unbound(ctx context.Context) error {
 
 // mayReadTrees asks the state-store whether the caller may read sessions of all
 // trees: agents are refused unless they name a session.
-func (e *edge) mayReadTrees(ctx context.Context, namespace string) (bool, error) {
+func (h *readers) mayReadTrees(ctx context.Context, namespace string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := e.Sessions.ListSessions(inNamespace(ctx, namespace), &statev1.ListSessionsRequest{PageSize: 1})
+	_, err := h.sessions.ListSessions(inNamespace(ctx, namespace), &statev1.ListSessionsRequest{PageSize: 1})
 	if err == nil {
 		return true, nil
 	}

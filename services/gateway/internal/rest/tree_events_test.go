@@ -147,7 +147,7 @@ func TestTreeEventsWithdrawn(t *testing.T) {
 				h.mu.Lock()
 				h.errs["ListSessions"] = tt.then
 				h.mu.Unlock()
-				time.Sleep(h.edge.recheck + time.Second) // of the bubble's clock
+				time.Sleep(recheck + time.Second) // of the bubble's clock
 				synctest.Wait()
 				select {
 				case <-done:

@@ -29,43 +29,48 @@ type AcceptRequest struct {
 	Digest string `json:"digest" doc:"changed of the tool, as it was seen."`
 }
 
-func (e *edge) upstreamRoutes() {
+// upstreams serves the routes of tools behind the gate.
+type upstreams struct {
+	upstreams policyv1.UpstreamServiceClient
+}
+
+func (h *upstreams) routes(add func(route)) {
 	server, tool := inPath("server", "Name of the server."), inPath("tool", "Name of its tool.")
 	listed := answers[UpstreamToolList](http.StatusOK)
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/upstreams", id: "listUpstreamTools", summary: "List the tools that were seen behind the gate",
-		about: "With their changes. Not for agents.", answers: listed, serve: e.listUpstreamTools,
+		about: "With their changes. Not for agents.", answers: listed, serve: h.list,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/upstreams/{server}/tools/{tool}/accept", id: "acceptUpstreamTool", summary: "Accept changes of a tool",
 		about:  "For operators. 404 when it has not changed, 409 when it has changed again since.",
-		params: []param{server, tool}, body: jsonBody, request: reflect.TypeFor[AcceptRequest](), answers: listed, serve: taking(e.acceptUpstreamTool),
+		params: []param{server, tool}, body: jsonBody, request: reflect.TypeFor[AcceptRequest](), answers: listed, serve: taking(h.accept),
 	})
 	const forgets = "For operators. It makes room for others; dropped tools are pinned again when they are next seen. The answer has the dropped tools."
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: "/v1/upstreams/{server}", id: "forgetUpstream", summary: "Forget the tools of a server",
-		about: forgets, params: []param{server}, answers: listed, serve: e.forgetUpstreamTools,
+		about: forgets, params: []param{server}, answers: listed, serve: h.forget,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: "/v1/upstreams/{server}/tools/{tool}", id: "forgetUpstreamTool", summary: "Forget a tool of a server",
-		about: forgets, params: []param{server, tool}, answers: listed, serve: e.forgetUpstreamTools,
+		about: forgets, params: []param{server, tool}, answers: listed, serve: h.forget,
 	})
 }
 
-func (e *edge) listUpstreamTools(c *call) (*answer, error) {
-	resp, err := e.Upstreams.ListUpstreamTools(c.ctx, &policyv1.ListUpstreamToolsRequest{})
+func (h *upstreams) list(c *call) (*answer, error) {
+	resp, err := h.upstreams.ListUpstreamTools(c.ctx, &policyv1.ListUpstreamToolsRequest{})
 	return upstreamTools(resp.GetTools(), err)
 }
 
-func (e *edge) acceptUpstreamTool(c *call, in AcceptRequest) (*answer, error) {
-	resp, err := e.Upstreams.AcceptUpstreamTools(c.ctx, &policyv1.AcceptUpstreamToolsRequest{
+func (h *upstreams) accept(c *call, in AcceptRequest) (*answer, error) {
+	resp, err := h.upstreams.AcceptUpstreamTools(c.ctx, &policyv1.AcceptUpstreamToolsRequest{
 		Server: c.path("server"), Tool: c.path("tool"), Digest: in.Digest,
 	})
 	return upstreamTools(resp.GetTools(), err)
 }
 
-func (e *edge) forgetUpstreamTools(c *call) (*answer, error) {
-	resp, err := e.Upstreams.ForgetUpstreamTools(c.ctx, &policyv1.ForgetUpstreamToolsRequest{Server: c.path("server"), Tool: c.path("tool")})
+func (h *upstreams) forget(c *call) (*answer, error) {
+	resp, err := h.upstreams.ForgetUpstreamTools(c.ctx, &policyv1.ForgetUpstreamToolsRequest{Server: c.path("server"), Tool: c.path("tool")})
 	return upstreamTools(resp.GetTools(), err)
 }
 

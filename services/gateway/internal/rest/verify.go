@@ -55,20 +55,20 @@ const (
 const verifyQuestion = "A workflow or a process, written out; optionally workflows that it invokes, policies that judge its calls, more properties, the schema of the shared state, and " +
 	"max_states, at most 100000."
 
-func (e *edge) verifyRoutes() {
-	e.add(route{
+func (h *trials) verifyRoutes(add func(route)) {
+	add(route{
 		method: http.MethodPost, path: "/v1/verify", id: "verifyDefinition",
 		summary: "Prove properties of every run of a definition",
 		about: "Explores the definition in memory, and answers for each property PROVED, COUNTEREXAMPLE with a scenario, or NOT PROVED where a bound was reached. " +
 			"Nothing is stored, and no run is started. 422 with every problem when something is invalid.",
 		body: definitionBody, definition: verifyQuestion, timeout: verifyTimeout, answers: answers[Proof](http.StatusOK),
-		serve: e.prove,
+		serve: h.prove,
 	})
 }
 
-func (e *edge) prove(c *call) (*answer, error) {
+func (h *trials) prove(c *call) (*answer, error) {
 	// It shows no data of the server, but costs time: callers must be allowed to read.
-	if err := e.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
+	if err := h.may.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
 		return nil, err
 	}
 	text, err := wholeDefinition(c)

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"reflect"
@@ -24,8 +25,16 @@ const (
 	maxSubscriptions = 64
 )
 
-func (e *edge) socketRoutes() {
-	e.add(route{
+// sockets serves WebSockets.
+type sockets struct {
+	feeds  *feeds
+	may    *readers
+	origin *http.CrossOriginProtection
+	log    *slog.Logger
+}
+
+func (h *sockets) routes(add func(route)) {
+	add(route{
 		method: http.MethodGet, path: access.SocketPath, id: "webSocket", summary: "Live events over a WebSocket",
 		about: `Messages are JSON. {"type":"subscribe","state_id":"...","after_version":7} follows the changes of a state, ` +
 			`{"type":"subscribe","subject":"run.>","last_event_id":12} the events of /v1/events; {"type":"unsubscribe",...} ends that. ` +
@@ -40,14 +49,14 @@ func (e *edge) socketRoutes() {
 			inQuery("last_event_id", "Resume these events after this one."),
 			inQuery("namespace", "Like the header, for browsers."), sessionParam,
 		},
-		answers: map[int]reflect.Type{http.StatusSwitchingProtocols: nil}, stream: e.serveSocket,
+		answers: map[int]reflect.Type{http.StatusSwitchingProtocols: nil}, stream: h.serve,
 	})
 }
 
-// serveSocket serves a WebSocket until the client leaves, reads too slowly or may
+// serve serves a WebSocket until the client leaves, reads too slowly or may
 // no longer read, or the server drains.
-func (e *edge) serveSocket(c *call) error {
-	if err := e.sameOrigin(c.r); err != nil {
+func (h *sockets) serve(c *call) error {
+	if err := h.sameOrigin(c.r); err != nil {
 		return err
 	}
 	namespace, err := c.socketNamespace()
@@ -59,7 +68,7 @@ func (e *edge) serveSocket(c *call) error {
 		return err
 	}
 	ctx := inNamespace(c.ctx, namespace)
-	if err := e.mayRead(ctx, namespace); err != nil {
+	if err := h.may.mayRead(ctx, namespace); err != nil {
 		return err
 	}
 	w := &handshake{ResponseWriter: c.w}
@@ -68,16 +77,16 @@ func (e *edge) serveSocket(c *call) error {
 		return w.problem(err)
 	}
 	conn.SetReadLimit(maxMessage)
-	newSocket(e, conn, namespace, c.header(headerSession)).serve(ctx, first)
+	newSocket(h, conn, namespace, c.header(headerSession)).serve(ctx, first)
 	return nil
 }
 
 // sameOrigin refuses pages of other origins. A WebSocket is like a change: it carries
 // data past the rules for reading.
-func (e *edge) sameOrigin(r *http.Request) error {
+func (h *sockets) sameOrigin(r *http.Request) error {
 	change := *r
 	change.Method = http.MethodPost
-	if e.origin.Check(&change) != nil {
+	if h.origin.Check(&change) != nil {
 		return newProblem(http.StatusForbidden, codeCrossOrigin, "WebSockets from pages of another origin are refused")
 	}
 	return nil

@@ -10,19 +10,19 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-func (e *edge) diffRoutes() {
-	e.add(route{
+func (h *graphs) diffRoutes(add func(route)) {
+	add(route{
 		method: http.MethodGet, path: "/v1/workflows/{name}/diff", id: "diffWorkflow", summary: "How do two versions of a workflow differ?",
 		about: "The gains and losses of each state, and both versions in one picture. Tools and commands are compared by their meaning.",
 		params: []param{
 			inPath("name", "Name of the workflow, percent-encoded."), intQuery("from", "The earlier version; the one before to when absent."),
 			intQuery("to", "The later version; the newest when absent."),
 		},
-		answers: answers[jsonview.WorkflowDiff](http.StatusOK), serve: e.workflowDiff,
+		answers: answers[jsonview.WorkflowDiff](http.StatusOK), serve: h.diff,
 	})
 }
 
-func (e *edge) workflowDiff(c *call) (*answer, error) {
+func (h *graphs) diff(c *call) (*answer, error) {
 	from, err := c.version("from", c.query.Get("from"))
 	if err != nil {
 		return nil, err
@@ -31,14 +31,14 @@ func (e *edge) workflowDiff(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	after, newer, err := e.definitionOf(c, to)
+	after, newer, err := h.definitionOf(c, to)
 	if err != nil {
 		return nil, err
 	}
 	if from == 0 {
 		from = max(newer-1, 1)
 	}
-	before, older, err := e.definitionOf(c, from)
+	before, older, err := h.definitionOf(c, from)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +47,8 @@ func (e *edge) workflowDiff(c *call) (*answer, error) {
 
 // definitionOf returns a version of the workflow of the path, 0 for the newest, and its
 // number.
-func (e *edge) definitionOf(c *call, version int64) (jsonview.Definition, int64, error) {
-	resp, err := e.Workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name"), Version: version})
+func (h *graphs) definitionOf(c *call, version int64) (jsonview.Definition, int64, error) {
+	resp, err := h.workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name"), Version: version})
 	if err != nil {
 		return jsonview.Definition{}, 0, err
 	}
@@ -66,12 +66,12 @@ func (e *edge) definitionOf(c *call, version int64) (jsonview.Definition, int64,
 
 // versionOr returns a version of the workflow of the path: the one that the query names,
 // or the newest.
-func (e *edge) versionOr(c *call, name string) (int64, error) {
+func (h *activity) versionOr(c *call, name string) (int64, error) {
 	version, err := c.version(name, c.query.Get(name))
 	if version != 0 || err != nil {
 		return version, err
 	}
-	resp, err := e.Workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name")})
+	resp, err := h.workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name")})
 	if err != nil {
 		return 0, err
 	}

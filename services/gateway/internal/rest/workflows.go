@@ -39,36 +39,44 @@ type WorkflowList struct {
 
 const workflowDefinition = "A workflow definition; /workflow-schema.json is its schema."
 
-func (e *edge) workflowRoutes() {
+// workflows serves the routes of workflows, their shadows and their migrations.
+type workflows struct {
+	workflows enginev1.WorkflowServiceClient
+	policies  policyv1.PolicyServiceClient
+}
+
+func (h *workflows) routes(add func(route)) {
+	h.shadowRoutes(add)
+	h.migrationRoutes(add)
 	name := inPath("name", "Name of the workflow, percent-encoded.")
 	one := answers[jsonview.Workflow](http.StatusOK)
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/workflows", id: "registerWorkflow", summary: "Register a definition",
 		about:  "The body is the definition itself, as JSON or YAML. 201 for a new version, 200 when this content was there already; 422 with every problem when it is invalid.",
 		params: []param{idempotencyParam}, body: definitionBody, definition: workflowDefinition,
-		answers: answers[Registration](http.StatusCreated, http.StatusOK), serve: e.registerWorkflow,
+		answers: answers[Registration](http.StatusCreated, http.StatusOK), serve: h.register,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodPost, path: "/v1/workflows/validate", id: "validateWorkflow", summary: "Validate a definition",
 		about:  "Reports every problem and stores nothing.",
 		params: []param{{name: "strict", in: "query", about: "Make every warning an error.", values: []string{"true", "false"}}},
 		body:   definitionBody, definition: workflowDefinition, answers: answers[Validation](http.StatusOK),
-		serve: e.validateWorkflow,
+		serve: h.validate,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/workflows", id: "listWorkflows", summary: "List workflows",
 		params:  []param{pageSizeParam, pageTokenParam},
-		answers: answers[WorkflowList](http.StatusOK), serve: e.listWorkflows,
+		answers: answers[WorkflowList](http.StatusOK), serve: h.list,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/workflows/{name}", id: "getWorkflow", summary: "Latest version of a workflow",
-		params: []param{name}, answers: one, serve: e.getWorkflow,
+		params: []param{name}, answers: one, serve: h.get,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodGet, path: "/v1/workflows/{name}/versions/{n}", id: "getWorkflowVersion",
 		summary: "One version of a workflow",
 		params:  []param{name, {name: "n", in: "path", about: "The version, from 1.", integer: true}},
-		answers: one, serve: e.getWorkflow,
+		answers: one, serve: h.get,
 	})
 }
 
@@ -105,16 +113,16 @@ func wholeDefinition(c *call) ([]byte, error) {
 	return text, nil
 }
 
-func (e *edge) registerWorkflow(c *call) (*answer, error) {
+func (h *workflows) register(c *call) (*answer, error) {
 	text, err := wholeDefinition(c)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Workflows.RegisterWorkflow(c.ctx, &enginev1.RegisterWorkflowRequest{
+	resp, err := h.workflows.RegisterWorkflow(c.ctx, &enginev1.RegisterWorkflowRequest{
 		Definition: text, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
-		return nil, e.allProblems(c, text, err)
+		return nil, h.allProblems(c, text, err)
 	}
 	w := resp.GetWorkflow()
 	return ok(Registration{Workflow: jsonview.WorkflowOf(w), Created: resp.GetCreated(), Warnings: findings(resp.GetWarnings())}).
@@ -123,12 +131,12 @@ func (e *edge) registerWorkflow(c *call) (*answer, error) {
 
 // allProblems completes a refusal whose problems did not all fit into a gRPC
 // status, by asking the validator.
-func (e *edge) allProblems(c *call, definition []byte, err error) error {
+func (h *workflows) allProblems(c *call, definition []byte, err error) error {
 	f := fault.From(err)
 	if f.Metadata["violations_omitted"] == "" {
 		return err
 	}
-	report, verr := e.Workflows.ValidateWorkflow(c.ctx, &enginev1.ValidateWorkflowRequest{Definition: definition})
+	report, verr := h.workflows.ValidateWorkflow(c.ctx, &enginev1.ValidateWorkflowRequest{Definition: definition})
 	if verr != nil || report.GetOk() {
 		return err
 	}
@@ -141,7 +149,7 @@ func (e *edge) allProblems(c *call, definition []byte, err error) error {
 	return whole
 }
 
-func (e *edge) validateWorkflow(c *call) (*answer, error) {
+func (h *workflows) validate(c *call) (*answer, error) {
 	strict, err := c.flag("strict")
 	if err != nil {
 		return nil, err
@@ -152,26 +160,26 @@ func (e *edge) validateWorkflow(c *call) (*answer, error) {
 			return Finding{Pointer: p.Pointer, Code: p.Code, Severity: string(p.Severity), Message: p.Message}
 		})}), nil
 	}
-	resp, err := e.Workflows.ValidateWorkflow(c.ctx, &enginev1.ValidateWorkflowRequest{Definition: text, Strict: strict})
+	resp, err := h.workflows.ValidateWorkflow(c.ctx, &enginev1.ValidateWorkflowRequest{Definition: text, Strict: strict})
 	return shown(resp, err, func(r *enginev1.ValidateWorkflowResponse) Validation {
 		return Validation{OK: r.GetOk(), Problems: findings(r.GetProblems())}
 	})
 }
 
-func (e *edge) listWorkflows(c *call) (*answer, error) {
-	resp, err := e.Workflows.ListWorkflows(c.ctx, &enginev1.ListWorkflowsRequest{PageSize: c.size, PageToken: c.token})
+func (h *workflows) list(c *call) (*answer, error) {
+	resp, err := h.workflows.ListWorkflows(c.ctx, &enginev1.ListWorkflowsRequest{PageSize: c.size, PageToken: c.token})
 	return shown(resp, err, func(r *enginev1.ListWorkflowsResponse) WorkflowList {
 		return WorkflowList{Workflows: jsonview.Each(r.GetWorkflows(), jsonview.WorkflowOf), NextPageToken: r.GetNextPageToken()}
 	})
 }
 
-// getWorkflow serves the latest version, or the one in the path.
-func (e *edge) getWorkflow(c *call) (*answer, error) {
+// get serves the latest version, or the one in the path.
+func (h *workflows) get(c *call) (*answer, error) {
 	version, err := c.version("n", c.path("n"))
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name"), Version: version})
+	resp, err := h.workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name"), Version: version})
 	if err != nil {
 		return nil, err
 	}
@@ -194,35 +202,35 @@ type WorkflowShadow struct {
 	Digest   string `json:"digest" doc:"Hex SHA-256 of the shadow's canonical definition."`
 }
 
-func (e *edge) shadowRoutes() {
+func (h *workflows) shadowRoutes(add func(route)) {
 	const path = "/v1/workflows/{name}/shadow"
 	name := inPath("name", "Name of the workflow, percent-encoded.")
-	e.add(route{
+	add(route{
 		method: http.MethodPut, path: path, id: "shadowWorkflow", summary: "Judge tool calls by another definition too",
 		about: "The body is the definition itself, as JSON or YAML. Its different decisions are in the log of decisions; " +
 			"it is not enforced.",
 		params: []param{name}, body: definitionBody, definition: workflowDefinition, fields: map[string]string{"workflow": "name"},
-		answers: answers[WorkflowShadow](http.StatusOK), serve: e.shadowWorkflow,
+		answers: answers[WorkflowShadow](http.StatusOK), serve: h.shadow,
 	})
-	e.add(route{
+	add(route{
 		method: http.MethodDelete, path: path, id: "endWorkflowShadow", summary: "End that",
 		params: []param{name}, fields: map[string]string{"workflow": "name"},
-		answers: noContent(), serve: e.endWorkflowShadow,
+		answers: noContent(), serve: h.endShadow,
 	})
 }
 
-func (e *edge) shadowWorkflow(c *call) (*answer, error) {
+func (h *workflows) shadow(c *call) (*answer, error) {
 	text, err := wholeDefinition(c)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Policies.ShadowWorkflow(c.ctx, &policyv1.ShadowWorkflowRequest{Workflow: c.path("name"), Definition: text})
+	resp, err := h.policies.ShadowWorkflow(c.ctx, &policyv1.ShadowWorkflowRequest{Workflow: c.path("name"), Definition: text})
 	if err != nil {
 		return nil, err
 	}
 	return ok(WorkflowShadow{Workflow: c.path("name"), Digest: resp.GetDigest()}), nil
 }
 
-func (e *edge) endWorkflowShadow(c *call) (*answer, error) {
-	return done(e.Policies.ShadowWorkflow(c.ctx, &policyv1.ShadowWorkflowRequest{Workflow: c.path("name")}))
+func (h *workflows) endShadow(c *call) (*answer, error) {
+	return done(h.policies.ShadowWorkflow(c.ctx, &policyv1.ShadowWorkflowRequest{Workflow: c.path("name")}))
 }

@@ -1,8 +1,4 @@
-// Package app holds the policy enforcer's use cases: judge a tool call in the
-// pure core, make the decision and its counters durable in one commit, answer.
-//
-// It fails closed: whatever keeps it from a decision that is both current and
-// durable is a denial.
+// Package app composes the parts of the policy enforcer.
 package app
 
 import (
@@ -10,16 +6,17 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/interlock-run/interlock/pkg/consent"
-	"github.com/interlock-run/interlock/pkg/evidence"
-	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/sessionread"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 	"github.com/interlock-run/interlock/services/internal/sweep"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
@@ -27,107 +24,71 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// Announcer turns a decision or report into the event that is committed with it.
+// Announcer creates the events of all parts.
 type Announcer interface {
-	Decided(namespace, root string, d *ledger.Decision) (store.Event, error)
-	Reported(namespace, actor string, r *Reported, at time.Time) (store.Event, error)
+	check.Announcer
+	outcome.Announcer
 	decisionlog.Announcer
 	policystore.Announcer
 	pins.Announcer
-	// Unknown and Settled announce a call without a report of its outcome.
-	Unknown(namespace string, c *evidence.Call, at time.Time) (store.Event, error)
-	Settled(namespace string, s *Settled, at time.Time) (store.Event, error)
-	LeaseEvent(namespace, actor, change string, l *consent.Lease, at time.Time) (store.Event, error)
 }
 
-// App is the enforcer's use cases over one store and one engine.
+// App has the parts of the policy enforcer, over one store and one engine.
 type App struct {
-	Config
-	store    store.Store
-	engine   Runs
-	announce Announcer
-	clock    func() time.Time
-	log      *slog.Logger
+	Checks   *check.Service
+	Outcomes *outcome.Service
+	Log      *decisionlog.Log
+	Pins     *pins.Registry
+	Policies *policystore.Store
 
-	decisions *decisionlog.Log
-	pins      *pins.Registry
-	quota     *quota.Accounts
-	runs      *runs.Reader
-	policies  *policystore.Store
-	// noticed has the discarded files that a notice has named, with the call.
-	noticed *snapshot.Cache[toldOf, string]
+	runs  *runs.Reader
+	quota *quota.Accounts
+	sweep sweep.Sweeper
 }
 
-// Config is what the use cases know of other services, and their settings.
+// Config has the ports to other services, and the settings. See check.Config.
 type Config struct {
-	// Approvals asks approvers. Without it, calls that need an approval are denied.
-	Approvals Approvals
+	Approvals enforcer.Approvals
 	// Sessions reads the status of sessions, from the store by default.
-	Sessions Sessions
-	// Shared reads what approvals rest on; without it a call whose approval rests on
-	// something is denied.
-	Shared Shared
-	// Masks removes secrets from inputs before they are logged.
-	Masks redact.Masks
-	// Places are where Interlock is on the machine that agents run on too.
-	Places toolcall.Places
-	// Jails is the mode of jails for command lines.
-	Jails Jails
-	// Observe receives each committed decision. It must be quick, and may be nil.
-	Observe func(*Observed)
-	// Answered receives each answer to a check and its duration. It must be quick, and may be nil.
-	Answered func(ctx context.Context, d *Decision, took time.Duration)
+	Sessions enforcer.Sessions
+	Shared   enforcer.Shared
+	Masks    redact.Masks
+	Places   toolcall.Places
+	Jails    enforcer.Jails
+	Observe  func(*check.Observed)
+	Answered func(ctx context.Context, d *check.Decision, took time.Duration)
 	// Timers measures how late timers fire. It may be nil.
 	Timers *sweep.Watch
 }
 
-// Observed is a decision for metrics.
-type Observed struct {
-	Decision toolcall.Decision
-	Code     toolcall.Code // empty for an allowed call, or NOT_ENFORCED
-	// Reason is why nothing was enforced; empty for any other code.
-	Reason string
-	// Workflow and State are where it was made; empty without a run.
-	Workflow, State string
-	// Limits are those of policies that all callers share, as far as the call was counted.
-	Limits []UsedLimit
-}
-
-// UsedLimit is the used part of a limit, 1 for all of it.
-type UsedLimit struct {
-	Policy, Pattern string
-	Measure         rules.Measure
-	Used            float64
-}
-
-// New returns the use cases. clock is time.Now outside of tests.
-func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time, log *slog.Logger, cfg Config) *App {
+// New composes the parts. clock is time.Now outside of tests.
+func New(st store.Store, engine enforcer.Runs, announce Announcer, clock func() time.Time, log *slog.Logger, cfg Config) *App {
 	if cfg.Sessions == nil {
 		cfg.Sessions = sessionread.New(st)
 	}
 	a := &App{
-		Config: cfg, store: st, engine: engine, announce: announce, clock: clock, log: log,
-		decisions: decisionlog.New(st, engine, announce, clock, cfg.Timers), pins: pins.New(st, announce, clock),
+		Log: decisionlog.New(st, engine, announce, clock, cfg.Timers), Pins: pins.New(st, announce, clock),
 		quota: quota.New(st, clock, log), runs: runs.NewReader(st, engine, cfg.Sessions),
-		noticed: snapshot.New[toldOf, string](16_384),
 	}
-	a.policies = policystore.New(st, announce, clock, log, a.runs, a.quota)
+	a.Policies = policystore.New(st, announce, clock, log, a.runs, a.quota)
+	kept := calls.New(st)
+	a.Checks = check.New(check.Config{
+		Store: st, Engine: engine, Announce: announce, Clock: clock, Log: log,
+		Decisions: a.Log, Runs: a.runs, Policies: a.Policies, Quota: a.quota, Calls: kept,
+		Sessions: cfg.Sessions, Approvals: cfg.Approvals, Shared: cfg.Shared, Masks: cfg.Masks, Places: cfg.Places, Jails: cfg.Jails,
+		Observe: cfg.Observe, Answered: cfg.Answered,
+	})
+	a.Outcomes = outcome.New(outcome.Config{
+		Store: st, Engine: engine, Announce: announce, Clock: clock,
+		Runs: a.runs, Policies: a.Policies, Quota: a.quota, Calls: kept, Jails: cfg.Jails,
+	})
+	a.sweep = sweep.Sweeper{
+		Store: st, Clock: clock, Log: log, Kinds: []string{ledger.KindDecisions, quota.Kind, ledger.KindEvidence},
+		Fire: a.fire, Interval: sweepInterval, Page: sweepPage, Slots: sweepSlots,
+		Watch: cfg.Timers, Label: timerLabel,
+	}
 	return a
 }
 
-// Log returns the decision log.
-func (a *App) Log() *decisionlog.Log { return a.decisions }
-
-// Pins returns the pinned tools of MCP servers.
-func (a *App) Pins() *pins.Registry { return a.pins }
-
-// Policies returns the policies.
-func (a *App) Policies() *policystore.Store { return a.policies }
-
 // Caches returns the memory that the caches use.
-func (a *App) Caches() []snapshot.Use { return append(a.runs.Caches(), a.policies.Caches()...) }
-
-// unmoved returns a conflict if a record is not at the version of its check.
-func (a *App) unmoved(ctx context.Context, checks ...store.Check) error {
-	return runs.CheckUnchanged(ctx, a.store, checks...)
-}
+func (a *App) Caches() []snapshot.Use { return append(a.runs.Caches(), a.Policies.Caches()...) }

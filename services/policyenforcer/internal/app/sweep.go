@@ -6,33 +6,24 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/sweep"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 )
 
-// sweepInterval is how late a timer may fire, sweepPage how many of one kind and shard one
-// sweep fires, and sweepSlots how many at once: seals of many runs share the store's commits.
 const (
+	// sweepInterval bounds the lateness of timers.
 	sweepInterval = 500 * time.Millisecond
-	sweepPage     = 128
-	sweepSlots    = 16
+	// sweepPage bounds the timers of one kind and shard that one sweep fires.
+	sweepPage = 128
+	// sweepSlots bounds the timers that fire at once: seals of many runs share the store's commits.
+	sweepSlots = 16
 )
 
-// Sweep seals decisions, and drops old ones and counters of periods that are over,
-// until ctx ends.
-func (a *App) Sweep(ctx context.Context) { a.sweeper().Run(ctx) }
+// Sweep seals decisions, and drops old ones and counters of periods that are over, until ctx ends.
+func (a *App) Sweep(ctx context.Context) { a.sweep.Run(ctx) }
 
-// SweepOnce fires what is due now.
-func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
-
-func (a *App) sweeper() *sweep.Sweeper {
-	return &sweep.Sweeper{
-		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{ledger.KindDecisions, quota.Kind, ledger.KindEvidence},
-		Fire: a.fire, Interval: sweepInterval, Page: sweepPage, Slots: sweepSlots,
-		Watch: a.Timers, Label: timerLabel,
-	}
-}
+// SweepOnce fires the timers that are due.
+func (a *App) SweepOnce(ctx context.Context) { a.sweep.Once(ctx) }
 
 // timerLabel labels timers in metrics.
 func timerLabel(timer store.Timer) string {
@@ -47,8 +38,8 @@ func (a *App) fire(ctx context.Context, timer store.Timer) error {
 	case quota.Kind:
 		return a.quota.Drop(ctx, timer)
 	case ledger.KindEvidence:
-		return a.expire(ctx, timer)
+		return a.Outcomes.Expire(ctx, timer)
 	default:
-		return a.decisions.Fire(ctx, timer)
+		return a.Log.Fire(ctx, timer)
 	}
 }

@@ -3,6 +3,7 @@ package policystore
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -133,6 +134,15 @@ func (std *Effective) Root(s *runs.Snapshot) (session, root string) {
 		return s.Root.ID, s.Root.ID
 	}
 	return s.Run.SessionID, std.Account
+}
+
+// Call returns a call as policies judge it.
+func (std *Effective) Call(caller enforcer.Caller, s *runs.Snapshot, tool string, input []byte, now time.Time) rules.Call {
+	session, root := std.Root(s)
+	return rules.Call{
+		Tool: tool, Shell: toolcall.Shell(s.Machine.State(s.Run.State), tool), Input: input,
+		Principal: caller.Principal.Name, Session: session, Root: root, Now: now,
+	}
 }
 
 // Preconditions returns the checks of a decision besides its run: of the policies and sessions that it

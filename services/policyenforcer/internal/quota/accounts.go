@@ -227,3 +227,12 @@ func (a *Accounts) Counted(ctx context.Context, owner store.Key, account rules.A
 	}
 	return 0, err
 }
+
+// ReadCost reads an amount of US dollars. An empty text is 0.
+func ReadCost(text string) (rules.MicroUSD, bool) {
+	if text == "" {
+		return 0, true
+	}
+	cost, ok := rules.ParseCost(text)
+	return cost, ok && cost <= rules.MostCost
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
@@ -25,13 +26,14 @@ func statusOf(a *approvalv1.Approval, usedBy string) consent.Status {
 // enforcer's own credentials: what is asked, and on whose behalf, is its own word.
 type Approvals struct {
 	service approvalv1.ApprovalServiceClient
+	peer    peerv1.ApprovalPeerServiceClient
 }
 
 var _ enforcer.Approvals = (*Approvals)(nil)
 
 // NewApprovals makes the adapter.
-func NewApprovals(service approvalv1.ApprovalServiceClient) *Approvals {
-	return &Approvals{service: service}
+func NewApprovals(service approvalv1.ApprovalServiceClient, peer peerv1.ApprovalPeerServiceClient) *Approvals {
+	return &Approvals{service, peer}
 }
 
 // Request implements enforcer.Approvals.
@@ -62,7 +64,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask enforcer.
 
 // Consume implements enforcer.Approvals.
 func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, usedBy, insteadOf string) error {
-	_, err := a.service.ConsumeApproval(rpc.InNamespace(ctx, namespace), &approvalv1.ConsumeApprovalRequest{
+	_, err := a.peer.ConsumeApproval(rpc.InNamespace(ctx, namespace), &peerv1.ConsumeApprovalRequest{
 		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy, InsteadOf: insteadOf,
 	})
 	return err
@@ -71,7 +73,7 @@ func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, 
 // Withdraw implements enforcer.Approvals.
 func (a *Approvals) Withdraw(ctx context.Context, namespace, approvalID, reason string) error {
 	ctx = rpc.InNamespace(ctx, namespace)
-	_, err := a.service.VoidApproval(ctx, &approvalv1.VoidApprovalRequest{ApprovalId: approvalID, Reason: reason})
+	_, err := a.peer.VoidApproval(ctx, &peerv1.VoidApprovalRequest{ApprovalId: approvalID, Reason: reason})
 	if !ended(err) {
 		return err
 	}

@@ -33,7 +33,7 @@ func TestRequestSendsExactlyTheAction(t *testing.T) {
 	} {
 		service := &asked{answer: &approvalv1.Approval{ApprovalId: "apr_1", Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED}}
 		action := consent.Action{Kind: consent.ToolCall, Subject: subject, Data: data}
-		got, err := NewApprovals(service).Request(t.Context(), "default", enforcer.Ask{Action: action})
+		got, err := NewApprovals(service, nil).Request(t.Context(), "default", enforcer.Ask{Action: action})
 		if err != nil || got.Status != consent.Granted || got.ID != "apr_1" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -73,7 +73,7 @@ func TestUsedIsGrantedToItsUser(t *testing.T) {
 		{approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, "", "call_1", consent.Pending},
 	} {
 		service := &asked{answer: &approvalv1.Approval{ApprovalId: "apr_1", Status: tc.status, UsedBy: tc.usedBy}}
-		got, err := NewApprovals(service).Request(t.Context(), "default", enforcer.Ask{UsedBy: tc.asks})
+		got, err := NewApprovals(service, nil).Request(t.Context(), "default", enforcer.Ask{UsedBy: tc.asks})
 		if err != nil || got.Status != tc.want || service.last.GetUsedBy() != tc.asks || !service.last.GetReuse() {
 			t.Errorf("%q asks for what is %s by %q: %+v, %v, asked %v", tc.asks, tc.status, tc.usedBy, got, err, service.last)
 		}

@@ -4,7 +4,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/protomap"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
@@ -14,7 +14,7 @@ var (
 	codes     = protomap.Enums[toolcall.Code, policyv1.DecisionCode](policyv1.DecisionCode_value, "DECISION_CODE_")
 )
 
-func (s *Enforcer) decisionProto(d *app.Decision) *policyv1.CheckToolCallResponse {
+func (s *Enforcer) decisionProto(d *check.Decision) *policyv1.CheckToolCallResponse {
 	resp := &policyv1.CheckToolCallResponse{
 		Decision: decisions[d.Verdict.Decision], Code: codes[d.Verdict.Code],
 		Message: d.Message, CallId: d.CallID, Iterations: d.Iterations, ApprovalId: d.ApprovalID,
@@ -38,7 +38,7 @@ func (s *Enforcer) decisionProto(d *app.Decision) *policyv1.CheckToolCallRespons
 // lifted is whether a call is allowed only because nothing is enforced now (S2.9,
 // S6.2). Then the state restricts no tool, and nobody may take the answer for the
 // state's consent to this one.
-func lifted(d *app.Decision) bool {
+func lifted(d *check.Decision) bool {
 	return d.Verdict.Decision == toolcall.Allow && !d.Verdict.Counted && !toolcall.Own(d.Tool) && !toolcall.Loads(d.Tool)
 }
 

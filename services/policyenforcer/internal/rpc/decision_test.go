@@ -5,7 +5,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 )
 
 const gated = `{
@@ -40,7 +40,7 @@ func TestLiftedEnforcementIsNoConsent(t *testing.T) {
 			ID: "run_1", Workflow: "w", WorkflowVersion: 1, Status: c.status, Lane: workflow.Lane{State: "planning"},
 		}
 		at := run.At("")
-		resp := s.decisionProto(&app.Decision{
+		resp := s.decisionProto(&check.Decision{
 			Verdict: toolcall.Decide(m, &at, toolcall.Call{Tool: c.tool}), Tool: c.tool, Run: &at, Machine: m,
 		})
 		if resp.GetDecision() != decisions[c.decision] || resp.GetToolsRestricted() != c.restricted ||

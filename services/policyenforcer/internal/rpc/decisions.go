@@ -57,7 +57,7 @@ func (s *Decisions) GetDecision(ctx context.Context, req *policyv1.GetDecisionRe
 	}
 	resp := &policyv1.GetDecisionResponse{Decision: recordProto(found)}
 	if req.GetExplain() {
-		why, err := s.App.ExplainRecorded(ctx, rpc.Namespace(ctx), found)
+		why, err := s.App.Checks.ExplainRecorded(ctx, rpc.Namespace(ctx), found)
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,9 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
 // inFlight bounds how many messages of one stream are worked on at once: a
@@ -51,7 +53,7 @@ type Enforcer struct {
 	runs  enginev1.RunServiceClient
 	legal protomap.LegalEvents
 	busy  chan struct{}
-	crew  *crew
+	pool  *pool
 	// refused announces a caller that a gateway has refused.
 	refused func(context.Context, *policyv1.ReportRefusalRequest) error
 }
@@ -60,12 +62,12 @@ type Enforcer struct {
 // has refused.
 func NewEnforcer(a *app.App, runs enginev1.RunServiceClient, refused func(context.Context, *policyv1.ReportRefusalRequest) error) *Enforcer {
 	return &Enforcer{
-		app: a, runs: runs, legal: protomap.NewLegalEvents(), busy: make(chan struct{}, maxBusy), crew: newCrew(), refused: refused,
+		app: a, runs: runs, legal: protomap.NewLegalEvents(), busy: make(chan struct{}, maxBusy), pool: newPool(), refused: refused,
 	}
 }
 
 // End ends what waits for more work. Calls under way continue.
-func (s *Enforcer) End() { s.crew.end() }
+func (s *Enforcer) End() { s.pool.end() }
 
 func caller(ctx context.Context) enforcer.Caller {
 	principal, _ := auth.FromContext(ctx)
@@ -74,11 +76,11 @@ func caller(ctx context.Context) enforcer.Caller {
 
 // CheckToolCall implements PolicyEnforcerService.
 func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
-	cost, err := app.ParseCost(req.GetEstimatedCostUsd())
+	cost, err := check.ParseCost(req.GetEstimatedCostUsd())
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.app.Check(ctx, caller(ctx), app.Check{
+	d, err := s.app.Checks.Check(ctx, caller(ctx), check.Request{
 		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(), EstimatedCost: cost, Qualified: req.GetQualifiedTool(),
 		DryRun: req.GetDryRun(), Explain: req.GetExplain(), Folder: req.GetFolder(),
@@ -94,7 +96,7 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 
 // ReportToolCall implements PolicyEnforcerService.
 func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
-	reported, err := s.app.Report(ctx, caller(ctx), app.Report{
+	reported, err := s.app.Outcomes.Report(ctx, caller(ctx), outcome.Report{
 		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		CallID: req.GetCallId(), Tool: req.GetTool(), OK: req.GetOk(), FilesChanged: req.GetFilesChanged(),
 		ResultBytes: req.GetResultBytes(), CostUSD: req.GetCostUsd(), Output: req.GetOutput(), Unknown: req.GetOutcomeUnknown(),
@@ -122,7 +124,7 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 
 // StartCommand implements PolicyEnforcerService.
 func (s *Enforcer) StartCommand(ctx context.Context, req *policyv1.StartCommandRequest) (*policyv1.StartCommandResponse, error) {
-	started, err := s.app.Start(ctx, caller(ctx), app.Start{
+	started, err := s.app.Outcomes.Start(ctx, caller(ctx), outcome.Start{
 		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()}, CallID: req.GetCallId(),
 		Command: req.GetCommand(), Level: jail.Level(req.GetLevel()),
 	})
@@ -134,7 +136,7 @@ func (s *Enforcer) StartCommand(ctx context.Context, req *policyv1.StartCommandR
 
 // FinishCommand implements PolicyEnforcerService.
 func (s *Enforcer) FinishCommand(ctx context.Context, req *policyv1.FinishCommandRequest) (*policyv1.FinishCommandResponse, error) {
-	finished, err := s.app.Finish(ctx, caller(ctx), app.Finish{
+	finished, err := s.app.Outcomes.Finish(ctx, caller(ctx), outcome.Finish{
 		RunID: req.GetRunId(), CallID: req.GetCallId(), Witness: req.GetWitness(), Signature: req.GetSignature(),
 	})
 	if err != nil {
@@ -149,15 +151,15 @@ func jailProto(j *ledger.Jail) *policyv1.Jail {
 
 // ReportCost implements PolicyEnforcerService.
 func (s *Enforcer) ReportCost(ctx context.Context, req *policyv1.ReportCostRequest) (*policyv1.ReportCostResponse, error) {
-	costs := app.Costs{Session: req.GetSessionId(), Source: req.GetSource()}
+	costs := outcome.Costs{Session: req.GetSessionId(), Source: req.GetSource()}
 	for _, c := range req.GetCosts() {
-		cost := app.Cost{ID: c.GetId(), CostUSD: c.GetCostUsd(), Total: c.GetTotal()}
+		cost := outcome.Cost{ID: c.GetId(), CostUSD: c.GetCostUsd(), Total: c.GetTotal()}
 		for _, use := range c.GetTools() {
-			cost.Tools = append(cost.Tools, app.ToolUse{Tool: use.GetTool(), Input: use.GetInput()})
+			cost.Tools = append(cost.Tools, outcome.ToolUse{Tool: use.GetTool(), Input: use.GetInput()})
 		}
 		costs.Costs = append(costs.Costs, cost)
 	}
-	costed, err := s.app.ReportCost(ctx, caller(ctx), costs)
+	costed, err := s.app.Outcomes.ReportCost(ctx, caller(ctx), costs)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +168,7 @@ func (s *Enforcer) ReportCost(ctx context.Context, req *policyv1.ReportCostReque
 
 // ListOpenCalls implements PolicyEnforcerService.
 func (s *Enforcer) ListOpenCalls(ctx context.Context, req *policyv1.ListOpenCallsRequest) (*policyv1.ListOpenCallsResponse, error) {
-	calls, err := s.app.Calls(ctx, caller(ctx), enforcer.Target{RunID: req.GetRunId()})
+	calls, err := s.app.Outcomes.Calls(ctx, caller(ctx), enforcer.Target{RunID: req.GetRunId()})
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +181,7 @@ func (s *Enforcer) ListOpenCalls(ctx context.Context, req *policyv1.ListOpenCall
 
 // SettleToolCall implements PolicyEnforcerService.
 func (s *Enforcer) SettleToolCall(ctx context.Context, req *policyv1.SettleToolCallRequest) (*policyv1.SettleToolCallResponse, error) {
-	settled, err := s.app.Settle(ctx, caller(ctx), enforcer.Target{RunID: req.GetRunId()}, req.GetCallId(), req.GetOutcome(), req.GetNote())
+	settled, err := s.app.Outcomes.Settle(ctx, caller(ctx), enforcer.Target{RunID: req.GetRunId()}, req.GetCallId(), req.GetOutcome(), req.GetNote())
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +258,7 @@ func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.Check
 			}
 		}
 		working.Add(1)
-		s.crew.begin(func() { work(next.req) })
+		s.pool.begin(func() { work(next.req) })
 	}
 }
 
@@ -314,7 +316,7 @@ func (s *Enforcer) checkAll(ctx context.Context, req *policyv1.CheckToolCallsReq
 			continue
 		}
 		group.Add(1)
-		s.crew.begin(func() {
+		s.pool.begin(func() {
 			defer group.Done()
 			defer func() { <-s.busy }()
 			resp.Results[i+1] = s.checkOne(ctx, calls[i+1])

@@ -9,6 +9,7 @@ import (
 	"weak"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -23,6 +24,7 @@ import (
 type Engine struct {
 	workflows enginev1.WorkflowServiceClient
 	runs      enginev1.RunServiceClient
+	peer      peerv1.RunPeerServiceClient
 	compile   definition.Flags
 	// definitions by namespace, name and version.
 	definitions *snapshot.Cache[string, *enforcer.Definition]
@@ -87,8 +89,8 @@ var _ enforcer.Runs = (*Engine)(nil)
 const definitionBytes = 256 << 20
 
 // NewEngine makes the adapter.
-func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServiceClient, compile definition.Flags) *Engine {
-	return &Engine{workflows: workflows, runs: runs, compile: compile, definitions: snapshot.New[string, *enforcer.Definition](definitionBytes)}
+func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServiceClient, peer peerv1.RunPeerServiceClient, compile definition.Flags) *Engine {
+	return &Engine{workflows: workflows, runs: runs, peer: peer, compile: compile, definitions: snapshot.New[string, *enforcer.Definition](definitionBytes)}
 }
 
 // Caches are what it keeps in memory.
@@ -127,7 +129,7 @@ func (e *Engine) Lane(ctx context.Context, _, runID, branch string) (*workflow.V
 
 // Interrupt implements enforcer.Runs.
 func (e *Engine) Interrupt(ctx context.Context, runID, callID string, files []string) (*enforcer.Interrupted, error) {
-	resp, err := e.runs.InterruptRun(rpc.Forward(ctx), &enginev1.InterruptRunRequest{RunId: runID, CallId: callID, FilesChanged: files})
+	resp, err := e.peer.InterruptRun(rpc.Forward(ctx), &peerv1.InterruptRunRequest{RunId: runID, CallId: callID, FilesChanged: files})
 	if err != nil || !resp.GetFired() {
 		return nil, err
 	}

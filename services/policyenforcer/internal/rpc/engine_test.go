@@ -29,7 +29,7 @@ func (w *onlyWorkflow) GetWorkflow(context.Context, *enginev1.GetWorkflowRequest
 func TestDefinitionsInUseAreShared(t *testing.T) {
 	t.Parallel()
 	from := &onlyWorkflow{}
-	e := NewEngine(from, nil, definition.Flags{})
+	e := NewEngine(from, nil, nil, definition.Flags{})
 	read := func() *enforcer.Definition {
 		t.Helper()
 		d, err := e.Definition(t.Context(), "default", "w", 1)

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
 // Announcer writes decisions and reports as events of event.v1.
@@ -26,7 +27,7 @@ func (Announcer) Decided(namespace, root string, d *ledger.Decision) (store.Even
 }
 
 // Reported announces the result of a call.
-func (Announcer) Reported(namespace, actor string, r *app.Reported, at time.Time) (store.Event, error) {
+func (Announcer) Reported(namespace, actor string, r *outcome.Reported, at time.Time) (store.Event, error) {
 	verb := "reported"
 	if !r.Accounted {
 		verb = "unaccounted"
@@ -51,7 +52,7 @@ func (Announcer) Unknown(namespace string, c *evidence.Call, at time.Time) (stor
 }
 
 // Settled announces how such a call has ended.
-func (Announcer) Settled(namespace string, s *app.Settled, at time.Time) (store.Event, error) {
+func (Announcer) Settled(namespace string, s *outcome.Settled, at time.Time) (store.Event, error) {
 	return outcomeEvent(namespace, "settled", s.By, &s.Call, s.Outcome, s.Note, at)
 }
 

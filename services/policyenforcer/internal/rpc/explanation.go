@@ -8,14 +8,14 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/protomap"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 )
 
 // effects are what rules do.
 var effects = protomap.Enums[toolcall.Decision, policyv1.RuleEffect](policyv1.RuleEffect_value, "RULE_EFFECT_")
 
 // explanationProto is nil for none.
-func explanationProto(e *app.Explanation) *policyv1.Explanation {
+func explanationProto(e *check.Explanation) *policyv1.Explanation {
 	if e == nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func explanationProto(e *app.Explanation) *policyv1.Explanation {
 	return out
 }
 
-func policyReasonProto(p *app.PolicyReasons) *policyv1.PolicyReason {
+func policyReasonProto(p *check.PolicyReasons) *policyv1.PolicyReason {
 	out := &policyv1.PolicyReason{
 		Policy: p.Name, Version: p.Version, Scope: p.Scope,
 		Verdict: decisions[p.Verdict.Decision], Code: codes[p.Verdict.Code], Message: p.Verdict.Explain(),
@@ -53,7 +53,7 @@ func policyReasonProto(p *app.PolicyReasons) *policyv1.PolicyReason {
 	return out
 }
 
-func limitReasonProto(l *app.LimitReason) *policyv1.LimitReason {
+func limitReasonProto(l *check.LimitReason) *policyv1.LimitReason {
 	scope := l.Scope
 	if scope == "" {
 		scope = rules.PerPolicy

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
@@ -130,7 +131,7 @@ func (s *Policies) GetPolicyUsage(ctx context.Context, req *policyv1.GetPolicyUs
 
 // SimulatePolicy implements PolicyService.
 func (s *Policies) SimulatePolicy(ctx context.Context, req *policyv1.SimulatePolicyRequest) (*policyv1.SimulatePolicyResponse, error) {
-	simulated, err := s.App.Simulate(ctx, caller(ctx), app.Simulation{
+	simulated, err := s.App.Checks.Simulate(ctx, caller(ctx), check.Simulation{
 		Definition: req.GetDefinition(), Since: since(req.GetSince()), RunID: req.GetRunId(),
 	})
 	if err != nil {

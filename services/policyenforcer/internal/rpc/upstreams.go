@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/consent"
@@ -16,16 +17,17 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
 )
 
-// Upstreams serves UpstreamService.
+// Upstreams serves UpstreamService and UpstreamPeerService.
 type Upstreams struct {
 	policyv1.UnimplementedUpstreamServiceServer
+	peerv1.UnimplementedUpstreamPeerServiceServer
 	Pins *pins.Registry
 }
 
-// ObserveUpstreamTools implements UpstreamService.
+// ObserveUpstreamTools implements UpstreamPeerService.
 func (s *Upstreams) ObserveUpstreamTools(
-	ctx context.Context, req *policyv1.ObserveUpstreamToolsRequest,
-) (*policyv1.ObserveUpstreamToolsResponse, error) {
+	ctx context.Context, req *peerv1.ObserveUpstreamToolsRequest,
+) (*peerv1.ObserveUpstreamToolsResponse, error) {
 	seen := make([]pins.Observed, len(req.GetTools()))
 	for i, t := range req.GetTools() {
 		seen[i] = pins.Observed{Tool: t.GetTool(), Digest: t.GetDigest(), Description: t.GetDescription()}
@@ -38,7 +40,7 @@ func (s *Upstreams) ObserveUpstreamTools(
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.ObserveUpstreamToolsResponse{Changed: hidden.Changed, NoRoom: hidden.NoRoom}, nil
+	return &peerv1.ObserveUpstreamToolsResponse{Changed: hidden.Changed, NoRoom: hidden.NoRoom}, nil
 }
 
 // ListUpstreamTools implements UpstreamService.

@@ -5,6 +5,8 @@ package runs
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -162,4 +164,20 @@ func (s *Snapshot) Machines() []*workflow.Machine {
 		family[i] = of.Machine
 	}
 	return family
+}
+
+// DeclaresEvidence reports whether the run, or one that has invoked it, declares evidence.
+func (s *Snapshot) DeclaresEvidence() bool {
+	return slices.ContainsFunc(s.All, func(d *enforcer.Definition) bool { return len(d.Machine.Evidence()) > 0 })
+}
+
+// EffectDeadline returns the shortest effect_deadline of the run and of those that have invoked it, or 0 if
+// none has one.
+func (s *Snapshot) EffectDeadline() (shortest time.Duration) {
+	for _, of := range s.All {
+		if d := of.Machine.Meta().EffectDeadline; d > 0 && (shortest == 0 || d < shortest) {
+			shortest = d
+		}
+	}
+	return shortest
 }

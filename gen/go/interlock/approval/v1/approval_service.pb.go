@@ -1087,226 +1087,6 @@ func (x *CancelApprovalResponse) GetApproval() *Approval {
 	return nil
 }
 
-// ConsumeApprovalRequest uses a granted approval.
-type ConsumeApprovalRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The approval.
-	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	// Hex SHA-256 of exactly what is to be done.
-	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
-	// What uses it, such as the id of a call.
-	UsedBy string `protobuf:"bytes,3,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
-	// A use that came to nothing and cannot any more: used_by takes it over. Empty for none.
-	InsteadOf     string `protobuf:"bytes,4,opt,name=instead_of,json=insteadOf,proto3" json:"instead_of,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ConsumeApprovalRequest) Reset() {
-	*x = ConsumeApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ConsumeApprovalRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ConsumeApprovalRequest) ProtoMessage() {}
-
-func (x *ConsumeApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ConsumeApprovalRequest.ProtoReflect.Descriptor instead.
-func (*ConsumeApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *ConsumeApprovalRequest) GetApprovalId() string {
-	if x != nil {
-		return x.ApprovalId
-	}
-	return ""
-}
-
-func (x *ConsumeApprovalRequest) GetDigest() string {
-	if x != nil {
-		return x.Digest
-	}
-	return ""
-}
-
-func (x *ConsumeApprovalRequest) GetUsedBy() string {
-	if x != nil {
-		return x.UsedBy
-	}
-	return ""
-}
-
-func (x *ConsumeApprovalRequest) GetInsteadOf() string {
-	if x != nil {
-		return x.InsteadOf
-	}
-	return ""
-}
-
-// ConsumeApprovalResponse is the approval after it was used.
-type ConsumeApprovalResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The approval as it stands.
-	Approval      *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ConsumeApprovalResponse) Reset() {
-	*x = ConsumeApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ConsumeApprovalResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ConsumeApprovalResponse) ProtoMessage() {}
-
-func (x *ConsumeApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ConsumeApprovalResponse.ProtoReflect.Descriptor instead.
-func (*ConsumeApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *ConsumeApprovalResponse) GetApproval() *Approval {
-	if x != nil {
-		return x.Approval
-	}
-	return nil
-}
-
-// VoidApprovalRequest names an approval that cannot be used any more.
-type VoidApprovalRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The approval.
-	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	// Why; may be empty.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *VoidApprovalRequest) Reset() {
-	*x = VoidApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *VoidApprovalRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*VoidApprovalRequest) ProtoMessage() {}
-
-func (x *VoidApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use VoidApprovalRequest.ProtoReflect.Descriptor instead.
-func (*VoidApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *VoidApprovalRequest) GetApprovalId() string {
-	if x != nil {
-		return x.ApprovalId
-	}
-	return ""
-}
-
-func (x *VoidApprovalRequest) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-// VoidApprovalResponse is the approval after it became stale.
-type VoidApprovalResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The approval as it stands.
-	Approval      *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *VoidApprovalResponse) Reset() {
-	*x = VoidApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *VoidApprovalResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*VoidApprovalResponse) ProtoMessage() {}
-
-func (x *VoidApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use VoidApprovalResponse.ProtoReflect.Descriptor instead.
-func (*VoidApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *VoidApprovalResponse) GetApproval() *Approval {
-	if x != nil {
-		return x.Approval
-	}
-	return nil
-}
-
 // WatchApprovalRequest names the approval to watch.
 type WatchApprovalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1318,7 +1098,7 @@ type WatchApprovalRequest struct {
 
 func (x *WatchApprovalRequest) Reset() {
 	*x = WatchApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[21]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1330,7 +1110,7 @@ func (x *WatchApprovalRequest) String() string {
 func (*WatchApprovalRequest) ProtoMessage() {}
 
 func (x *WatchApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[21]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1343,7 +1123,7 @@ func (x *WatchApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalRequest.ProtoReflect.Descriptor instead.
 func (*WatchApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{21}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WatchApprovalRequest) GetApprovalId() string {
@@ -1364,7 +1144,7 @@ type WatchApprovalResponse struct {
 
 func (x *WatchApprovalResponse) Reset() {
 	*x = WatchApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[22]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1376,7 +1156,7 @@ func (x *WatchApprovalResponse) String() string {
 func (*WatchApprovalResponse) ProtoMessage() {}
 
 func (x *WatchApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[22]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1389,7 +1169,7 @@ func (x *WatchApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalResponse.ProtoReflect.Descriptor instead.
 func (*WatchApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{22}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WatchApprovalResponse) GetApproval() *Approval {
@@ -1408,7 +1188,7 @@ type WatchApprovalsRequest struct {
 
 func (x *WatchApprovalsRequest) Reset() {
 	*x = WatchApprovalsRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[23]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1200,7 @@ func (x *WatchApprovalsRequest) String() string {
 func (*WatchApprovalsRequest) ProtoMessage() {}
 
 func (x *WatchApprovalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[23]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1433,7 +1213,7 @@ func (x *WatchApprovalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalsRequest.ProtoReflect.Descriptor instead.
 func (*WatchApprovalsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{23}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{19}
 }
 
 // WatchApprovalsResponse is an approval that changed.
@@ -1447,7 +1227,7 @@ type WatchApprovalsResponse struct {
 
 func (x *WatchApprovalsResponse) Reset() {
 	*x = WatchApprovalsResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[24]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1459,7 +1239,7 @@ func (x *WatchApprovalsResponse) String() string {
 func (*WatchApprovalsResponse) ProtoMessage() {}
 
 func (x *WatchApprovalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[24]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1472,7 +1252,7 @@ func (x *WatchApprovalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalsResponse.ProtoReflect.Descriptor instead.
 func (*WatchApprovalsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{24}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WatchApprovalsResponse) GetApproval() *Approval {
@@ -1569,24 +1349,6 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"approvalId\x12 \n" +
 	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06reason\"U\n" +
 	"\x16CancelApprovalResponse\x12;\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"\xb5\x01\n" +
-	"\x16ConsumeApprovalRequest\x12+\n" +
-	"\vapproval_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
-	"approvalId\x12 \n" +
-	"\x06digest\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\x12#\n" +
-	"\aused_by\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06usedBy\x12'\n" +
-	"\n" +
-	"instead_of\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tinsteadOf\"V\n" +
-	"\x17ConsumeApprovalResponse\x12;\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"d\n" +
-	"\x13VoidApprovalRequest\x12+\n" +
-	"\vapproval_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
-	"approvalId\x12 \n" +
-	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x06reason\"S\n" +
-	"\x14VoidApprovalResponse\x12;\n" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"C\n" +
 	"\x14WatchApprovalRequest\x12+\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\n" +
@@ -1596,8 +1358,7 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"\x17\n" +
 	"\x15WatchApprovalsRequest\"U\n" +
 	"\x16WatchApprovalsResponse\x12;\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval2\xa5\n" +
-	"\n" +
+	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval2\xca\b\n" +
 	"\x0fApprovalService\x12m\n" +
 	"\x0eCreateApproval\x12,.interlock.approval.v1.CreateApprovalRequest\x1a-.interlock.approval.v1.CreateApprovalResponse\x12d\n" +
 	"\vGetApproval\x12).interlock.approval.v1.GetApprovalRequest\x1a*.interlock.approval.v1.GetApprovalResponse\x12j\n" +
@@ -1607,9 +1368,7 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\n" +
 	"ListLeases\x12(.interlock.approval.v1.ListLeasesRequest\x1a).interlock.approval.v1.ListLeasesResponse\x12d\n" +
 	"\vRevokeLease\x12).interlock.approval.v1.RevokeLeaseRequest\x1a*.interlock.approval.v1.RevokeLeaseResponse\x12m\n" +
-	"\x0eCancelApproval\x12,.interlock.approval.v1.CancelApprovalRequest\x1a-.interlock.approval.v1.CancelApprovalResponse\x12p\n" +
-	"\x0fConsumeApproval\x12-.interlock.approval.v1.ConsumeApprovalRequest\x1a..interlock.approval.v1.ConsumeApprovalResponse\x12g\n" +
-	"\fVoidApproval\x12*.interlock.approval.v1.VoidApprovalRequest\x1a+.interlock.approval.v1.VoidApprovalResponse\x12l\n" +
+	"\x0eCancelApproval\x12,.interlock.approval.v1.CancelApprovalRequest\x1a-.interlock.approval.v1.CancelApprovalResponse\x12l\n" +
 	"\rWatchApproval\x12+.interlock.approval.v1.WatchApprovalRequest\x1a,.interlock.approval.v1.WatchApprovalResponse0\x01\x12o\n" +
 	"\x0eWatchApprovals\x12,.interlock.approval.v1.WatchApprovalsRequest\x1a-.interlock.approval.v1.WatchApprovalsResponse0\x01BLZJgithub.com/interlock-run/interlock/gen/go/interlock/approval/v1;approvalv1b\x06proto3"
 
@@ -1625,7 +1384,7 @@ func file_interlock_approval_v1_approval_service_proto_rawDescGZIP() []byte {
 	return file_interlock_approval_v1_approval_service_proto_rawDescData
 }
 
-var file_interlock_approval_v1_approval_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_interlock_approval_v1_approval_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_interlock_approval_v1_approval_service_proto_goTypes = []any{
 	(*CreateApprovalRequest)(nil),   // 0: interlock.approval.v1.CreateApprovalRequest
 	(*CreateApprovalResponse)(nil),  // 1: interlock.approval.v1.CreateApprovalResponse
@@ -1644,70 +1403,60 @@ var file_interlock_approval_v1_approval_service_proto_goTypes = []any{
 	(*RevokeLeaseResponse)(nil),     // 14: interlock.approval.v1.RevokeLeaseResponse
 	(*CancelApprovalRequest)(nil),   // 15: interlock.approval.v1.CancelApprovalRequest
 	(*CancelApprovalResponse)(nil),  // 16: interlock.approval.v1.CancelApprovalResponse
-	(*ConsumeApprovalRequest)(nil),  // 17: interlock.approval.v1.ConsumeApprovalRequest
-	(*ConsumeApprovalResponse)(nil), // 18: interlock.approval.v1.ConsumeApprovalResponse
-	(*VoidApprovalRequest)(nil),     // 19: interlock.approval.v1.VoidApprovalRequest
-	(*VoidApprovalResponse)(nil),    // 20: interlock.approval.v1.VoidApprovalResponse
-	(*WatchApprovalRequest)(nil),    // 21: interlock.approval.v1.WatchApprovalRequest
-	(*WatchApprovalResponse)(nil),   // 22: interlock.approval.v1.WatchApprovalResponse
-	(*WatchApprovalsRequest)(nil),   // 23: interlock.approval.v1.WatchApprovalsRequest
-	(*WatchApprovalsResponse)(nil),  // 24: interlock.approval.v1.WatchApprovalsResponse
-	(ApprovalKind)(0),               // 25: interlock.approval.v1.ApprovalKind
-	(*Asker)(nil),                   // 26: interlock.approval.v1.Asker
-	(*Terms)(nil),                   // 27: interlock.approval.v1.Terms
-	(*Why)(nil),                     // 28: interlock.approval.v1.Why
-	(*Approval)(nil),                // 29: interlock.approval.v1.Approval
-	(*LeaseTerms)(nil),              // 30: interlock.approval.v1.LeaseTerms
-	(*Lease)(nil),                   // 31: interlock.approval.v1.Lease
+	(*WatchApprovalRequest)(nil),    // 17: interlock.approval.v1.WatchApprovalRequest
+	(*WatchApprovalResponse)(nil),   // 18: interlock.approval.v1.WatchApprovalResponse
+	(*WatchApprovalsRequest)(nil),   // 19: interlock.approval.v1.WatchApprovalsRequest
+	(*WatchApprovalsResponse)(nil),  // 20: interlock.approval.v1.WatchApprovalsResponse
+	(ApprovalKind)(0),               // 21: interlock.approval.v1.ApprovalKind
+	(*Asker)(nil),                   // 22: interlock.approval.v1.Asker
+	(*Terms)(nil),                   // 23: interlock.approval.v1.Terms
+	(*Why)(nil),                     // 24: interlock.approval.v1.Why
+	(*Approval)(nil),                // 25: interlock.approval.v1.Approval
+	(*LeaseTerms)(nil),              // 26: interlock.approval.v1.LeaseTerms
+	(*Lease)(nil),                   // 27: interlock.approval.v1.Lease
 }
 var file_interlock_approval_v1_approval_service_proto_depIdxs = []int32{
-	25, // 0: interlock.approval.v1.CreateApprovalRequest.kind:type_name -> interlock.approval.v1.ApprovalKind
-	26, // 1: interlock.approval.v1.CreateApprovalRequest.asker:type_name -> interlock.approval.v1.Asker
-	27, // 2: interlock.approval.v1.CreateApprovalRequest.terms:type_name -> interlock.approval.v1.Terms
-	28, // 3: interlock.approval.v1.CreateApprovalRequest.why:type_name -> interlock.approval.v1.Why
-	29, // 4: interlock.approval.v1.CreateApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	29, // 5: interlock.approval.v1.GetApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	29, // 6: interlock.approval.v1.ListApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
-	30, // 7: interlock.approval.v1.DecideApprovalRequest.lease:type_name -> interlock.approval.v1.LeaseTerms
-	29, // 8: interlock.approval.v1.DecideApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	21, // 0: interlock.approval.v1.CreateApprovalRequest.kind:type_name -> interlock.approval.v1.ApprovalKind
+	22, // 1: interlock.approval.v1.CreateApprovalRequest.asker:type_name -> interlock.approval.v1.Asker
+	23, // 2: interlock.approval.v1.CreateApprovalRequest.terms:type_name -> interlock.approval.v1.Terms
+	24, // 3: interlock.approval.v1.CreateApprovalRequest.why:type_name -> interlock.approval.v1.Why
+	25, // 4: interlock.approval.v1.CreateApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	25, // 5: interlock.approval.v1.GetApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	25, // 6: interlock.approval.v1.ListApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
+	26, // 7: interlock.approval.v1.DecideApprovalRequest.lease:type_name -> interlock.approval.v1.LeaseTerms
+	25, // 8: interlock.approval.v1.DecideApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
 	8,  // 9: interlock.approval.v1.DecideApprovalsRequest.items:type_name -> interlock.approval.v1.DecideApprovalsItem
-	29, // 10: interlock.approval.v1.DecideApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
-	31, // 11: interlock.approval.v1.ListLeasesResponse.leases:type_name -> interlock.approval.v1.Lease
-	31, // 12: interlock.approval.v1.RevokeLeaseResponse.lease:type_name -> interlock.approval.v1.Lease
-	29, // 13: interlock.approval.v1.CancelApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	29, // 14: interlock.approval.v1.ConsumeApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	29, // 15: interlock.approval.v1.VoidApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	29, // 16: interlock.approval.v1.WatchApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	29, // 17: interlock.approval.v1.WatchApprovalsResponse.approval:type_name -> interlock.approval.v1.Approval
-	0,  // 18: interlock.approval.v1.ApprovalService.CreateApproval:input_type -> interlock.approval.v1.CreateApprovalRequest
-	2,  // 19: interlock.approval.v1.ApprovalService.GetApproval:input_type -> interlock.approval.v1.GetApprovalRequest
-	4,  // 20: interlock.approval.v1.ApprovalService.ListApprovals:input_type -> interlock.approval.v1.ListApprovalsRequest
-	6,  // 21: interlock.approval.v1.ApprovalService.DecideApproval:input_type -> interlock.approval.v1.DecideApprovalRequest
-	9,  // 22: interlock.approval.v1.ApprovalService.DecideApprovals:input_type -> interlock.approval.v1.DecideApprovalsRequest
-	11, // 23: interlock.approval.v1.ApprovalService.ListLeases:input_type -> interlock.approval.v1.ListLeasesRequest
-	13, // 24: interlock.approval.v1.ApprovalService.RevokeLease:input_type -> interlock.approval.v1.RevokeLeaseRequest
-	15, // 25: interlock.approval.v1.ApprovalService.CancelApproval:input_type -> interlock.approval.v1.CancelApprovalRequest
-	17, // 26: interlock.approval.v1.ApprovalService.ConsumeApproval:input_type -> interlock.approval.v1.ConsumeApprovalRequest
-	19, // 27: interlock.approval.v1.ApprovalService.VoidApproval:input_type -> interlock.approval.v1.VoidApprovalRequest
-	21, // 28: interlock.approval.v1.ApprovalService.WatchApproval:input_type -> interlock.approval.v1.WatchApprovalRequest
-	23, // 29: interlock.approval.v1.ApprovalService.WatchApprovals:input_type -> interlock.approval.v1.WatchApprovalsRequest
-	1,  // 30: interlock.approval.v1.ApprovalService.CreateApproval:output_type -> interlock.approval.v1.CreateApprovalResponse
-	3,  // 31: interlock.approval.v1.ApprovalService.GetApproval:output_type -> interlock.approval.v1.GetApprovalResponse
-	5,  // 32: interlock.approval.v1.ApprovalService.ListApprovals:output_type -> interlock.approval.v1.ListApprovalsResponse
-	7,  // 33: interlock.approval.v1.ApprovalService.DecideApproval:output_type -> interlock.approval.v1.DecideApprovalResponse
-	10, // 34: interlock.approval.v1.ApprovalService.DecideApprovals:output_type -> interlock.approval.v1.DecideApprovalsResponse
-	12, // 35: interlock.approval.v1.ApprovalService.ListLeases:output_type -> interlock.approval.v1.ListLeasesResponse
-	14, // 36: interlock.approval.v1.ApprovalService.RevokeLease:output_type -> interlock.approval.v1.RevokeLeaseResponse
-	16, // 37: interlock.approval.v1.ApprovalService.CancelApproval:output_type -> interlock.approval.v1.CancelApprovalResponse
-	18, // 38: interlock.approval.v1.ApprovalService.ConsumeApproval:output_type -> interlock.approval.v1.ConsumeApprovalResponse
-	20, // 39: interlock.approval.v1.ApprovalService.VoidApproval:output_type -> interlock.approval.v1.VoidApprovalResponse
-	22, // 40: interlock.approval.v1.ApprovalService.WatchApproval:output_type -> interlock.approval.v1.WatchApprovalResponse
-	24, // 41: interlock.approval.v1.ApprovalService.WatchApprovals:output_type -> interlock.approval.v1.WatchApprovalsResponse
-	30, // [30:42] is the sub-list for method output_type
-	18, // [18:30] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	25, // 10: interlock.approval.v1.DecideApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
+	27, // 11: interlock.approval.v1.ListLeasesResponse.leases:type_name -> interlock.approval.v1.Lease
+	27, // 12: interlock.approval.v1.RevokeLeaseResponse.lease:type_name -> interlock.approval.v1.Lease
+	25, // 13: interlock.approval.v1.CancelApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	25, // 14: interlock.approval.v1.WatchApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	25, // 15: interlock.approval.v1.WatchApprovalsResponse.approval:type_name -> interlock.approval.v1.Approval
+	0,  // 16: interlock.approval.v1.ApprovalService.CreateApproval:input_type -> interlock.approval.v1.CreateApprovalRequest
+	2,  // 17: interlock.approval.v1.ApprovalService.GetApproval:input_type -> interlock.approval.v1.GetApprovalRequest
+	4,  // 18: interlock.approval.v1.ApprovalService.ListApprovals:input_type -> interlock.approval.v1.ListApprovalsRequest
+	6,  // 19: interlock.approval.v1.ApprovalService.DecideApproval:input_type -> interlock.approval.v1.DecideApprovalRequest
+	9,  // 20: interlock.approval.v1.ApprovalService.DecideApprovals:input_type -> interlock.approval.v1.DecideApprovalsRequest
+	11, // 21: interlock.approval.v1.ApprovalService.ListLeases:input_type -> interlock.approval.v1.ListLeasesRequest
+	13, // 22: interlock.approval.v1.ApprovalService.RevokeLease:input_type -> interlock.approval.v1.RevokeLeaseRequest
+	15, // 23: interlock.approval.v1.ApprovalService.CancelApproval:input_type -> interlock.approval.v1.CancelApprovalRequest
+	17, // 24: interlock.approval.v1.ApprovalService.WatchApproval:input_type -> interlock.approval.v1.WatchApprovalRequest
+	19, // 25: interlock.approval.v1.ApprovalService.WatchApprovals:input_type -> interlock.approval.v1.WatchApprovalsRequest
+	1,  // 26: interlock.approval.v1.ApprovalService.CreateApproval:output_type -> interlock.approval.v1.CreateApprovalResponse
+	3,  // 27: interlock.approval.v1.ApprovalService.GetApproval:output_type -> interlock.approval.v1.GetApprovalResponse
+	5,  // 28: interlock.approval.v1.ApprovalService.ListApprovals:output_type -> interlock.approval.v1.ListApprovalsResponse
+	7,  // 29: interlock.approval.v1.ApprovalService.DecideApproval:output_type -> interlock.approval.v1.DecideApprovalResponse
+	10, // 30: interlock.approval.v1.ApprovalService.DecideApprovals:output_type -> interlock.approval.v1.DecideApprovalsResponse
+	12, // 31: interlock.approval.v1.ApprovalService.ListLeases:output_type -> interlock.approval.v1.ListLeasesResponse
+	14, // 32: interlock.approval.v1.ApprovalService.RevokeLease:output_type -> interlock.approval.v1.RevokeLeaseResponse
+	16, // 33: interlock.approval.v1.ApprovalService.CancelApproval:output_type -> interlock.approval.v1.CancelApprovalResponse
+	18, // 34: interlock.approval.v1.ApprovalService.WatchApproval:output_type -> interlock.approval.v1.WatchApprovalResponse
+	20, // 35: interlock.approval.v1.ApprovalService.WatchApprovals:output_type -> interlock.approval.v1.WatchApprovalsResponse
+	26, // [26:36] is the sub-list for method output_type
+	16, // [16:26] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_interlock_approval_v1_approval_service_proto_init() }
@@ -1722,7 +1471,7 @@ func file_interlock_approval_v1_approval_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_approval_v1_approval_service_proto_rawDesc), len(file_interlock_approval_v1_approval_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,8 +27,6 @@ const (
 	ApprovalService_ListLeases_FullMethodName      = "/interlock.approval.v1.ApprovalService/ListLeases"
 	ApprovalService_RevokeLease_FullMethodName     = "/interlock.approval.v1.ApprovalService/RevokeLease"
 	ApprovalService_CancelApproval_FullMethodName  = "/interlock.approval.v1.ApprovalService/CancelApproval"
-	ApprovalService_ConsumeApproval_FullMethodName = "/interlock.approval.v1.ApprovalService/ConsumeApproval"
-	ApprovalService_VoidApproval_FullMethodName    = "/interlock.approval.v1.ApprovalService/VoidApproval"
 	ApprovalService_WatchApproval_FullMethodName   = "/interlock.approval.v1.ApprovalService/WatchApproval"
 	ApprovalService_WatchApprovals_FullMethodName  = "/interlock.approval.v1.ApprovalService/WatchApprovals"
 )
@@ -60,11 +58,6 @@ type ApprovalServiceClient interface {
 	RevokeLease(ctx context.Context, in *RevokeLeaseRequest, opts ...grpc.CallOption) (*RevokeLeaseResponse, error)
 	// CancelApproval withdraws the question.
 	CancelApproval(ctx context.Context, in *CancelApprovalRequest, opts ...grpc.CallOption) (*CancelApprovalResponse, error)
-	// ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
-	// repeated request with the same used_by succeeds again.
-	ConsumeApproval(ctx context.Context, in *ConsumeApprovalRequest, opts ...grpc.CallOption) (*ConsumeApprovalResponse, error)
-	// VoidApproval records that what was granted cannot be done any more (S9.1).
-	VoidApproval(ctx context.Context, in *VoidApprovalRequest, opts ...grpc.CallOption) (*VoidApprovalResponse, error)
 	// WatchApproval streams one approval now and after every change until it is final.
 	WatchApproval(ctx context.Context, in *WatchApprovalRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchApprovalResponse], error)
 	// WatchApprovals streams every approval of the namespace that changes.
@@ -159,26 +152,6 @@ func (c *approvalServiceClient) CancelApproval(ctx context.Context, in *CancelAp
 	return out, nil
 }
 
-func (c *approvalServiceClient) ConsumeApproval(ctx context.Context, in *ConsumeApprovalRequest, opts ...grpc.CallOption) (*ConsumeApprovalResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ConsumeApprovalResponse)
-	err := c.cc.Invoke(ctx, ApprovalService_ConsumeApproval_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *approvalServiceClient) VoidApproval(ctx context.Context, in *VoidApprovalRequest, opts ...grpc.CallOption) (*VoidApprovalResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(VoidApprovalResponse)
-	err := c.cc.Invoke(ctx, ApprovalService_VoidApproval_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *approvalServiceClient) WatchApproval(ctx context.Context, in *WatchApprovalRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchApprovalResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &ApprovalService_ServiceDesc.Streams[0], ApprovalService_WatchApproval_FullMethodName, cOpts...)
@@ -244,11 +217,6 @@ type ApprovalServiceServer interface {
 	RevokeLease(context.Context, *RevokeLeaseRequest) (*RevokeLeaseResponse, error)
 	// CancelApproval withdraws the question.
 	CancelApproval(context.Context, *CancelApprovalRequest) (*CancelApprovalResponse, error)
-	// ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
-	// repeated request with the same used_by succeeds again.
-	ConsumeApproval(context.Context, *ConsumeApprovalRequest) (*ConsumeApprovalResponse, error)
-	// VoidApproval records that what was granted cannot be done any more (S9.1).
-	VoidApproval(context.Context, *VoidApprovalRequest) (*VoidApprovalResponse, error)
 	// WatchApproval streams one approval now and after every change until it is final.
 	WatchApproval(*WatchApprovalRequest, grpc.ServerStreamingServer[WatchApprovalResponse]) error
 	// WatchApprovals streams every approval of the namespace that changes.
@@ -286,12 +254,6 @@ func (UnimplementedApprovalServiceServer) RevokeLease(context.Context, *RevokeLe
 }
 func (UnimplementedApprovalServiceServer) CancelApproval(context.Context, *CancelApprovalRequest) (*CancelApprovalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelApproval not implemented")
-}
-func (UnimplementedApprovalServiceServer) ConsumeApproval(context.Context, *ConsumeApprovalRequest) (*ConsumeApprovalResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ConsumeApproval not implemented")
-}
-func (UnimplementedApprovalServiceServer) VoidApproval(context.Context, *VoidApprovalRequest) (*VoidApprovalResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method VoidApproval not implemented")
 }
 func (UnimplementedApprovalServiceServer) WatchApproval(*WatchApprovalRequest, grpc.ServerStreamingServer[WatchApprovalResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchApproval not implemented")
@@ -464,42 +426,6 @@ func _ApprovalService_CancelApproval_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ApprovalService_ConsumeApproval_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ConsumeApprovalRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(ApprovalServiceServer).ConsumeApproval(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: ApprovalService_ConsumeApproval_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ApprovalServiceServer).ConsumeApproval(ctx, req.(*ConsumeApprovalRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _ApprovalService_VoidApproval_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(VoidApprovalRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(ApprovalServiceServer).VoidApproval(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: ApprovalService_VoidApproval_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ApprovalServiceServer).VoidApproval(ctx, req.(*VoidApprovalRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _ApprovalService_WatchApproval_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchApprovalRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -560,14 +486,6 @@ var ApprovalService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CancelApproval",
 			Handler:    _ApprovalService_CancelApproval_Handler,
-		},
-		{
-			MethodName: "ConsumeApproval",
-			Handler:    _ApprovalService_ConsumeApproval_Handler,
-		},
-		{
-			MethodName: "VoidApproval",
-			Handler:    _ApprovalService_VoidApproval_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -901,143 +901,6 @@ func (x *BindBranchResponse) GetRun() *Run {
 	return nil
 }
 
-// InterruptRunRequest names a tool call that may fire an interrupt.
-type InterruptRunRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run that the call was made in.
-	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// The call that was allowed and made, in this run or in one with the same root.
-	CallId string `protobuf:"bytes,2,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// Files that it changed, in addition to those that its input names.
-	FilesChanged  []string `protobuf:"bytes,3,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *InterruptRunRequest) Reset() {
-	*x = InterruptRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *InterruptRunRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*InterruptRunRequest) ProtoMessage() {}
-
-func (x *InterruptRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use InterruptRunRequest.ProtoReflect.Descriptor instead.
-func (*InterruptRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *InterruptRunRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *InterruptRunRequest) GetCallId() string {
-	if x != nil {
-		return x.CallId
-	}
-	return ""
-}
-
-func (x *InterruptRunRequest) GetFilesChanged() []string {
-	if x != nil {
-		return x.FilesChanged
-	}
-	return nil
-}
-
-// InterruptRunResponse is the outcome of a tool call that may fire an interrupt.
-type InterruptRunResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// False when nothing changed: no pattern matches, or interrupts do not fire now.
-	Fired bool `protobuf:"varint,1,opt,name=fired,proto3" json:"fired,omitempty"`
-	// Name of the interrupt; empty when none fired.
-	Interrupt string `protobuf:"bytes,2,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
-	// The state that was left, which $return leads back to; empty when none fired.
-	From string `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
-	// The run as it stands now, in full.
-	Run           *Run `protobuf:"bytes,4,opt,name=run,proto3" json:"run,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *InterruptRunResponse) Reset() {
-	*x = InterruptRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *InterruptRunResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*InterruptRunResponse) ProtoMessage() {}
-
-func (x *InterruptRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use InterruptRunResponse.ProtoReflect.Descriptor instead.
-func (*InterruptRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *InterruptRunResponse) GetFired() bool {
-	if x != nil {
-		return x.Fired
-	}
-	return false
-}
-
-func (x *InterruptRunResponse) GetInterrupt() string {
-	if x != nil {
-		return x.Interrupt
-	}
-	return ""
-}
-
-func (x *InterruptRunResponse) GetFrom() string {
-	if x != nil {
-		return x.From
-	}
-	return ""
-}
-
-func (x *InterruptRunResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
 // ForceStateRequest is a state to set.
 type ForceStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1062,7 +925,7 @@ type ForceStateRequest struct {
 
 func (x *ForceStateRequest) Reset() {
 	*x = ForceStateRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1074,7 +937,7 @@ func (x *ForceStateRequest) String() string {
 func (*ForceStateRequest) ProtoMessage() {}
 
 func (x *ForceStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1087,7 +950,7 @@ func (x *ForceStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceStateRequest.ProtoReflect.Descriptor instead.
 func (*ForceStateRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{14}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ForceStateRequest) GetRunId() string {
@@ -1154,7 +1017,7 @@ type ForceStateResponse struct {
 
 func (x *ForceStateResponse) Reset() {
 	*x = ForceStateResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1029,7 @@ func (x *ForceStateResponse) String() string {
 func (*ForceStateResponse) ProtoMessage() {}
 
 func (x *ForceStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1042,7 @@ func (x *ForceStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceStateResponse.ProtoReflect.Descriptor instead.
 func (*ForceStateResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{15}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ForceStateResponse) GetAccepted() bool {
@@ -1228,7 +1091,7 @@ type MigrateRunRequest struct {
 
 func (x *MigrateRunRequest) Reset() {
 	*x = MigrateRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1103,7 @@ func (x *MigrateRunRequest) String() string {
 func (*MigrateRunRequest) ProtoMessage() {}
 
 func (x *MigrateRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1116,7 @@ func (x *MigrateRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MigrateRunRequest.ProtoReflect.Descriptor instead.
 func (*MigrateRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{16}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MigrateRunRequest) GetRunId() string {
@@ -1322,7 +1185,7 @@ type MigrateRunResponse struct {
 
 func (x *MigrateRunResponse) Reset() {
 	*x = MigrateRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1334,7 +1197,7 @@ func (x *MigrateRunResponse) String() string {
 func (*MigrateRunResponse) ProtoMessage() {}
 
 func (x *MigrateRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1347,7 +1210,7 @@ func (x *MigrateRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MigrateRunResponse.ProtoReflect.Descriptor instead.
 func (*MigrateRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{17}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MigrateRunResponse) GetChanged() bool {
@@ -1393,7 +1256,7 @@ type PauseRunRequest struct {
 
 func (x *PauseRunRequest) Reset() {
 	*x = PauseRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1405,7 +1268,7 @@ func (x *PauseRunRequest) String() string {
 func (*PauseRunRequest) ProtoMessage() {}
 
 func (x *PauseRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1418,7 +1281,7 @@ func (x *PauseRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunRequest.ProtoReflect.Descriptor instead.
 func (*PauseRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{18}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PauseRunRequest) GetRunId() string {
@@ -1453,7 +1316,7 @@ type PauseRunResponse struct {
 
 func (x *PauseRunResponse) Reset() {
 	*x = PauseRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1465,7 +1328,7 @@ func (x *PauseRunResponse) String() string {
 func (*PauseRunResponse) ProtoMessage() {}
 
 func (x *PauseRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1478,7 +1341,7 @@ func (x *PauseRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunResponse.ProtoReflect.Descriptor instead.
 func (*PauseRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{19}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PauseRunResponse) GetRun() *Run {
@@ -1501,7 +1364,7 @@ type ResumeRunRequest struct {
 
 func (x *ResumeRunRequest) Reset() {
 	*x = ResumeRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1513,7 +1376,7 @@ func (x *ResumeRunRequest) String() string {
 func (*ResumeRunRequest) ProtoMessage() {}
 
 func (x *ResumeRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1526,7 +1389,7 @@ func (x *ResumeRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{20}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResumeRunRequest) GetRunId() string {
@@ -1554,7 +1417,7 @@ type ResumeRunResponse struct {
 
 func (x *ResumeRunResponse) Reset() {
 	*x = ResumeRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1566,7 +1429,7 @@ func (x *ResumeRunResponse) String() string {
 func (*ResumeRunResponse) ProtoMessage() {}
 
 func (x *ResumeRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1579,7 +1442,7 @@ func (x *ResumeRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunResponse.ProtoReflect.Descriptor instead.
 func (*ResumeRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{21}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResumeRunResponse) GetRun() *Run {
@@ -1604,7 +1467,7 @@ type CancelRunRequest struct {
 
 func (x *CancelRunRequest) Reset() {
 	*x = CancelRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1479,7 @@ func (x *CancelRunRequest) String() string {
 func (*CancelRunRequest) ProtoMessage() {}
 
 func (x *CancelRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1492,7 @@ func (x *CancelRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunRequest.ProtoReflect.Descriptor instead.
 func (*CancelRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{22}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CancelRunRequest) GetRunId() string {
@@ -1664,7 +1527,7 @@ type CancelRunResponse struct {
 
 func (x *CancelRunResponse) Reset() {
 	*x = CancelRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1676,7 +1539,7 @@ func (x *CancelRunResponse) String() string {
 func (*CancelRunResponse) ProtoMessage() {}
 
 func (x *CancelRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1689,7 +1552,7 @@ func (x *CancelRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunResponse.ProtoReflect.Descriptor instead.
 func (*CancelRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{23}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CancelRunResponse) GetRun() *Run {
@@ -1716,7 +1579,7 @@ type GetRunHistoryRequest struct {
 
 func (x *GetRunHistoryRequest) Reset() {
 	*x = GetRunHistoryRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +1591,7 @@ func (x *GetRunHistoryRequest) String() string {
 func (*GetRunHistoryRequest) ProtoMessage() {}
 
 func (x *GetRunHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +1604,7 @@ func (x *GetRunHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRunHistoryRequest.ProtoReflect.Descriptor instead.
 func (*GetRunHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{24}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetRunHistoryRequest) GetRunId() string {
@@ -1788,7 +1651,7 @@ type GetRunHistoryResponse struct {
 
 func (x *GetRunHistoryResponse) Reset() {
 	*x = GetRunHistoryResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1800,7 +1663,7 @@ func (x *GetRunHistoryResponse) String() string {
 func (*GetRunHistoryResponse) ProtoMessage() {}
 
 func (x *GetRunHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1813,7 +1676,7 @@ func (x *GetRunHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRunHistoryResponse.ProtoReflect.Descriptor instead.
 func (*GetRunHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{25}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetRunHistoryResponse) GetEntries() []*HistoryEntry {
@@ -1837,116 +1700,6 @@ func (x *GetRunHistoryResponse) GetNextAfterResult() int64 {
 	return 0
 }
 
-// SettleApprovalRequest names a decided approval of a run.
-type SettleApprovalRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run that waits for it.
-	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// The approval.
-	ApprovalId    string `protobuf:"bytes,2,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SettleApprovalRequest) Reset() {
-	*x = SettleApprovalRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SettleApprovalRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SettleApprovalRequest) ProtoMessage() {}
-
-func (x *SettleApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SettleApprovalRequest.ProtoReflect.Descriptor instead.
-func (*SettleApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *SettleApprovalRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *SettleApprovalRequest) GetApprovalId() string {
-	if x != nil {
-		return x.ApprovalId
-	}
-	return ""
-}
-
-// SettleApprovalResponse is the outcome of a decided approval.
-type SettleApprovalResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// False when nothing waits for the approval, or it is not decided yet.
-	Settled bool `protobuf:"varint,1,opt,name=settled,proto3" json:"settled,omitempty"`
-	// The run as it stands now, in full.
-	Run           *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SettleApprovalResponse) Reset() {
-	*x = SettleApprovalResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SettleApprovalResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SettleApprovalResponse) ProtoMessage() {}
-
-func (x *SettleApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SettleApprovalResponse.ProtoReflect.Descriptor instead.
-func (*SettleApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *SettleApprovalResponse) GetSettled() bool {
-	if x != nil {
-		return x.Settled
-	}
-	return false
-}
-
-func (x *SettleApprovalResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
 // WatchRunRequest names the run to watch.
 type WatchRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1960,7 +1713,7 @@ type WatchRunRequest struct {
 
 func (x *WatchRunRequest) Reset() {
 	*x = WatchRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[28]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1972,7 +1725,7 @@ func (x *WatchRunRequest) String() string {
 func (*WatchRunRequest) ProtoMessage() {}
 
 func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[28]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1985,7 +1738,7 @@ func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunRequest.ProtoReflect.Descriptor instead.
 func (*WatchRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{28}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WatchRunRequest) GetRunId() string {
@@ -2013,7 +1766,7 @@ type WatchRunResponse struct {
 
 func (x *WatchRunResponse) Reset() {
 	*x = WatchRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[29]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2025,7 +1778,7 @@ func (x *WatchRunResponse) String() string {
 func (*WatchRunResponse) ProtoMessage() {}
 
 func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[29]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2038,7 +1791,7 @@ func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunResponse.ProtoReflect.Descriptor instead.
 func (*WatchRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{29}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchRunResponse) GetRun() *Run {
@@ -2124,18 +1877,7 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"session_id\x18\x04 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\"@\n" +
 	"\x12BindBranchResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\x8d\x01\n" +
-	"\x13InterruptRunRequest\x12!\n" +
-	"\x06run_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12#\n" +
-	"\acall_id\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06callId\x12.\n" +
-	"\rfiles_changed\x18\x03 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\ffilesChanged\"\x8a\x01\n" +
-	"\x14InterruptRunResponse\x12\x14\n" +
-	"\x05fired\x18\x01 \x01(\bR\x05fired\x12\x1c\n" +
-	"\tinterrupt\x18\x02 \x01(\tR\tinterrupt\x12\x12\n" +
-	"\x04from\x18\x03 \x01(\tR\x04from\x12*\n" +
-	"\x03run\x18\x04 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\xa2\x02\n" +
+	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\xa2\x02\n" +
 	"\x11ForceStateRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -2199,22 +1941,13 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\x15GetRunHistoryResponse\x12;\n" +
 	"\aentries\x18\x01 \x03(\v2!.interlock.engine.v1.HistoryEntryR\aentries\x12,\n" +
 	"\x12next_after_version\x18\x02 \x01(\x03R\x10nextAfterVersion\x12*\n" +
-	"\x11next_after_result\x18\x03 \x01(\x03R\x0fnextAfterResult\"g\n" +
-	"\x15SettleApprovalRequest\x12!\n" +
-	"\x06run_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12+\n" +
-	"\vapproval_id\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
-	"approvalId\"^\n" +
-	"\x16SettleApprovalResponse\x12\x18\n" +
-	"\asettled\x18\x01 \x01(\bR\asettled\x12*\n" +
-	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"p\n" +
+	"\x11next_after_result\x18\x03 \x01(\x03R\x0fnextAfterResult\"p\n" +
 	"\x0fWatchRunRequest\x12!\n" +
 	"\x06run_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12:\n" +
 	"\x04view\x18\x02 \x01(\x0e2\x1c.interlock.engine.v1.RunViewB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04view\">\n" +
 	"\x10WatchRunResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run2\xa2\v\n" +
+	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run2\xd2\t\n" +
 	"\n" +
 	"RunService\x12W\n" +
 	"\bStartRun\x12$.interlock.engine.v1.StartRunRequest\x1a%.interlock.engine.v1.StartRunResponse\x12Q\n" +
@@ -2222,8 +1955,7 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\bListRuns\x12$.interlock.engine.v1.ListRunsRequest\x1a%.interlock.engine.v1.ListRunsResponse\x12f\n" +
 	"\rTransitionRun\x12).interlock.engine.v1.TransitionRunRequest\x1a*.interlock.engine.v1.TransitionRunResponse\x12]\n" +
 	"\n" +
-	"BindBranch\x12&.interlock.engine.v1.BindBranchRequest\x1a'.interlock.engine.v1.BindBranchResponse\x12c\n" +
-	"\fInterruptRun\x12(.interlock.engine.v1.InterruptRunRequest\x1a).interlock.engine.v1.InterruptRunResponse\x12]\n" +
+	"BindBranch\x12&.interlock.engine.v1.BindBranchRequest\x1a'.interlock.engine.v1.BindBranchResponse\x12]\n" +
 	"\n" +
 	"ForceState\x12&.interlock.engine.v1.ForceStateRequest\x1a'.interlock.engine.v1.ForceStateResponse\x12]\n" +
 	"\n" +
@@ -2232,8 +1964,7 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\tResumeRun\x12%.interlock.engine.v1.ResumeRunRequest\x1a&.interlock.engine.v1.ResumeRunResponse\x12Z\n" +
 	"\tCancelRun\x12%.interlock.engine.v1.CancelRunRequest\x1a&.interlock.engine.v1.CancelRunResponse\x12f\n" +
 	"\rGetRunVersion\x12).interlock.engine.v1.GetRunVersionRequest\x1a*.interlock.engine.v1.GetRunVersionResponse\x12f\n" +
-	"\rGetRunHistory\x12).interlock.engine.v1.GetRunHistoryRequest\x1a*.interlock.engine.v1.GetRunHistoryResponse\x12i\n" +
-	"\x0eSettleApproval\x12*.interlock.engine.v1.SettleApprovalRequest\x1a+.interlock.engine.v1.SettleApprovalResponse\x12Y\n" +
+	"\rGetRunHistory\x12).interlock.engine.v1.GetRunHistoryRequest\x1a*.interlock.engine.v1.GetRunHistoryResponse\x12Y\n" +
 	"\bWatchRun\x12$.interlock.engine.v1.WatchRunRequest\x1a%.interlock.engine.v1.WatchRunResponse0\x01BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
 
 var (
@@ -2248,103 +1979,93 @@ func file_interlock_engine_v1_run_service_proto_rawDescGZIP() []byte {
 	return file_interlock_engine_v1_run_service_proto_rawDescData
 }
 
-var file_interlock_engine_v1_run_service_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_interlock_engine_v1_run_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_interlock_engine_v1_run_service_proto_goTypes = []any{
-	(*StartRunRequest)(nil),        // 0: interlock.engine.v1.StartRunRequest
-	(*StartRunResponse)(nil),       // 1: interlock.engine.v1.StartRunResponse
-	(*GetRunRequest)(nil),          // 2: interlock.engine.v1.GetRunRequest
-	(*GetRunResponse)(nil),         // 3: interlock.engine.v1.GetRunResponse
-	(*GetRunVersionRequest)(nil),   // 4: interlock.engine.v1.GetRunVersionRequest
-	(*GetRunVersionResponse)(nil),  // 5: interlock.engine.v1.GetRunVersionResponse
-	(*ListRunsRequest)(nil),        // 6: interlock.engine.v1.ListRunsRequest
-	(*ListRunsResponse)(nil),       // 7: interlock.engine.v1.ListRunsResponse
-	(*TransitionRunRequest)(nil),   // 8: interlock.engine.v1.TransitionRunRequest
-	(*TransitionRunResponse)(nil),  // 9: interlock.engine.v1.TransitionRunResponse
-	(*BindBranchRequest)(nil),      // 10: interlock.engine.v1.BindBranchRequest
-	(*BindBranchResponse)(nil),     // 11: interlock.engine.v1.BindBranchResponse
-	(*InterruptRunRequest)(nil),    // 12: interlock.engine.v1.InterruptRunRequest
-	(*InterruptRunResponse)(nil),   // 13: interlock.engine.v1.InterruptRunResponse
-	(*ForceStateRequest)(nil),      // 14: interlock.engine.v1.ForceStateRequest
-	(*ForceStateResponse)(nil),     // 15: interlock.engine.v1.ForceStateResponse
-	(*MigrateRunRequest)(nil),      // 16: interlock.engine.v1.MigrateRunRequest
-	(*MigrateRunResponse)(nil),     // 17: interlock.engine.v1.MigrateRunResponse
-	(*PauseRunRequest)(nil),        // 18: interlock.engine.v1.PauseRunRequest
-	(*PauseRunResponse)(nil),       // 19: interlock.engine.v1.PauseRunResponse
-	(*ResumeRunRequest)(nil),       // 20: interlock.engine.v1.ResumeRunRequest
-	(*ResumeRunResponse)(nil),      // 21: interlock.engine.v1.ResumeRunResponse
-	(*CancelRunRequest)(nil),       // 22: interlock.engine.v1.CancelRunRequest
-	(*CancelRunResponse)(nil),      // 23: interlock.engine.v1.CancelRunResponse
-	(*GetRunHistoryRequest)(nil),   // 24: interlock.engine.v1.GetRunHistoryRequest
-	(*GetRunHistoryResponse)(nil),  // 25: interlock.engine.v1.GetRunHistoryResponse
-	(*SettleApprovalRequest)(nil),  // 26: interlock.engine.v1.SettleApprovalRequest
-	(*SettleApprovalResponse)(nil), // 27: interlock.engine.v1.SettleApprovalResponse
-	(*WatchRunRequest)(nil),        // 28: interlock.engine.v1.WatchRunRequest
-	(*WatchRunResponse)(nil),       // 29: interlock.engine.v1.WatchRunResponse
-	nil,                            // 30: interlock.engine.v1.MigrateRunRequest.StatesEntry
-	(*Run)(nil),                    // 31: interlock.engine.v1.Run
-	(RunView)(0),                   // 32: interlock.engine.v1.RunView
-	(*Rejection)(nil),              // 33: interlock.engine.v1.Rejection
-	(*HistoryEntry)(nil),           // 34: interlock.engine.v1.HistoryEntry
+	(*StartRunRequest)(nil),       // 0: interlock.engine.v1.StartRunRequest
+	(*StartRunResponse)(nil),      // 1: interlock.engine.v1.StartRunResponse
+	(*GetRunRequest)(nil),         // 2: interlock.engine.v1.GetRunRequest
+	(*GetRunResponse)(nil),        // 3: interlock.engine.v1.GetRunResponse
+	(*GetRunVersionRequest)(nil),  // 4: interlock.engine.v1.GetRunVersionRequest
+	(*GetRunVersionResponse)(nil), // 5: interlock.engine.v1.GetRunVersionResponse
+	(*ListRunsRequest)(nil),       // 6: interlock.engine.v1.ListRunsRequest
+	(*ListRunsResponse)(nil),      // 7: interlock.engine.v1.ListRunsResponse
+	(*TransitionRunRequest)(nil),  // 8: interlock.engine.v1.TransitionRunRequest
+	(*TransitionRunResponse)(nil), // 9: interlock.engine.v1.TransitionRunResponse
+	(*BindBranchRequest)(nil),     // 10: interlock.engine.v1.BindBranchRequest
+	(*BindBranchResponse)(nil),    // 11: interlock.engine.v1.BindBranchResponse
+	(*ForceStateRequest)(nil),     // 12: interlock.engine.v1.ForceStateRequest
+	(*ForceStateResponse)(nil),    // 13: interlock.engine.v1.ForceStateResponse
+	(*MigrateRunRequest)(nil),     // 14: interlock.engine.v1.MigrateRunRequest
+	(*MigrateRunResponse)(nil),    // 15: interlock.engine.v1.MigrateRunResponse
+	(*PauseRunRequest)(nil),       // 16: interlock.engine.v1.PauseRunRequest
+	(*PauseRunResponse)(nil),      // 17: interlock.engine.v1.PauseRunResponse
+	(*ResumeRunRequest)(nil),      // 18: interlock.engine.v1.ResumeRunRequest
+	(*ResumeRunResponse)(nil),     // 19: interlock.engine.v1.ResumeRunResponse
+	(*CancelRunRequest)(nil),      // 20: interlock.engine.v1.CancelRunRequest
+	(*CancelRunResponse)(nil),     // 21: interlock.engine.v1.CancelRunResponse
+	(*GetRunHistoryRequest)(nil),  // 22: interlock.engine.v1.GetRunHistoryRequest
+	(*GetRunHistoryResponse)(nil), // 23: interlock.engine.v1.GetRunHistoryResponse
+	(*WatchRunRequest)(nil),       // 24: interlock.engine.v1.WatchRunRequest
+	(*WatchRunResponse)(nil),      // 25: interlock.engine.v1.WatchRunResponse
+	nil,                           // 26: interlock.engine.v1.MigrateRunRequest.StatesEntry
+	(*Run)(nil),                   // 27: interlock.engine.v1.Run
+	(RunView)(0),                  // 28: interlock.engine.v1.RunView
+	(*Rejection)(nil),             // 29: interlock.engine.v1.Rejection
+	(*HistoryEntry)(nil),          // 30: interlock.engine.v1.HistoryEntry
 }
 var file_interlock_engine_v1_run_service_proto_depIdxs = []int32{
-	31, // 0: interlock.engine.v1.StartRunResponse.run:type_name -> interlock.engine.v1.Run
-	32, // 1: interlock.engine.v1.GetRunRequest.view:type_name -> interlock.engine.v1.RunView
-	31, // 2: interlock.engine.v1.GetRunResponse.run:type_name -> interlock.engine.v1.Run
-	31, // 3: interlock.engine.v1.GetRunVersionResponse.run:type_name -> interlock.engine.v1.Run
-	31, // 4: interlock.engine.v1.GetRunVersionResponse.branches:type_name -> interlock.engine.v1.Run
-	32, // 5: interlock.engine.v1.ListRunsRequest.view:type_name -> interlock.engine.v1.RunView
-	31, // 6: interlock.engine.v1.ListRunsResponse.runs:type_name -> interlock.engine.v1.Run
-	31, // 7: interlock.engine.v1.TransitionRunResponse.run:type_name -> interlock.engine.v1.Run
-	33, // 8: interlock.engine.v1.TransitionRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	31, // 9: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
-	31, // 10: interlock.engine.v1.InterruptRunResponse.run:type_name -> interlock.engine.v1.Run
-	31, // 11: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
-	33, // 12: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	30, // 13: interlock.engine.v1.MigrateRunRequest.states:type_name -> interlock.engine.v1.MigrateRunRequest.StatesEntry
-	31, // 14: interlock.engine.v1.MigrateRunResponse.run:type_name -> interlock.engine.v1.Run
-	33, // 15: interlock.engine.v1.MigrateRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	31, // 16: interlock.engine.v1.PauseRunResponse.run:type_name -> interlock.engine.v1.Run
-	31, // 17: interlock.engine.v1.ResumeRunResponse.run:type_name -> interlock.engine.v1.Run
-	31, // 18: interlock.engine.v1.CancelRunResponse.run:type_name -> interlock.engine.v1.Run
-	34, // 19: interlock.engine.v1.GetRunHistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
-	31, // 20: interlock.engine.v1.SettleApprovalResponse.run:type_name -> interlock.engine.v1.Run
-	32, // 21: interlock.engine.v1.WatchRunRequest.view:type_name -> interlock.engine.v1.RunView
-	31, // 22: interlock.engine.v1.WatchRunResponse.run:type_name -> interlock.engine.v1.Run
-	0,  // 23: interlock.engine.v1.RunService.StartRun:input_type -> interlock.engine.v1.StartRunRequest
-	2,  // 24: interlock.engine.v1.RunService.GetRun:input_type -> interlock.engine.v1.GetRunRequest
-	6,  // 25: interlock.engine.v1.RunService.ListRuns:input_type -> interlock.engine.v1.ListRunsRequest
-	8,  // 26: interlock.engine.v1.RunService.TransitionRun:input_type -> interlock.engine.v1.TransitionRunRequest
-	10, // 27: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
-	12, // 28: interlock.engine.v1.RunService.InterruptRun:input_type -> interlock.engine.v1.InterruptRunRequest
-	14, // 29: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
-	16, // 30: interlock.engine.v1.RunService.MigrateRun:input_type -> interlock.engine.v1.MigrateRunRequest
-	18, // 31: interlock.engine.v1.RunService.PauseRun:input_type -> interlock.engine.v1.PauseRunRequest
-	20, // 32: interlock.engine.v1.RunService.ResumeRun:input_type -> interlock.engine.v1.ResumeRunRequest
-	22, // 33: interlock.engine.v1.RunService.CancelRun:input_type -> interlock.engine.v1.CancelRunRequest
-	4,  // 34: interlock.engine.v1.RunService.GetRunVersion:input_type -> interlock.engine.v1.GetRunVersionRequest
-	24, // 35: interlock.engine.v1.RunService.GetRunHistory:input_type -> interlock.engine.v1.GetRunHistoryRequest
-	26, // 36: interlock.engine.v1.RunService.SettleApproval:input_type -> interlock.engine.v1.SettleApprovalRequest
-	28, // 37: interlock.engine.v1.RunService.WatchRun:input_type -> interlock.engine.v1.WatchRunRequest
-	1,  // 38: interlock.engine.v1.RunService.StartRun:output_type -> interlock.engine.v1.StartRunResponse
-	3,  // 39: interlock.engine.v1.RunService.GetRun:output_type -> interlock.engine.v1.GetRunResponse
-	7,  // 40: interlock.engine.v1.RunService.ListRuns:output_type -> interlock.engine.v1.ListRunsResponse
-	9,  // 41: interlock.engine.v1.RunService.TransitionRun:output_type -> interlock.engine.v1.TransitionRunResponse
-	11, // 42: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
-	13, // 43: interlock.engine.v1.RunService.InterruptRun:output_type -> interlock.engine.v1.InterruptRunResponse
-	15, // 44: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
-	17, // 45: interlock.engine.v1.RunService.MigrateRun:output_type -> interlock.engine.v1.MigrateRunResponse
-	19, // 46: interlock.engine.v1.RunService.PauseRun:output_type -> interlock.engine.v1.PauseRunResponse
-	21, // 47: interlock.engine.v1.RunService.ResumeRun:output_type -> interlock.engine.v1.ResumeRunResponse
-	23, // 48: interlock.engine.v1.RunService.CancelRun:output_type -> interlock.engine.v1.CancelRunResponse
-	5,  // 49: interlock.engine.v1.RunService.GetRunVersion:output_type -> interlock.engine.v1.GetRunVersionResponse
-	25, // 50: interlock.engine.v1.RunService.GetRunHistory:output_type -> interlock.engine.v1.GetRunHistoryResponse
-	27, // 51: interlock.engine.v1.RunService.SettleApproval:output_type -> interlock.engine.v1.SettleApprovalResponse
-	29, // 52: interlock.engine.v1.RunService.WatchRun:output_type -> interlock.engine.v1.WatchRunResponse
-	38, // [38:53] is the sub-list for method output_type
-	23, // [23:38] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	27, // 0: interlock.engine.v1.StartRunResponse.run:type_name -> interlock.engine.v1.Run
+	28, // 1: interlock.engine.v1.GetRunRequest.view:type_name -> interlock.engine.v1.RunView
+	27, // 2: interlock.engine.v1.GetRunResponse.run:type_name -> interlock.engine.v1.Run
+	27, // 3: interlock.engine.v1.GetRunVersionResponse.run:type_name -> interlock.engine.v1.Run
+	27, // 4: interlock.engine.v1.GetRunVersionResponse.branches:type_name -> interlock.engine.v1.Run
+	28, // 5: interlock.engine.v1.ListRunsRequest.view:type_name -> interlock.engine.v1.RunView
+	27, // 6: interlock.engine.v1.ListRunsResponse.runs:type_name -> interlock.engine.v1.Run
+	27, // 7: interlock.engine.v1.TransitionRunResponse.run:type_name -> interlock.engine.v1.Run
+	29, // 8: interlock.engine.v1.TransitionRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	27, // 9: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
+	27, // 10: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
+	29, // 11: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	26, // 12: interlock.engine.v1.MigrateRunRequest.states:type_name -> interlock.engine.v1.MigrateRunRequest.StatesEntry
+	27, // 13: interlock.engine.v1.MigrateRunResponse.run:type_name -> interlock.engine.v1.Run
+	29, // 14: interlock.engine.v1.MigrateRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	27, // 15: interlock.engine.v1.PauseRunResponse.run:type_name -> interlock.engine.v1.Run
+	27, // 16: interlock.engine.v1.ResumeRunResponse.run:type_name -> interlock.engine.v1.Run
+	27, // 17: interlock.engine.v1.CancelRunResponse.run:type_name -> interlock.engine.v1.Run
+	30, // 18: interlock.engine.v1.GetRunHistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
+	28, // 19: interlock.engine.v1.WatchRunRequest.view:type_name -> interlock.engine.v1.RunView
+	27, // 20: interlock.engine.v1.WatchRunResponse.run:type_name -> interlock.engine.v1.Run
+	0,  // 21: interlock.engine.v1.RunService.StartRun:input_type -> interlock.engine.v1.StartRunRequest
+	2,  // 22: interlock.engine.v1.RunService.GetRun:input_type -> interlock.engine.v1.GetRunRequest
+	6,  // 23: interlock.engine.v1.RunService.ListRuns:input_type -> interlock.engine.v1.ListRunsRequest
+	8,  // 24: interlock.engine.v1.RunService.TransitionRun:input_type -> interlock.engine.v1.TransitionRunRequest
+	10, // 25: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
+	12, // 26: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
+	14, // 27: interlock.engine.v1.RunService.MigrateRun:input_type -> interlock.engine.v1.MigrateRunRequest
+	16, // 28: interlock.engine.v1.RunService.PauseRun:input_type -> interlock.engine.v1.PauseRunRequest
+	18, // 29: interlock.engine.v1.RunService.ResumeRun:input_type -> interlock.engine.v1.ResumeRunRequest
+	20, // 30: interlock.engine.v1.RunService.CancelRun:input_type -> interlock.engine.v1.CancelRunRequest
+	4,  // 31: interlock.engine.v1.RunService.GetRunVersion:input_type -> interlock.engine.v1.GetRunVersionRequest
+	22, // 32: interlock.engine.v1.RunService.GetRunHistory:input_type -> interlock.engine.v1.GetRunHistoryRequest
+	24, // 33: interlock.engine.v1.RunService.WatchRun:input_type -> interlock.engine.v1.WatchRunRequest
+	1,  // 34: interlock.engine.v1.RunService.StartRun:output_type -> interlock.engine.v1.StartRunResponse
+	3,  // 35: interlock.engine.v1.RunService.GetRun:output_type -> interlock.engine.v1.GetRunResponse
+	7,  // 36: interlock.engine.v1.RunService.ListRuns:output_type -> interlock.engine.v1.ListRunsResponse
+	9,  // 37: interlock.engine.v1.RunService.TransitionRun:output_type -> interlock.engine.v1.TransitionRunResponse
+	11, // 38: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
+	13, // 39: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
+	15, // 40: interlock.engine.v1.RunService.MigrateRun:output_type -> interlock.engine.v1.MigrateRunResponse
+	17, // 41: interlock.engine.v1.RunService.PauseRun:output_type -> interlock.engine.v1.PauseRunResponse
+	19, // 42: interlock.engine.v1.RunService.ResumeRun:output_type -> interlock.engine.v1.ResumeRunResponse
+	21, // 43: interlock.engine.v1.RunService.CancelRun:output_type -> interlock.engine.v1.CancelRunResponse
+	5,  // 44: interlock.engine.v1.RunService.GetRunVersion:output_type -> interlock.engine.v1.GetRunVersionResponse
+	23, // 45: interlock.engine.v1.RunService.GetRunHistory:output_type -> interlock.engine.v1.GetRunHistoryResponse
+	25, // 46: interlock.engine.v1.RunService.WatchRun:output_type -> interlock.engine.v1.WatchRunResponse
+	34, // [34:47] is the sub-list for method output_type
+	21, // [21:34] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_service_proto_init() }
@@ -2359,7 +2080,7 @@ func file_interlock_engine_v1_run_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_run_service_proto_rawDesc), len(file_interlock_engine_v1_run_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

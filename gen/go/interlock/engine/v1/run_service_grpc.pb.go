@@ -19,21 +19,19 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	RunService_StartRun_FullMethodName       = "/interlock.engine.v1.RunService/StartRun"
-	RunService_GetRun_FullMethodName         = "/interlock.engine.v1.RunService/GetRun"
-	RunService_ListRuns_FullMethodName       = "/interlock.engine.v1.RunService/ListRuns"
-	RunService_TransitionRun_FullMethodName  = "/interlock.engine.v1.RunService/TransitionRun"
-	RunService_BindBranch_FullMethodName     = "/interlock.engine.v1.RunService/BindBranch"
-	RunService_InterruptRun_FullMethodName   = "/interlock.engine.v1.RunService/InterruptRun"
-	RunService_ForceState_FullMethodName     = "/interlock.engine.v1.RunService/ForceState"
-	RunService_MigrateRun_FullMethodName     = "/interlock.engine.v1.RunService/MigrateRun"
-	RunService_PauseRun_FullMethodName       = "/interlock.engine.v1.RunService/PauseRun"
-	RunService_ResumeRun_FullMethodName      = "/interlock.engine.v1.RunService/ResumeRun"
-	RunService_CancelRun_FullMethodName      = "/interlock.engine.v1.RunService/CancelRun"
-	RunService_GetRunVersion_FullMethodName  = "/interlock.engine.v1.RunService/GetRunVersion"
-	RunService_GetRunHistory_FullMethodName  = "/interlock.engine.v1.RunService/GetRunHistory"
-	RunService_SettleApproval_FullMethodName = "/interlock.engine.v1.RunService/SettleApproval"
-	RunService_WatchRun_FullMethodName       = "/interlock.engine.v1.RunService/WatchRun"
+	RunService_StartRun_FullMethodName      = "/interlock.engine.v1.RunService/StartRun"
+	RunService_GetRun_FullMethodName        = "/interlock.engine.v1.RunService/GetRun"
+	RunService_ListRuns_FullMethodName      = "/interlock.engine.v1.RunService/ListRuns"
+	RunService_TransitionRun_FullMethodName = "/interlock.engine.v1.RunService/TransitionRun"
+	RunService_BindBranch_FullMethodName    = "/interlock.engine.v1.RunService/BindBranch"
+	RunService_ForceState_FullMethodName    = "/interlock.engine.v1.RunService/ForceState"
+	RunService_MigrateRun_FullMethodName    = "/interlock.engine.v1.RunService/MigrateRun"
+	RunService_PauseRun_FullMethodName      = "/interlock.engine.v1.RunService/PauseRun"
+	RunService_ResumeRun_FullMethodName     = "/interlock.engine.v1.RunService/ResumeRun"
+	RunService_CancelRun_FullMethodName     = "/interlock.engine.v1.RunService/CancelRun"
+	RunService_GetRunVersion_FullMethodName = "/interlock.engine.v1.RunService/GetRunVersion"
+	RunService_GetRunHistory_FullMethodName = "/interlock.engine.v1.RunService/GetRunHistory"
+	RunService_WatchRun_FullMethodName      = "/interlock.engine.v1.RunService/WatchRun"
 )
 
 // RunServiceClient is the client API for RunService service.
@@ -55,10 +53,6 @@ type RunServiceClient interface {
 	// BindBranch gives a branch of a run's fork to a session: its events and tool calls
 	// are judged in that branch alone (S5.3).
 	BindBranch(ctx context.Context, in *BindBranchRequest, opts ...grpc.CallOption) (*BindBranchResponse, error)
-	// InterruptRun diverts a run to the handler of an interrupt, for a tool call that
-	// was allowed and changed a matching file (S4.1). It happens once per call. Where
-	// interrupts do not fire it changes nothing.
-	InterruptRun(ctx context.Context, in *InterruptRunRequest, opts ...grpc.CallOption) (*InterruptRunResponse, error)
 	// ForceState sets any state of a workflow with meta.debug (S6.3, S15.7).
 	ForceState(ctx context.Context, in *ForceStateRequest, opts ...grpc.CallOption) (*ForceStateResponse, error)
 	// MigrateRun moves a run to another version of its workflow, in one commit (S17). What
@@ -81,10 +75,6 @@ type RunServiceClient interface {
 	// GetRunHistory returns the changes of a run and its tool results (S6.4). It is a
 	// log: read from a version on, oldest first.
 	GetRunHistory(ctx context.Context, in *GetRunHistoryRequest, opts ...grpc.CallOption) (*GetRunHistoryResponse, error)
-	// SettleApproval does what follows from a decided approval: the parked transition
-	// fires, or is dropped (S9.1). It happens once. Where nothing waits for the approval
-	// it changes nothing.
-	SettleApproval(ctx context.Context, in *SettleApprovalRequest, opts ...grpc.CallOption) (*SettleApprovalResponse, error)
 	// WatchRun streams the run now and after every change until it ends.
 	WatchRun(ctx context.Context, in *WatchRunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchRunResponse], error)
 }
@@ -141,16 +131,6 @@ func (c *runServiceClient) BindBranch(ctx context.Context, in *BindBranchRequest
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(BindBranchResponse)
 	err := c.cc.Invoke(ctx, RunService_BindBranch_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *runServiceClient) InterruptRun(ctx context.Context, in *InterruptRunRequest, opts ...grpc.CallOption) (*InterruptRunResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(InterruptRunResponse)
-	err := c.cc.Invoke(ctx, RunService_InterruptRun_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -227,16 +207,6 @@ func (c *runServiceClient) GetRunHistory(ctx context.Context, in *GetRunHistoryR
 	return out, nil
 }
 
-func (c *runServiceClient) SettleApproval(ctx context.Context, in *SettleApprovalRequest, opts ...grpc.CallOption) (*SettleApprovalResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SettleApprovalResponse)
-	err := c.cc.Invoke(ctx, RunService_SettleApproval_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *runServiceClient) WatchRun(ctx context.Context, in *WatchRunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchRunResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &RunService_ServiceDesc.Streams[0], RunService_WatchRun_FullMethodName, cOpts...)
@@ -275,10 +245,6 @@ type RunServiceServer interface {
 	// BindBranch gives a branch of a run's fork to a session: its events and tool calls
 	// are judged in that branch alone (S5.3).
 	BindBranch(context.Context, *BindBranchRequest) (*BindBranchResponse, error)
-	// InterruptRun diverts a run to the handler of an interrupt, for a tool call that
-	// was allowed and changed a matching file (S4.1). It happens once per call. Where
-	// interrupts do not fire it changes nothing.
-	InterruptRun(context.Context, *InterruptRunRequest) (*InterruptRunResponse, error)
 	// ForceState sets any state of a workflow with meta.debug (S6.3, S15.7).
 	ForceState(context.Context, *ForceStateRequest) (*ForceStateResponse, error)
 	// MigrateRun moves a run to another version of its workflow, in one commit (S17). What
@@ -301,10 +267,6 @@ type RunServiceServer interface {
 	// GetRunHistory returns the changes of a run and its tool results (S6.4). It is a
 	// log: read from a version on, oldest first.
 	GetRunHistory(context.Context, *GetRunHistoryRequest) (*GetRunHistoryResponse, error)
-	// SettleApproval does what follows from a decided approval: the parked transition
-	// fires, or is dropped (S9.1). It happens once. Where nothing waits for the approval
-	// it changes nothing.
-	SettleApproval(context.Context, *SettleApprovalRequest) (*SettleApprovalResponse, error)
 	// WatchRun streams the run now and after every change until it ends.
 	WatchRun(*WatchRunRequest, grpc.ServerStreamingServer[WatchRunResponse]) error
 	mustEmbedUnimplementedRunServiceServer()
@@ -332,9 +294,6 @@ func (UnimplementedRunServiceServer) TransitionRun(context.Context, *TransitionR
 func (UnimplementedRunServiceServer) BindBranch(context.Context, *BindBranchRequest) (*BindBranchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method BindBranch not implemented")
 }
-func (UnimplementedRunServiceServer) InterruptRun(context.Context, *InterruptRunRequest) (*InterruptRunResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method InterruptRun not implemented")
-}
 func (UnimplementedRunServiceServer) ForceState(context.Context, *ForceStateRequest) (*ForceStateResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ForceState not implemented")
 }
@@ -355,9 +314,6 @@ func (UnimplementedRunServiceServer) GetRunVersion(context.Context, *GetRunVersi
 }
 func (UnimplementedRunServiceServer) GetRunHistory(context.Context, *GetRunHistoryRequest) (*GetRunHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetRunHistory not implemented")
-}
-func (UnimplementedRunServiceServer) SettleApproval(context.Context, *SettleApprovalRequest) (*SettleApprovalResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SettleApproval not implemented")
 }
 func (UnimplementedRunServiceServer) WatchRun(*WatchRunRequest, grpc.ServerStreamingServer[WatchRunResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchRun not implemented")
@@ -469,24 +425,6 @@ func _RunService_BindBranch_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(RunServiceServer).BindBranch(ctx, req.(*BindBranchRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _RunService_InterruptRun_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(InterruptRunRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(RunServiceServer).InterruptRun(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: RunService_InterruptRun_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(RunServiceServer).InterruptRun(ctx, req.(*InterruptRunRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -617,24 +555,6 @@ func _RunService_GetRunHistory_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
-func _RunService_SettleApproval_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SettleApprovalRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(RunServiceServer).SettleApproval(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: RunService_SettleApproval_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(RunServiceServer).SettleApproval(ctx, req.(*SettleApprovalRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _RunService_WatchRun_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchRunRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -674,10 +594,6 @@ var RunService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _RunService_BindBranch_Handler,
 		},
 		{
-			MethodName: "InterruptRun",
-			Handler:    _RunService_InterruptRun_Handler,
-		},
-		{
 			MethodName: "ForceState",
 			Handler:    _RunService_ForceState_Handler,
 		},
@@ -704,10 +620,6 @@ var RunService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetRunHistory",
 			Handler:    _RunService_GetRunHistory_Handler,
-		},
-		{
-			MethodName: "SettleApproval",
-			Handler:    _RunService_SettleApproval_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -22,125 +22,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ObservedTool is a tool as its server offers it.
-type ObservedTool struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name at the server.
-	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	// Hex SHA-256 of its name, title, description, schemas and annotations.
-	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
-	// Its description, at most 1,024 bytes of it: what an operator reads.
-	Description   string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ObservedTool) Reset() {
-	*x = ObservedTool{}
-	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ObservedTool) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ObservedTool) ProtoMessage() {}
-
-func (x *ObservedTool) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ObservedTool.ProtoReflect.Descriptor instead.
-func (*ObservedTool) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *ObservedTool) GetTool() string {
-	if x != nil {
-		return x.Tool
-	}
-	return ""
-}
-
-func (x *ObservedTool) GetDigest() string {
-	if x != nil {
-		return x.Digest
-	}
-	return ""
-}
-
-func (x *ObservedTool) GetDescription() string {
-	if x != nil {
-		return x.Description
-	}
-	return ""
-}
-
-// LeftOutTool is a tool that cannot be relayed.
-type LeftOutTool struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name at the server, as far as it can be read.
-	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	// What is wrong with its description.
-	Why           string `protobuf:"bytes,2,opt,name=why,proto3" json:"why,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LeftOutTool) Reset() {
-	*x = LeftOutTool{}
-	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LeftOutTool) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LeftOutTool) ProtoMessage() {}
-
-func (x *LeftOutTool) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LeftOutTool.ProtoReflect.Descriptor instead.
-func (*LeftOutTool) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *LeftOutTool) GetTool() string {
-	if x != nil {
-		return x.Tool
-	}
-	return ""
-}
-
-func (x *LeftOutTool) GetWhy() string {
-	if x != nil {
-		return x.Why
-	}
-	return ""
-}
-
 // UpstreamTool is what is known of a server's tool.
 type UpstreamTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -166,7 +47,7 @@ type UpstreamTool struct {
 
 func (x *UpstreamTool) Reset() {
 	*x = UpstreamTool{}
-	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -178,7 +59,7 @@ func (x *UpstreamTool) String() string {
 func (*UpstreamTool) ProtoMessage() {}
 
 func (x *UpstreamTool) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -191,7 +72,7 @@ func (x *UpstreamTool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpstreamTool.ProtoReflect.Descriptor instead.
 func (*UpstreamTool) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_proto_rawDescGZIP(), []int{2}
+	return file_interlock_policy_v1_upstream_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *UpstreamTool) GetServer() string {
@@ -247,17 +128,7 @@ var File_interlock_policy_v1_upstream_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_upstream_proto_rawDesc = "" +
 	"\n" +
-	"\"interlock/policy/v1/upstream.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\"|\n" +
-	"\fObservedTool\x12\x1e\n" +
-	"\x04tool\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04tool\x12 \n" +
-	"\x06digest\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\x12*\n" +
-	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\x80\bR\vdescription\"K\n" +
-	"\vLeftOutTool\x12\x1e\n" +
-	"\x04tool\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01(\x80\x01R\x04tool\x12\x1c\n" +
-	"\x03why\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01(\x80\x04R\x03why\"\xce\x01\n" +
+	"\"interlock/policy/v1/upstream.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\"\xce\x01\n" +
 	"\fUpstreamTool\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n" +
@@ -280,11 +151,9 @@ func file_interlock_policy_v1_upstream_proto_rawDescGZIP() []byte {
 	return file_interlock_policy_v1_upstream_proto_rawDescData
 }
 
-var file_interlock_policy_v1_upstream_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_interlock_policy_v1_upstream_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_interlock_policy_v1_upstream_proto_goTypes = []any{
-	(*ObservedTool)(nil), // 0: interlock.policy.v1.ObservedTool
-	(*LeftOutTool)(nil),  // 1: interlock.policy.v1.LeftOutTool
-	(*UpstreamTool)(nil), // 2: interlock.policy.v1.UpstreamTool
+	(*UpstreamTool)(nil), // 0: interlock.policy.v1.UpstreamTool
 }
 var file_interlock_policy_v1_upstream_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -305,7 +174,7 @@ func file_interlock_policy_v1_upstream_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_upstream_proto_rawDesc), len(file_interlock_policy_v1_upstream_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   1,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -22,125 +22,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ObserveUpstreamToolsRequest is what a server offers.
-type ObserveUpstreamToolsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the server.
-	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
-	// The tools.
-	Tools []*ObservedTool `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
-	// Tools that it offers and that are left out, because of how they are described.
-	LeftOut       []*LeftOutTool `protobuf:"bytes,3,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ObserveUpstreamToolsRequest) Reset() {
-	*x = ObserveUpstreamToolsRequest{}
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ObserveUpstreamToolsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ObserveUpstreamToolsRequest) ProtoMessage() {}
-
-func (x *ObserveUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ObserveUpstreamToolsRequest.ProtoReflect.Descriptor instead.
-func (*ObserveUpstreamToolsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *ObserveUpstreamToolsRequest) GetServer() string {
-	if x != nil {
-		return x.Server
-	}
-	return ""
-}
-
-func (x *ObserveUpstreamToolsRequest) GetTools() []*ObservedTool {
-	if x != nil {
-		return x.Tools
-	}
-	return nil
-}
-
-func (x *ObserveUpstreamToolsRequest) GetLeftOut() []*LeftOutTool {
-	if x != nil {
-		return x.LeftOut
-	}
-	return nil
-}
-
-// ObserveUpstreamToolsResponse names what must not be used.
-type ObserveUpstreamToolsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names of the tools that have changed since they were accepted.
-	Changed []string `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
-	// Names of the tools that were never seen and for which there is no room.
-	NoRoom        []string `protobuf:"bytes,2,rep,name=no_room,json=noRoom,proto3" json:"no_room,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ObserveUpstreamToolsResponse) Reset() {
-	*x = ObserveUpstreamToolsResponse{}
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ObserveUpstreamToolsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ObserveUpstreamToolsResponse) ProtoMessage() {}
-
-func (x *ObserveUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ObserveUpstreamToolsResponse.ProtoReflect.Descriptor instead.
-func (*ObserveUpstreamToolsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *ObserveUpstreamToolsResponse) GetChanged() []string {
-	if x != nil {
-		return x.Changed
-	}
-	return nil
-}
-
-func (x *ObserveUpstreamToolsResponse) GetNoRoom() []string {
-	if x != nil {
-		return x.NoRoom
-	}
-	return nil
-}
-
 // ListUpstreamToolsRequest asks for all tools.
 type ListUpstreamToolsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -150,7 +31,7 @@ type ListUpstreamToolsRequest struct {
 
 func (x *ListUpstreamToolsRequest) Reset() {
 	*x = ListUpstreamToolsRequest{}
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -162,7 +43,7 @@ func (x *ListUpstreamToolsRequest) String() string {
 func (*ListUpstreamToolsRequest) ProtoMessage() {}
 
 func (x *ListUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -175,7 +56,7 @@ func (x *ListUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUpstreamToolsRequest.ProtoReflect.Descriptor instead.
 func (*ListUpstreamToolsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{2}
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{0}
 }
 
 // ListUpstreamToolsResponse is all tools.
@@ -189,7 +70,7 @@ type ListUpstreamToolsResponse struct {
 
 func (x *ListUpstreamToolsResponse) Reset() {
 	*x = ListUpstreamToolsResponse{}
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[3]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -201,7 +82,7 @@ func (x *ListUpstreamToolsResponse) String() string {
 func (*ListUpstreamToolsResponse) ProtoMessage() {}
 
 func (x *ListUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[3]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -214,7 +95,7 @@ func (x *ListUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUpstreamToolsResponse.ProtoReflect.Descriptor instead.
 func (*ListUpstreamToolsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{3}
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *ListUpstreamToolsResponse) GetTools() []*UpstreamTool {
@@ -239,7 +120,7 @@ type AcceptUpstreamToolsRequest struct {
 
 func (x *AcceptUpstreamToolsRequest) Reset() {
 	*x = AcceptUpstreamToolsRequest{}
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -251,7 +132,7 @@ func (x *AcceptUpstreamToolsRequest) String() string {
 func (*AcceptUpstreamToolsRequest) ProtoMessage() {}
 
 func (x *AcceptUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -264,7 +145,7 @@ func (x *AcceptUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptUpstreamToolsRequest.ProtoReflect.Descriptor instead.
 func (*AcceptUpstreamToolsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{4}
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *AcceptUpstreamToolsRequest) GetServer() string {
@@ -299,7 +180,7 @@ type AcceptUpstreamToolsResponse struct {
 
 func (x *AcceptUpstreamToolsResponse) Reset() {
 	*x = AcceptUpstreamToolsResponse{}
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -311,7 +192,7 @@ func (x *AcceptUpstreamToolsResponse) String() string {
 func (*AcceptUpstreamToolsResponse) ProtoMessage() {}
 
 func (x *AcceptUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -324,7 +205,7 @@ func (x *AcceptUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptUpstreamToolsResponse.ProtoReflect.Descriptor instead.
 func (*AcceptUpstreamToolsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{5}
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *AcceptUpstreamToolsResponse) GetTools() []*UpstreamTool {
@@ -347,7 +228,7 @@ type ForgetUpstreamToolsRequest struct {
 
 func (x *ForgetUpstreamToolsRequest) Reset() {
 	*x = ForgetUpstreamToolsRequest{}
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -359,7 +240,7 @@ func (x *ForgetUpstreamToolsRequest) String() string {
 func (*ForgetUpstreamToolsRequest) ProtoMessage() {}
 
 func (x *ForgetUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -372,7 +253,7 @@ func (x *ForgetUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetUpstreamToolsRequest.ProtoReflect.Descriptor instead.
 func (*ForgetUpstreamToolsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{6}
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ForgetUpstreamToolsRequest) GetServer() string {
@@ -400,7 +281,7 @@ type ForgetUpstreamToolsResponse struct {
 
 func (x *ForgetUpstreamToolsResponse) Reset() {
 	*x = ForgetUpstreamToolsResponse{}
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -412,7 +293,7 @@ func (x *ForgetUpstreamToolsResponse) String() string {
 func (*ForgetUpstreamToolsResponse) ProtoMessage() {}
 
 func (x *ForgetUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -425,7 +306,7 @@ func (x *ForgetUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetUpstreamToolsResponse.ProtoReflect.Descriptor instead.
 func (*ForgetUpstreamToolsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{7}
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ForgetUpstreamToolsResponse) GetTools() []*UpstreamTool {
@@ -439,14 +320,7 @@ var File_interlock_policy_v1_upstream_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_upstream_service_proto_rawDesc = "" +
 	"\n" +
-	"*interlock/policy/v1/upstream_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/policy/v1/upstream.proto\"\xcc\x01\n" +
-	"\x1bObserveUpstreamToolsRequest\x12!\n" +
-	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12B\n" +
-	"\x05tools\x18\x02 \x03(\v2!.interlock.policy.v1.ObservedToolB\t\xbaH\x06\x92\x01\x03\x10\x80 R\x05tools\x12F\n" +
-	"\bleft_out\x18\x03 \x03(\v2 .interlock.policy.v1.LeftOutToolB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\aleftOut\"Q\n" +
-	"\x1cObserveUpstreamToolsResponse\x12\x18\n" +
-	"\achanged\x18\x01 \x03(\tR\achanged\x12\x17\n" +
-	"\ano_room\x18\x02 \x03(\tR\x06noRoom\"\x1a\n" +
+	"*interlock/policy/v1/upstream_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/policy/v1/upstream.proto\"\x1a\n" +
 	"\x18ListUpstreamToolsRequest\"T\n" +
 	"\x19ListUpstreamToolsResponse\x127\n" +
 	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools\"\x81\x01\n" +
@@ -461,9 +335,8 @@ const file_interlock_policy_v1_upstream_service_proto_rawDesc = "" +
 	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12\x1c\n" +
 	"\x04tool\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x04tool\"V\n" +
 	"\x1bForgetUpstreamToolsResponse\x127\n" +
-	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools2\xf6\x03\n" +
-	"\x0fUpstreamService\x12{\n" +
-	"\x14ObserveUpstreamTools\x120.interlock.policy.v1.ObserveUpstreamToolsRequest\x1a1.interlock.policy.v1.ObserveUpstreamToolsResponse\x12r\n" +
+	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools2\xf9\x02\n" +
+	"\x0fUpstreamService\x12r\n" +
 	"\x11ListUpstreamTools\x12-.interlock.policy.v1.ListUpstreamToolsRequest\x1a..interlock.policy.v1.ListUpstreamToolsResponse\x12x\n" +
 	"\x13AcceptUpstreamTools\x12/.interlock.policy.v1.AcceptUpstreamToolsRequest\x1a0.interlock.policy.v1.AcceptUpstreamToolsResponse\x12x\n" +
 	"\x13ForgetUpstreamTools\x12/.interlock.policy.v1.ForgetUpstreamToolsRequest\x1a0.interlock.policy.v1.ForgetUpstreamToolsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
@@ -480,39 +353,31 @@ func file_interlock_policy_v1_upstream_service_proto_rawDescGZIP() []byte {
 	return file_interlock_policy_v1_upstream_service_proto_rawDescData
 }
 
-var file_interlock_policy_v1_upstream_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_interlock_policy_v1_upstream_service_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_interlock_policy_v1_upstream_service_proto_goTypes = []any{
-	(*ObserveUpstreamToolsRequest)(nil),  // 0: interlock.policy.v1.ObserveUpstreamToolsRequest
-	(*ObserveUpstreamToolsResponse)(nil), // 1: interlock.policy.v1.ObserveUpstreamToolsResponse
-	(*ListUpstreamToolsRequest)(nil),     // 2: interlock.policy.v1.ListUpstreamToolsRequest
-	(*ListUpstreamToolsResponse)(nil),    // 3: interlock.policy.v1.ListUpstreamToolsResponse
-	(*AcceptUpstreamToolsRequest)(nil),   // 4: interlock.policy.v1.AcceptUpstreamToolsRequest
-	(*AcceptUpstreamToolsResponse)(nil),  // 5: interlock.policy.v1.AcceptUpstreamToolsResponse
-	(*ForgetUpstreamToolsRequest)(nil),   // 6: interlock.policy.v1.ForgetUpstreamToolsRequest
-	(*ForgetUpstreamToolsResponse)(nil),  // 7: interlock.policy.v1.ForgetUpstreamToolsResponse
-	(*ObservedTool)(nil),                 // 8: interlock.policy.v1.ObservedTool
-	(*LeftOutTool)(nil),                  // 9: interlock.policy.v1.LeftOutTool
-	(*UpstreamTool)(nil),                 // 10: interlock.policy.v1.UpstreamTool
+	(*ListUpstreamToolsRequest)(nil),    // 0: interlock.policy.v1.ListUpstreamToolsRequest
+	(*ListUpstreamToolsResponse)(nil),   // 1: interlock.policy.v1.ListUpstreamToolsResponse
+	(*AcceptUpstreamToolsRequest)(nil),  // 2: interlock.policy.v1.AcceptUpstreamToolsRequest
+	(*AcceptUpstreamToolsResponse)(nil), // 3: interlock.policy.v1.AcceptUpstreamToolsResponse
+	(*ForgetUpstreamToolsRequest)(nil),  // 4: interlock.policy.v1.ForgetUpstreamToolsRequest
+	(*ForgetUpstreamToolsResponse)(nil), // 5: interlock.policy.v1.ForgetUpstreamToolsResponse
+	(*UpstreamTool)(nil),                // 6: interlock.policy.v1.UpstreamTool
 }
 var file_interlock_policy_v1_upstream_service_proto_depIdxs = []int32{
-	8,  // 0: interlock.policy.v1.ObserveUpstreamToolsRequest.tools:type_name -> interlock.policy.v1.ObservedTool
-	9,  // 1: interlock.policy.v1.ObserveUpstreamToolsRequest.left_out:type_name -> interlock.policy.v1.LeftOutTool
-	10, // 2: interlock.policy.v1.ListUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
-	10, // 3: interlock.policy.v1.AcceptUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
-	10, // 4: interlock.policy.v1.ForgetUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
-	0,  // 5: interlock.policy.v1.UpstreamService.ObserveUpstreamTools:input_type -> interlock.policy.v1.ObserveUpstreamToolsRequest
-	2,  // 6: interlock.policy.v1.UpstreamService.ListUpstreamTools:input_type -> interlock.policy.v1.ListUpstreamToolsRequest
-	4,  // 7: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:input_type -> interlock.policy.v1.AcceptUpstreamToolsRequest
-	6,  // 8: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:input_type -> interlock.policy.v1.ForgetUpstreamToolsRequest
-	1,  // 9: interlock.policy.v1.UpstreamService.ObserveUpstreamTools:output_type -> interlock.policy.v1.ObserveUpstreamToolsResponse
-	3,  // 10: interlock.policy.v1.UpstreamService.ListUpstreamTools:output_type -> interlock.policy.v1.ListUpstreamToolsResponse
-	5,  // 11: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:output_type -> interlock.policy.v1.AcceptUpstreamToolsResponse
-	7,  // 12: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:output_type -> interlock.policy.v1.ForgetUpstreamToolsResponse
-	9,  // [9:13] is the sub-list for method output_type
-	5,  // [5:9] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	6, // 0: interlock.policy.v1.ListUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	6, // 1: interlock.policy.v1.AcceptUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	6, // 2: interlock.policy.v1.ForgetUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	0, // 3: interlock.policy.v1.UpstreamService.ListUpstreamTools:input_type -> interlock.policy.v1.ListUpstreamToolsRequest
+	2, // 4: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:input_type -> interlock.policy.v1.AcceptUpstreamToolsRequest
+	4, // 5: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:input_type -> interlock.policy.v1.ForgetUpstreamToolsRequest
+	1, // 6: interlock.policy.v1.UpstreamService.ListUpstreamTools:output_type -> interlock.policy.v1.ListUpstreamToolsResponse
+	3, // 7: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:output_type -> interlock.policy.v1.AcceptUpstreamToolsResponse
+	5, // 8: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:output_type -> interlock.policy.v1.ForgetUpstreamToolsResponse
+	6, // [6:9] is the sub-list for method output_type
+	3, // [3:6] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_upstream_service_proto_init() }
@@ -527,7 +392,7 @@ func file_interlock_policy_v1_upstream_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_upstream_service_proto_rawDesc), len(file_interlock_policy_v1_upstream_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

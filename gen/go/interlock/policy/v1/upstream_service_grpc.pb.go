@@ -19,10 +19,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	UpstreamService_ObserveUpstreamTools_FullMethodName = "/interlock.policy.v1.UpstreamService/ObserveUpstreamTools"
-	UpstreamService_ListUpstreamTools_FullMethodName    = "/interlock.policy.v1.UpstreamService/ListUpstreamTools"
-	UpstreamService_AcceptUpstreamTools_FullMethodName  = "/interlock.policy.v1.UpstreamService/AcceptUpstreamTools"
-	UpstreamService_ForgetUpstreamTools_FullMethodName  = "/interlock.policy.v1.UpstreamService/ForgetUpstreamTools"
+	UpstreamService_ListUpstreamTools_FullMethodName   = "/interlock.policy.v1.UpstreamService/ListUpstreamTools"
+	UpstreamService_AcceptUpstreamTools_FullMethodName = "/interlock.policy.v1.UpstreamService/AcceptUpstreamTools"
+	UpstreamService_ForgetUpstreamTools_FullMethodName = "/interlock.policy.v1.UpstreamService/ForgetUpstreamTools"
 )
 
 // UpstreamServiceClient is the client API for UpstreamService service.
@@ -33,10 +32,6 @@ const (
 // description of a tool are pinned when they are first seen; a tool that has changed
 // since then is hidden until an operator accepts it.
 type UpstreamServiceClient interface {
-	// ObserveUpstreamTools pins tools that were never seen, and returns those that have
-	// changed. What an agent reports changes nothing that a gateway or an operator has
-	// reported. Tools for which there is no room are named, and the others are pinned.
-	ObserveUpstreamTools(ctx context.Context, in *ObserveUpstreamToolsRequest, opts ...grpc.CallOption) (*ObserveUpstreamToolsResponse, error)
 	// ListUpstreamTools returns all tools that were seen, by server and name.
 	ListUpstreamTools(ctx context.Context, in *ListUpstreamToolsRequest, opts ...grpc.CallOption) (*ListUpstreamToolsResponse, error)
 	// AcceptUpstreamTools accepts a change of a server's tool. NOT_FOUND when it has not
@@ -54,16 +49,6 @@ type upstreamServiceClient struct {
 
 func NewUpstreamServiceClient(cc grpc.ClientConnInterface) UpstreamServiceClient {
 	return &upstreamServiceClient{cc}
-}
-
-func (c *upstreamServiceClient) ObserveUpstreamTools(ctx context.Context, in *ObserveUpstreamToolsRequest, opts ...grpc.CallOption) (*ObserveUpstreamToolsResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ObserveUpstreamToolsResponse)
-	err := c.cc.Invoke(ctx, UpstreamService_ObserveUpstreamTools_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 func (c *upstreamServiceClient) ListUpstreamTools(ctx context.Context, in *ListUpstreamToolsRequest, opts ...grpc.CallOption) (*ListUpstreamToolsResponse, error) {
@@ -104,10 +89,6 @@ func (c *upstreamServiceClient) ForgetUpstreamTools(ctx context.Context, in *For
 // description of a tool are pinned when they are first seen; a tool that has changed
 // since then is hidden until an operator accepts it.
 type UpstreamServiceServer interface {
-	// ObserveUpstreamTools pins tools that were never seen, and returns those that have
-	// changed. What an agent reports changes nothing that a gateway or an operator has
-	// reported. Tools for which there is no room are named, and the others are pinned.
-	ObserveUpstreamTools(context.Context, *ObserveUpstreamToolsRequest) (*ObserveUpstreamToolsResponse, error)
 	// ListUpstreamTools returns all tools that were seen, by server and name.
 	ListUpstreamTools(context.Context, *ListUpstreamToolsRequest) (*ListUpstreamToolsResponse, error)
 	// AcceptUpstreamTools accepts a change of a server's tool. NOT_FOUND when it has not
@@ -127,9 +108,6 @@ type UpstreamServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedUpstreamServiceServer struct{}
 
-func (UnimplementedUpstreamServiceServer) ObserveUpstreamTools(context.Context, *ObserveUpstreamToolsRequest) (*ObserveUpstreamToolsResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ObserveUpstreamTools not implemented")
-}
 func (UnimplementedUpstreamServiceServer) ListUpstreamTools(context.Context, *ListUpstreamToolsRequest) (*ListUpstreamToolsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListUpstreamTools not implemented")
 }
@@ -158,24 +136,6 @@ func RegisterUpstreamServiceServer(s grpc.ServiceRegistrar, srv UpstreamServiceS
 		t.testEmbeddedByValue()
 	}
 	s.RegisterService(&UpstreamService_ServiceDesc, srv)
-}
-
-func _UpstreamService_ObserveUpstreamTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ObserveUpstreamToolsRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(UpstreamServiceServer).ObserveUpstreamTools(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: UpstreamService_ObserveUpstreamTools_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(UpstreamServiceServer).ObserveUpstreamTools(ctx, req.(*ObserveUpstreamToolsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
 }
 
 func _UpstreamService_ListUpstreamTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
@@ -239,10 +199,6 @@ var UpstreamService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "interlock.policy.v1.UpstreamService",
 	HandlerType: (*UpstreamServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
-		{
-			MethodName: "ObserveUpstreamTools",
-			Handler:    _UpstreamService_ObserveUpstreamTools_Handler,
-		},
 		{
 			MethodName: "ListUpstreamTools",
 			Handler:    _UpstreamService_ListUpstreamTools_Handler,

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/approval/v1/approval_service.proto.
  */
 export const file_interlock_approval_v1_approval_service: GenFile = /*@__PURE__*/
-  fileDesc("CixpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWxfc2VydmljZS5wcm90bxIVaW50ZXJsb2NrLmFwcHJvdmFsLnYxIukCChVDcmVhdGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSMQoEa2luZBgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbEtpbmQSDwoHc3ViamVjdBgDIAEoDBIMCgRkYXRhGAQgASgMEhAKCGVkaXRhYmxlGAUgASgIEisKBWFza2VyGAYgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFza2VyEg8KB21lc3NhZ2UYByABKAkSKwoFdGVybXMYCCABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuVGVybXMSDgoGcnVuX2lkGAkgASgJEg0KBXJldXNlGAogASgIEg8KB3VzZWRfYnkYCyABKAkSEwoLc2V0dGxlZF91c2UYDCABKAkSJwoDd2h5GA0gASgLMhouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldoeSJcChZDcmVhdGVBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsEg8KB2NyZWF0ZWQYAiABKAgiKQoSR2V0QXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJIkgKE0dldEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiTQoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJImQKFUxpc3RBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrsBChVEZWNpZGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSDwoHYXBwcm92ZRgCIAEoCBIMCgRub3RlGAMgASgJEhMKC2VkaXRlZF9kYXRhGAQgASgMEg4KBmRpZ2VzdBgFIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBiABKAkSMAoFbGVhc2UYByABKAsyIS5pbnRlcmxvY2suYXBwcm92YWwudjEuTGVhc2VUZXJtcyJLChZEZWNpZGVBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIjoKE0RlY2lkZUFwcHJvdmFsc0l0ZW0SEwoLYXBwcm92YWxfaWQYASABKAkSDgoGZGlnZXN0GAIgASgJIosBChZEZWNpZGVBcHByb3ZhbHNSZXF1ZXN0Eg8KB2FwcHJvdmUYASABKAgSDAoEbm90ZRgCIAEoCRI5CgVpdGVtcxgDIAMoCzIqLmludGVybG9jay5hcHByb3ZhbC52MS5EZWNpZGVBcHByb3ZhbHNJdGVtEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCSJNChdEZWNpZGVBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiSgoRTGlzdExlYXNlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGcnVuX2lkGAMgASgJIlsKEkxpc3RMZWFzZXNSZXNwb25zZRIsCgZsZWFzZXMYASADKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuTGVhc2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKElJldm9rZUxlYXNlUmVxdWVzdBIQCghsZWFzZV9pZBgBIAEoCSJCChNSZXZva2VMZWFzZVJlc3BvbnNlEisKBWxlYXNlGAEgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxlYXNlIjwKFUNhbmNlbEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSwoWQ2FuY2VsQXBwcm92YWxSZXNwb25zZRIxCghhcHByb3ZhbBgBIAEoCzIfLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbCJiChZDb25zdW1lQXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBmRpZ2VzdBgCIAEoCRIPCgd1c2VkX2J5GAMgASgJEhIKCmluc3RlYWRfb2YYBCABKAkiTAoXQ29uc3VtZUFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiOgoTVm9pZEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSQoUVm9pZEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiKwoUV2F0Y2hBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkiSgoVV2F0Y2hBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIhcKFVdhdGNoQXBwcm92YWxzUmVxdWVzdCJLChZXYXRjaEFwcHJvdmFsc1Jlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsMqUKCg9BcHByb3ZhbFNlcnZpY2USbQoOQ3JlYXRlQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuQ3JlYXRlQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNyZWF0ZUFwcHJvdmFsUmVzcG9uc2USZAoLR2V0QXBwcm92YWwSKS5pbnRlcmxvY2suYXBwcm92YWwudjEuR2V0QXBwcm92YWxSZXF1ZXN0GiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkdldEFwcHJvdmFsUmVzcG9uc2USagoNTGlzdEFwcHJvdmFscxIrLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBosLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0QXBwcm92YWxzUmVzcG9uc2USbQoORGVjaWRlQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lkZUFwcHJvdmFsUmVzcG9uc2UScAoPRGVjaWRlQXBwcm92YWxzEi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lkZUFwcHJvdmFsc1JlcXVlc3QaLi5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxzUmVzcG9uc2USYQoKTGlzdExlYXNlcxIoLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0TGVhc2VzUmVxdWVzdBopLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0TGVhc2VzUmVzcG9uc2USZAoLUmV2b2tlTGVhc2USKS5pbnRlcmxvY2suYXBwcm92YWwudjEuUmV2b2tlTGVhc2VSZXF1ZXN0GiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlJldm9rZUxlYXNlUmVzcG9uc2USbQoOQ2FuY2VsQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuQ2FuY2VsQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNhbmNlbEFwcHJvdmFsUmVzcG9uc2UScAoPQ29uc3VtZUFwcHJvdmFsEi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNvbnN1bWVBcHByb3ZhbFJlcXVlc3QaLi5pbnRlcmxvY2suYXBwcm92YWwudjEuQ29uc3VtZUFwcHJvdmFsUmVzcG9uc2USZwoMVm9pZEFwcHJvdmFsEiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlZvaWRBcHByb3ZhbFJlcXVlc3QaKy5pbnRlcmxvY2suYXBwcm92YWwudjEuVm9pZEFwcHJvdmFsUmVzcG9uc2USbAoNV2F0Y2hBcHByb3ZhbBIrLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsUmVxdWVzdBosLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsUmVzcG9uc2UwARJvCg5XYXRjaEFwcHJvdmFscxIsLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsc1JlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuV2F0Y2hBcHByb3ZhbHNSZXNwb25zZTABQkxaSmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9hcHByb3ZhbC92MTthcHByb3ZhbHYxYgZwcm90bzM", [file_interlock_approval_v1_approval]);
+  fileDesc("CixpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWxfc2VydmljZS5wcm90bxIVaW50ZXJsb2NrLmFwcHJvdmFsLnYxIukCChVDcmVhdGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSMQoEa2luZBgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbEtpbmQSDwoHc3ViamVjdBgDIAEoDBIMCgRkYXRhGAQgASgMEhAKCGVkaXRhYmxlGAUgASgIEisKBWFza2VyGAYgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFza2VyEg8KB21lc3NhZ2UYByABKAkSKwoFdGVybXMYCCABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuVGVybXMSDgoGcnVuX2lkGAkgASgJEg0KBXJldXNlGAogASgIEg8KB3VzZWRfYnkYCyABKAkSEwoLc2V0dGxlZF91c2UYDCABKAkSJwoDd2h5GA0gASgLMhouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldoeSJcChZDcmVhdGVBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsEg8KB2NyZWF0ZWQYAiABKAgiKQoSR2V0QXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJIkgKE0dldEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiTQoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJImQKFUxpc3RBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrsBChVEZWNpZGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSDwoHYXBwcm92ZRgCIAEoCBIMCgRub3RlGAMgASgJEhMKC2VkaXRlZF9kYXRhGAQgASgMEg4KBmRpZ2VzdBgFIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBiABKAkSMAoFbGVhc2UYByABKAsyIS5pbnRlcmxvY2suYXBwcm92YWwudjEuTGVhc2VUZXJtcyJLChZEZWNpZGVBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIjoKE0RlY2lkZUFwcHJvdmFsc0l0ZW0SEwoLYXBwcm92YWxfaWQYASABKAkSDgoGZGlnZXN0GAIgASgJIosBChZEZWNpZGVBcHByb3ZhbHNSZXF1ZXN0Eg8KB2FwcHJvdmUYASABKAgSDAoEbm90ZRgCIAEoCRI5CgVpdGVtcxgDIAMoCzIqLmludGVybG9jay5hcHByb3ZhbC52MS5EZWNpZGVBcHByb3ZhbHNJdGVtEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCSJNChdEZWNpZGVBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiSgoRTGlzdExlYXNlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGcnVuX2lkGAMgASgJIlsKEkxpc3RMZWFzZXNSZXNwb25zZRIsCgZsZWFzZXMYASADKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuTGVhc2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKElJldm9rZUxlYXNlUmVxdWVzdBIQCghsZWFzZV9pZBgBIAEoCSJCChNSZXZva2VMZWFzZVJlc3BvbnNlEisKBWxlYXNlGAEgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxlYXNlIjwKFUNhbmNlbEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSwoWQ2FuY2VsQXBwcm92YWxSZXNwb25zZRIxCghhcHByb3ZhbBgBIAEoCzIfLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbCIrChRXYXRjaEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCSJKChVXYXRjaEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiFwoVV2F0Y2hBcHByb3ZhbHNSZXF1ZXN0IksKFldhdGNoQXBwcm92YWxzUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwyyggKD0FwcHJvdmFsU2VydmljZRJtCg5DcmVhdGVBcHByb3ZhbBIsLmludGVybG9jay5hcHByb3ZhbC52MS5DcmVhdGVBcHByb3ZhbFJlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuQ3JlYXRlQXBwcm92YWxSZXNwb25zZRJkCgtHZXRBcHByb3ZhbBIpLmludGVybG9jay5hcHByb3ZhbC52MS5HZXRBcHByb3ZhbFJlcXVlc3QaKi5pbnRlcmxvY2suYXBwcm92YWwudjEuR2V0QXBwcm92YWxSZXNwb25zZRJqCg1MaXN0QXBwcm92YWxzEisuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxpc3RBcHByb3ZhbHNSZXF1ZXN0GiwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxpc3RBcHByb3ZhbHNSZXNwb25zZRJtCg5EZWNpZGVBcHByb3ZhbBIsLmludGVybG9jay5hcHByb3ZhbC52MS5EZWNpZGVBcHByb3ZhbFJlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxSZXNwb25zZRJwCg9EZWNpZGVBcHByb3ZhbHMSLS5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxzUmVxdWVzdBouLmludGVybG9jay5hcHByb3ZhbC52MS5EZWNpZGVBcHByb3ZhbHNSZXNwb25zZRJhCgpMaXN0TGVhc2VzEiguaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxpc3RMZWFzZXNSZXF1ZXN0GikuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxpc3RMZWFzZXNSZXNwb25zZRJkCgtSZXZva2VMZWFzZRIpLmludGVybG9jay5hcHByb3ZhbC52MS5SZXZva2VMZWFzZVJlcXVlc3QaKi5pbnRlcmxvY2suYXBwcm92YWwudjEuUmV2b2tlTGVhc2VSZXNwb25zZRJtCg5DYW5jZWxBcHByb3ZhbBIsLmludGVybG9jay5hcHByb3ZhbC52MS5DYW5jZWxBcHByb3ZhbFJlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuQ2FuY2VsQXBwcm92YWxSZXNwb25zZRJsCg1XYXRjaEFwcHJvdmFsEisuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldhdGNoQXBwcm92YWxSZXF1ZXN0GiwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldhdGNoQXBwcm92YWxSZXNwb25zZTABEm8KDldhdGNoQXBwcm92YWxzEiwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldhdGNoQXBwcm92YWxzUmVxdWVzdBotLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsc1Jlc3BvbnNlMAFCTFpKZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2FwcHJvdmFsL3YxO2FwcHJvdmFsdjFiBnByb3RvMw", [file_interlock_approval_v1_approval]);
 
 /**
  * CreateApprovalRequest is a question to humans.
@@ -595,118 +595,6 @@ export const CancelApprovalResponseSchema: GenMessage<CancelApprovalResponse> = 
   messageDesc(file_interlock_approval_v1_approval_service, 16);
 
 /**
- * ConsumeApprovalRequest uses a granted approval.
- *
- * @generated from message interlock.approval.v1.ConsumeApprovalRequest
- */
-export type ConsumeApprovalRequest = Message<"interlock.approval.v1.ConsumeApprovalRequest"> & {
-  /**
-   * The approval.
-   *
-   * @generated from field: string approval_id = 1;
-   */
-  approvalId: string;
-
-  /**
-   * Hex SHA-256 of exactly what is to be done.
-   *
-   * @generated from field: string digest = 2;
-   */
-  digest: string;
-
-  /**
-   * What uses it, such as the id of a call.
-   *
-   * @generated from field: string used_by = 3;
-   */
-  usedBy: string;
-
-  /**
-   * A use that came to nothing and cannot any more: used_by takes it over. Empty for none.
-   *
-   * @generated from field: string instead_of = 4;
-   */
-  insteadOf: string;
-};
-
-/**
- * Describes the message interlock.approval.v1.ConsumeApprovalRequest.
- * Use `create(ConsumeApprovalRequestSchema)` to create a new message.
- */
-export const ConsumeApprovalRequestSchema: GenMessage<ConsumeApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 17);
-
-/**
- * ConsumeApprovalResponse is the approval after it was used.
- *
- * @generated from message interlock.approval.v1.ConsumeApprovalResponse
- */
-export type ConsumeApprovalResponse = Message<"interlock.approval.v1.ConsumeApprovalResponse"> & {
-  /**
-   * The approval as it stands.
-   *
-   * @generated from field: interlock.approval.v1.Approval approval = 1;
-   */
-  approval?: Approval | undefined;
-};
-
-/**
- * Describes the message interlock.approval.v1.ConsumeApprovalResponse.
- * Use `create(ConsumeApprovalResponseSchema)` to create a new message.
- */
-export const ConsumeApprovalResponseSchema: GenMessage<ConsumeApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 18);
-
-/**
- * VoidApprovalRequest names an approval that cannot be used any more.
- *
- * @generated from message interlock.approval.v1.VoidApprovalRequest
- */
-export type VoidApprovalRequest = Message<"interlock.approval.v1.VoidApprovalRequest"> & {
-  /**
-   * The approval.
-   *
-   * @generated from field: string approval_id = 1;
-   */
-  approvalId: string;
-
-  /**
-   * Why; may be empty.
-   *
-   * @generated from field: string reason = 2;
-   */
-  reason: string;
-};
-
-/**
- * Describes the message interlock.approval.v1.VoidApprovalRequest.
- * Use `create(VoidApprovalRequestSchema)` to create a new message.
- */
-export const VoidApprovalRequestSchema: GenMessage<VoidApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 19);
-
-/**
- * VoidApprovalResponse is the approval after it became stale.
- *
- * @generated from message interlock.approval.v1.VoidApprovalResponse
- */
-export type VoidApprovalResponse = Message<"interlock.approval.v1.VoidApprovalResponse"> & {
-  /**
-   * The approval as it stands.
-   *
-   * @generated from field: interlock.approval.v1.Approval approval = 1;
-   */
-  approval?: Approval | undefined;
-};
-
-/**
- * Describes the message interlock.approval.v1.VoidApprovalResponse.
- * Use `create(VoidApprovalResponseSchema)` to create a new message.
- */
-export const VoidApprovalResponseSchema: GenMessage<VoidApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 20);
-
-/**
  * WatchApprovalRequest names the approval to watch.
  *
  * @generated from message interlock.approval.v1.WatchApprovalRequest
@@ -725,7 +613,7 @@ export type WatchApprovalRequest = Message<"interlock.approval.v1.WatchApprovalR
  * Use `create(WatchApprovalRequestSchema)` to create a new message.
  */
 export const WatchApprovalRequestSchema: GenMessage<WatchApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 21);
+  messageDesc(file_interlock_approval_v1_approval_service, 17);
 
 /**
  * WatchApprovalResponse is the approval after a change.
@@ -746,7 +634,7 @@ export type WatchApprovalResponse = Message<"interlock.approval.v1.WatchApproval
  * Use `create(WatchApprovalResponseSchema)` to create a new message.
  */
 export const WatchApprovalResponseSchema: GenMessage<WatchApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 22);
+  messageDesc(file_interlock_approval_v1_approval_service, 18);
 
 /**
  * WatchApprovalsRequest asks for the approvals of the namespace that change from now on.
@@ -761,7 +649,7 @@ export type WatchApprovalsRequest = Message<"interlock.approval.v1.WatchApproval
  * Use `create(WatchApprovalsRequestSchema)` to create a new message.
  */
 export const WatchApprovalsRequestSchema: GenMessage<WatchApprovalsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 23);
+  messageDesc(file_interlock_approval_v1_approval_service, 19);
 
 /**
  * WatchApprovalsResponse is an approval that changed.
@@ -782,7 +670,7 @@ export type WatchApprovalsResponse = Message<"interlock.approval.v1.WatchApprova
  * Use `create(WatchApprovalsResponseSchema)` to create a new message.
  */
 export const WatchApprovalsResponseSchema: GenMessage<WatchApprovalsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 24);
+  messageDesc(file_interlock_approval_v1_approval_service, 20);
 
 /**
  * ApprovalService asks humans and keeps what they decide (S9).
@@ -874,27 +762,6 @@ export const ApprovalService: GenService<{
     methodKind: "unary";
     input: typeof CancelApprovalRequestSchema;
     output: typeof CancelApprovalResponseSchema;
-  },
-  /**
-   * ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
-   * repeated request with the same used_by succeeds again.
-   *
-   * @generated from rpc interlock.approval.v1.ApprovalService.ConsumeApproval
-   */
-  consumeApproval: {
-    methodKind: "unary";
-    input: typeof ConsumeApprovalRequestSchema;
-    output: typeof ConsumeApprovalResponseSchema;
-  },
-  /**
-   * VoidApproval records that what was granted cannot be done any more (S9.1).
-   *
-   * @generated from rpc interlock.approval.v1.ApprovalService.VoidApproval
-   */
-  voidApproval: {
-    methodKind: "unary";
-    input: typeof VoidApprovalRequestSchema;
-    output: typeof VoidApprovalResponseSchema;
   },
   /**
    * WatchApproval streams one approval now and after every change until it is final.

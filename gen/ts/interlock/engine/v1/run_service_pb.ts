@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/engine/v1/run_service.proto.
  */
 export const file_interlock_engine_v1_run_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVpbnRlcmxvY2svZW5naW5lL3YxL3J1bl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2suZW5naW5lLnYxIp4BCg9TdGFydFJ1blJlcXVlc3QSEAoId29ya2Zsb3cYASABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgCIAEoAxISCgpzZXNzaW9uX2lkGAMgASgJEg8KB2NvbnRleHQYBCABKAwSEQoJd29ya3NwYWNlGAUgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCRIOCgZyZXN1bWUYByABKAgiSgoQU3RhcnRSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIPCgdyZXN1bWVkGAIgASgIIn8KDUdldFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg4KBmFjdGl2ZRgEIAEoCBIqCgR2aWV3GAUgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3Ik0KDkdldFJ1blJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhQKDGFza2VkX3J1bl9pZBgCIAEoCSI3ChRHZXRSdW5WZXJzaW9uUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHdmVyc2lvbhgCIAEoAyJqChVHZXRSdW5WZXJzaW9uUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SKgoIYnJhbmNoZXMYAiADKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biKFAQoPTGlzdFJ1bnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEg4KBmZpbHRlchgDIAEoCRIqCgR2aWV3GAQgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3Eg8KB3J1bl9pZHMYBSADKAkiUwoQTGlzdFJ1bnNSZXNwb25zZRImCgRydW5zGAEgAygLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrkBChRUcmFuc2l0aW9uUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDQoFZXZlbnQYBCABKAkSDAoEZGF0YRgFIAEoDBIYChBleHBlY3RlZF92ZXJzaW9uGAYgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgHIAEoCRIPCgdkcnlfcnVuGAggASgIEgwKBHRyZWUYCSABKAkipgEKFVRyYW5zaXRpb25SdW5SZXNwb25zZRIQCghhY2NlcHRlZBgBIAEoCBIlCgNydW4YAiABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIxCglyZWplY3Rpb24YAyABKAsyHi5pbnRlcmxvY2suZW5naW5lLnYxLlJlamVjdGlvbhITCgthcHByb3ZhbF9pZBgEIAEoCRIMCgRub3RlGAUgASgJIlkKEUJpbmRCcmFuY2hSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIQCgh3b3JrZmxvdxgCIAEoCRIOCgZicmFuY2gYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCSI7ChJCaW5kQnJhbmNoUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4iTQoTSW50ZXJydXB0UnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHY2FsbF9pZBgCIAEoCRIVCg1maWxlc19jaGFuZ2VkGAMgAygJIm0KFEludGVycnVwdFJ1blJlc3BvbnNlEg0KBWZpcmVkGAEgASgIEhEKCWludGVycnVwdBgCIAEoCRIMCgRmcm9tGAMgASgJEiUKA3J1bhgEIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuIpoBChFGb3JjZVN0YXRlUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDQoFc3RhdGUYBCABKAkSDwoHY29udGV4dBgFIAEoDBIYChBleHBlY3RlZF92ZXJzaW9uGAYgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgHIAEoCSKAAQoSRm9yY2VTdGF0ZVJlc3BvbnNlEhAKCGFjY2VwdGVkGAEgASgIEiUKA3J1bhgCIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEjEKCXJlamVjdGlvbhgDIAEoCzIeLmludGVybG9jay5lbmdpbmUudjEuUmVqZWN0aW9uIv4BChFNaWdyYXRlUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKdG9fdmVyc2lvbhgCIAEoAxJCCgZzdGF0ZXMYAyADKAsyMi5pbnRlcmxvY2suZW5naW5lLnYxLk1pZ3JhdGVSdW5SZXF1ZXN0LlN0YXRlc0VudHJ5Eg4KBmFjY2VwdBgEIAEoCRIYChBleHBlY3RlZF92ZXJzaW9uGAUgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCRIPCgdkcnlfcnVuGAcgASgIGi0KC1N0YXRlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEijQEKEk1pZ3JhdGVSdW5SZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIEiUKA3J1bhgCIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEjEKCXJlamVjdGlvbhgDIAEoCzIeLmludGVybG9jay5lbmdpbmUudjEuUmVqZWN0aW9uEgwKBG5vdGUYBCABKAkiSgoPUGF1c2VSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJIjkKEFBhdXNlUnVuUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4iOwoQUmVzdW1lUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJIjoKEVJlc3VtZVJ1blJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuIksKEENhbmNlbFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkiOgoRQ2FuY2VsUnVuUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4iZgoUR2V0UnVuSGlzdG9yeVJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhUKDWFmdGVyX3ZlcnNpb24YAiABKAMSFAoMYWZ0ZXJfcmVzdWx0GAMgASgDEhEKCXBhZ2Vfc2l6ZRgEIAEoBSKCAQoVR2V0UnVuSGlzdG9yeVJlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5pbnRlcmxvY2suZW5naW5lLnYxLkhpc3RvcnlFbnRyeRIaChJuZXh0X2FmdGVyX3ZlcnNpb24YAiABKAMSGQoRbmV4dF9hZnRlcl9yZXN1bHQYAyABKAMiPAoVU2V0dGxlQXBwcm92YWxSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRITCgthcHByb3ZhbF9pZBgCIAEoCSJQChZTZXR0bGVBcHByb3ZhbFJlc3BvbnNlEg8KB3NldHRsZWQYASABKAgSJQoDcnVuGAIgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4iTQoPV2F0Y2hSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIqCgR2aWV3GAIgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3IjkKEFdhdGNoUnVuUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4yogsKClJ1blNlcnZpY2USVwoIU3RhcnRSdW4SJC5pbnRlcmxvY2suZW5naW5lLnYxLlN0YXJ0UnVuUmVxdWVzdBolLmludGVybG9jay5lbmdpbmUudjEuU3RhcnRSdW5SZXNwb25zZRJRCgZHZXRSdW4SIi5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1blJlcXVlc3QaIy5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1blJlc3BvbnNlElcKCExpc3RSdW5zEiQuaW50ZXJsb2NrLmVuZ2luZS52MS5MaXN0UnVuc1JlcXVlc3QaJS5pbnRlcmxvY2suZW5naW5lLnYxLkxpc3RSdW5zUmVzcG9uc2USZgoNVHJhbnNpdGlvblJ1bhIpLmludGVybG9jay5lbmdpbmUudjEuVHJhbnNpdGlvblJ1blJlcXVlc3QaKi5pbnRlcmxvY2suZW5naW5lLnYxLlRyYW5zaXRpb25SdW5SZXNwb25zZRJdCgpCaW5kQnJhbmNoEiYuaW50ZXJsb2NrLmVuZ2luZS52MS5CaW5kQnJhbmNoUmVxdWVzdBonLmludGVybG9jay5lbmdpbmUudjEuQmluZEJyYW5jaFJlc3BvbnNlEmMKDEludGVycnVwdFJ1bhIoLmludGVybG9jay5lbmdpbmUudjEuSW50ZXJydXB0UnVuUmVxdWVzdBopLmludGVybG9jay5lbmdpbmUudjEuSW50ZXJydXB0UnVuUmVzcG9uc2USXQoKRm9yY2VTdGF0ZRImLmludGVybG9jay5lbmdpbmUudjEuRm9yY2VTdGF0ZVJlcXVlc3QaJy5pbnRlcmxvY2suZW5naW5lLnYxLkZvcmNlU3RhdGVSZXNwb25zZRJdCgpNaWdyYXRlUnVuEiYuaW50ZXJsb2NrLmVuZ2luZS52MS5NaWdyYXRlUnVuUmVxdWVzdBonLmludGVybG9jay5lbmdpbmUudjEuTWlncmF0ZVJ1blJlc3BvbnNlElcKCFBhdXNlUnVuEiQuaW50ZXJsb2NrLmVuZ2luZS52MS5QYXVzZVJ1blJlcXVlc3QaJS5pbnRlcmxvY2suZW5naW5lLnYxLlBhdXNlUnVuUmVzcG9uc2USWgoJUmVzdW1lUnVuEiUuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN1bWVSdW5SZXF1ZXN0GiYuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN1bWVSdW5SZXNwb25zZRJaCglDYW5jZWxSdW4SJS5pbnRlcmxvY2suZW5naW5lLnYxLkNhbmNlbFJ1blJlcXVlc3QaJi5pbnRlcmxvY2suZW5naW5lLnYxLkNhbmNlbFJ1blJlc3BvbnNlEmYKDUdldFJ1blZlcnNpb24SKS5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1blZlcnNpb25SZXF1ZXN0GiouaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRSdW5WZXJzaW9uUmVzcG9uc2USZgoNR2V0UnVuSGlzdG9yeRIpLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuSGlzdG9yeVJlcXVlc3QaKi5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1bkhpc3RvcnlSZXNwb25zZRJpCg5TZXR0bGVBcHByb3ZhbBIqLmludGVybG9jay5lbmdpbmUudjEuU2V0dGxlQXBwcm92YWxSZXF1ZXN0GisuaW50ZXJsb2NrLmVuZ2luZS52MS5TZXR0bGVBcHByb3ZhbFJlc3BvbnNlElkKCFdhdGNoUnVuEiQuaW50ZXJsb2NrLmVuZ2luZS52MS5XYXRjaFJ1blJlcXVlc3QaJS5pbnRlcmxvY2suZW5naW5lLnYxLldhdGNoUnVuUmVzcG9uc2UwAUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_interlock_engine_v1_run]);
+  fileDesc("CiVpbnRlcmxvY2svZW5naW5lL3YxL3J1bl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2suZW5naW5lLnYxIp4BCg9TdGFydFJ1blJlcXVlc3QSEAoId29ya2Zsb3cYASABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgCIAEoAxISCgpzZXNzaW9uX2lkGAMgASgJEg8KB2NvbnRleHQYBCABKAwSEQoJd29ya3NwYWNlGAUgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCRIOCgZyZXN1bWUYByABKAgiSgoQU3RhcnRSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIPCgdyZXN1bWVkGAIgASgIIn8KDUdldFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg4KBmFjdGl2ZRgEIAEoCBIqCgR2aWV3GAUgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3Ik0KDkdldFJ1blJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhQKDGFza2VkX3J1bl9pZBgCIAEoCSI3ChRHZXRSdW5WZXJzaW9uUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHdmVyc2lvbhgCIAEoAyJqChVHZXRSdW5WZXJzaW9uUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SKgoIYnJhbmNoZXMYAiADKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biKFAQoPTGlzdFJ1bnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEg4KBmZpbHRlchgDIAEoCRIqCgR2aWV3GAQgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3Eg8KB3J1bl9pZHMYBSADKAkiUwoQTGlzdFJ1bnNSZXNwb25zZRImCgRydW5zGAEgAygLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrkBChRUcmFuc2l0aW9uUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDQoFZXZlbnQYBCABKAkSDAoEZGF0YRgFIAEoDBIYChBleHBlY3RlZF92ZXJzaW9uGAYgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgHIAEoCRIPCgdkcnlfcnVuGAggASgIEgwKBHRyZWUYCSABKAkipgEKFVRyYW5zaXRpb25SdW5SZXNwb25zZRIQCghhY2NlcHRlZBgBIAEoCBIlCgNydW4YAiABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIxCglyZWplY3Rpb24YAyABKAsyHi5pbnRlcmxvY2suZW5naW5lLnYxLlJlamVjdGlvbhITCgthcHByb3ZhbF9pZBgEIAEoCRIMCgRub3RlGAUgASgJIlkKEUJpbmRCcmFuY2hSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIQCgh3b3JrZmxvdxgCIAEoCRIOCgZicmFuY2gYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCSI7ChJCaW5kQnJhbmNoUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4imgEKEUZvcmNlU3RhdGVSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg4KBmJyYW5jaBgDIAEoCRINCgVzdGF0ZRgEIAEoCRIPCgdjb250ZXh0GAUgASgMEhgKEGV4cGVjdGVkX3ZlcnNpb24YBiABKAMSFwoPaWRlbXBvdGVuY3lfa2V5GAcgASgJIoABChJGb3JjZVN0YXRlUmVzcG9uc2USEAoIYWNjZXB0ZWQYASABKAgSJQoDcnVuGAIgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SMQoJcmVqZWN0aW9uGAMgASgLMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SZWplY3Rpb24i/gEKEU1pZ3JhdGVSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRISCgp0b192ZXJzaW9uGAIgASgDEkIKBnN0YXRlcxgDIAMoCzIyLmludGVybG9jay5lbmdpbmUudjEuTWlncmF0ZVJ1blJlcXVlc3QuU3RhdGVzRW50cnkSDgoGYWNjZXB0GAQgASgJEhgKEGV4cGVjdGVkX3ZlcnNpb24YBSABKAMSFwoPaWRlbXBvdGVuY3lfa2V5GAYgASgJEg8KB2RyeV9ydW4YByABKAgaLQoLU3RhdGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKNAQoSTWlncmF0ZVJ1blJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSJQoDcnVuGAIgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SMQoJcmVqZWN0aW9uGAMgASgLMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SZWplY3Rpb24SDAoEbm90ZRgEIAEoCSJKCg9QYXVzZVJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkiOQoQUGF1c2VSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biI7ChBSZXN1bWVSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkiOgoRUmVzdW1lUnVuUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4iSwoQQ2FuY2VsUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSDgoGcmVhc29uGAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCSI6ChFDYW5jZWxSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biJmChRHZXRSdW5IaXN0b3J5UmVxdWVzdBIOCgZydW5faWQYASABKAkSFQoNYWZ0ZXJfdmVyc2lvbhgCIAEoAxIUCgxhZnRlcl9yZXN1bHQYAyABKAMSEQoJcGFnZV9zaXplGAQgASgFIoIBChVHZXRSdW5IaXN0b3J5UmVzcG9uc2USMgoHZW50cmllcxgBIAMoCzIhLmludGVybG9jay5lbmdpbmUudjEuSGlzdG9yeUVudHJ5EhoKEm5leHRfYWZ0ZXJfdmVyc2lvbhgCIAEoAxIZChFuZXh0X2FmdGVyX3Jlc3VsdBgDIAEoAyJNCg9XYXRjaFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEioKBHZpZXcYAiABKA4yHC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1blZpZXciOQoQV2F0Y2hSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bjLSCQoKUnVuU2VydmljZRJXCghTdGFydFJ1bhIkLmludGVybG9jay5lbmdpbmUudjEuU3RhcnRSdW5SZXF1ZXN0GiUuaW50ZXJsb2NrLmVuZ2luZS52MS5TdGFydFJ1blJlc3BvbnNlElEKBkdldFJ1bhIiLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuUmVxdWVzdBojLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuUmVzcG9uc2USVwoITGlzdFJ1bnMSJC5pbnRlcmxvY2suZW5naW5lLnYxLkxpc3RSdW5zUmVxdWVzdBolLmludGVybG9jay5lbmdpbmUudjEuTGlzdFJ1bnNSZXNwb25zZRJmCg1UcmFuc2l0aW9uUnVuEikuaW50ZXJsb2NrLmVuZ2luZS52MS5UcmFuc2l0aW9uUnVuUmVxdWVzdBoqLmludGVybG9jay5lbmdpbmUudjEuVHJhbnNpdGlvblJ1blJlc3BvbnNlEl0KCkJpbmRCcmFuY2gSJi5pbnRlcmxvY2suZW5naW5lLnYxLkJpbmRCcmFuY2hSZXF1ZXN0GicuaW50ZXJsb2NrLmVuZ2luZS52MS5CaW5kQnJhbmNoUmVzcG9uc2USXQoKRm9yY2VTdGF0ZRImLmludGVybG9jay5lbmdpbmUudjEuRm9yY2VTdGF0ZVJlcXVlc3QaJy5pbnRlcmxvY2suZW5naW5lLnYxLkZvcmNlU3RhdGVSZXNwb25zZRJdCgpNaWdyYXRlUnVuEiYuaW50ZXJsb2NrLmVuZ2luZS52MS5NaWdyYXRlUnVuUmVxdWVzdBonLmludGVybG9jay5lbmdpbmUudjEuTWlncmF0ZVJ1blJlc3BvbnNlElcKCFBhdXNlUnVuEiQuaW50ZXJsb2NrLmVuZ2luZS52MS5QYXVzZVJ1blJlcXVlc3QaJS5pbnRlcmxvY2suZW5naW5lLnYxLlBhdXNlUnVuUmVzcG9uc2USWgoJUmVzdW1lUnVuEiUuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN1bWVSdW5SZXF1ZXN0GiYuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN1bWVSdW5SZXNwb25zZRJaCglDYW5jZWxSdW4SJS5pbnRlcmxvY2suZW5naW5lLnYxLkNhbmNlbFJ1blJlcXVlc3QaJi5pbnRlcmxvY2suZW5naW5lLnYxLkNhbmNlbFJ1blJlc3BvbnNlEmYKDUdldFJ1blZlcnNpb24SKS5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1blZlcnNpb25SZXF1ZXN0GiouaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRSdW5WZXJzaW9uUmVzcG9uc2USZgoNR2V0UnVuSGlzdG9yeRIpLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuSGlzdG9yeVJlcXVlc3QaKi5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1bkhpc3RvcnlSZXNwb25zZRJZCghXYXRjaFJ1bhIkLmludGVybG9jay5lbmdpbmUudjEuV2F0Y2hSdW5SZXF1ZXN0GiUuaW50ZXJsb2NrLmVuZ2luZS52MS5XYXRjaFJ1blJlc3BvbnNlMAFCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_interlock_engine_v1_run]);
 
 /**
  * StartRunRequest says what to start, and for which session.
@@ -526,83 +526,6 @@ export const BindBranchResponseSchema: GenMessage<BindBranchResponse> = /*@__PUR
   messageDesc(file_interlock_engine_v1_run_service, 11);
 
 /**
- * InterruptRunRequest names a tool call that may fire an interrupt.
- *
- * @generated from message interlock.engine.v1.InterruptRunRequest
- */
-export type InterruptRunRequest = Message<"interlock.engine.v1.InterruptRunRequest"> & {
-  /**
-   * The run that the call was made in.
-   *
-   * @generated from field: string run_id = 1;
-   */
-  runId: string;
-
-  /**
-   * The call that was allowed and made, in this run or in one with the same root.
-   *
-   * @generated from field: string call_id = 2;
-   */
-  callId: string;
-
-  /**
-   * Files that it changed, in addition to those that its input names.
-   *
-   * @generated from field: repeated string files_changed = 3;
-   */
-  filesChanged: string[];
-};
-
-/**
- * Describes the message interlock.engine.v1.InterruptRunRequest.
- * Use `create(InterruptRunRequestSchema)` to create a new message.
- */
-export const InterruptRunRequestSchema: GenMessage<InterruptRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 12);
-
-/**
- * InterruptRunResponse is the outcome of a tool call that may fire an interrupt.
- *
- * @generated from message interlock.engine.v1.InterruptRunResponse
- */
-export type InterruptRunResponse = Message<"interlock.engine.v1.InterruptRunResponse"> & {
-  /**
-   * False when nothing changed: no pattern matches, or interrupts do not fire now.
-   *
-   * @generated from field: bool fired = 1;
-   */
-  fired: boolean;
-
-  /**
-   * Name of the interrupt; empty when none fired.
-   *
-   * @generated from field: string interrupt = 2;
-   */
-  interrupt: string;
-
-  /**
-   * The state that was left, which $return leads back to; empty when none fired.
-   *
-   * @generated from field: string from = 3;
-   */
-  from: string;
-
-  /**
-   * The run as it stands now, in full.
-   *
-   * @generated from field: interlock.engine.v1.Run run = 4;
-   */
-  run?: Run | undefined;
-};
-
-/**
- * Describes the message interlock.engine.v1.InterruptRunResponse.
- * Use `create(InterruptRunResponseSchema)` to create a new message.
- */
-export const InterruptRunResponseSchema: GenMessage<InterruptRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 13);
-
-/**
  * ForceStateRequest is a state to set.
  *
  * @generated from message interlock.engine.v1.ForceStateRequest
@@ -664,7 +587,7 @@ export type ForceStateRequest = Message<"interlock.engine.v1.ForceStateRequest">
  * Use `create(ForceStateRequestSchema)` to create a new message.
  */
 export const ForceStateRequestSchema: GenMessage<ForceStateRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 14);
+  messageDesc(file_interlock_engine_v1_run_service, 12);
 
 /**
  * ForceStateResponse is the outcome of setting a state.
@@ -699,7 +622,7 @@ export type ForceStateResponse = Message<"interlock.engine.v1.ForceStateResponse
  * Use `create(ForceStateResponseSchema)` to create a new message.
  */
 export const ForceStateResponseSchema: GenMessage<ForceStateResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 15);
+  messageDesc(file_interlock_engine_v1_run_service, 13);
 
 /**
  * MigrateRunRequest names the run to move, and the version to move it to.
@@ -764,7 +687,7 @@ export type MigrateRunRequest = Message<"interlock.engine.v1.MigrateRunRequest">
  * Use `create(MigrateRunRequestSchema)` to create a new message.
  */
 export const MigrateRunRequestSchema: GenMessage<MigrateRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 16);
+  messageDesc(file_interlock_engine_v1_run_service, 14);
 
 /**
  * MigrateRunResponse is the outcome of moving a run.
@@ -806,7 +729,7 @@ export type MigrateRunResponse = Message<"interlock.engine.v1.MigrateRunResponse
  * Use `create(MigrateRunResponseSchema)` to create a new message.
  */
 export const MigrateRunResponseSchema: GenMessage<MigrateRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 17);
+  messageDesc(file_interlock_engine_v1_run_service, 15);
 
 /**
  * PauseRunRequest names the run to pause.
@@ -841,7 +764,7 @@ export type PauseRunRequest = Message<"interlock.engine.v1.PauseRunRequest"> & {
  * Use `create(PauseRunRequestSchema)` to create a new message.
  */
 export const PauseRunRequestSchema: GenMessage<PauseRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 18);
+  messageDesc(file_interlock_engine_v1_run_service, 16);
 
 /**
  * PauseRunResponse is the paused run.
@@ -862,7 +785,7 @@ export type PauseRunResponse = Message<"interlock.engine.v1.PauseRunResponse"> &
  * Use `create(PauseRunResponseSchema)` to create a new message.
  */
 export const PauseRunResponseSchema: GenMessage<PauseRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 19);
+  messageDesc(file_interlock_engine_v1_run_service, 17);
 
 /**
  * ResumeRunRequest names the run to resume.
@@ -890,7 +813,7 @@ export type ResumeRunRequest = Message<"interlock.engine.v1.ResumeRunRequest"> &
  * Use `create(ResumeRunRequestSchema)` to create a new message.
  */
 export const ResumeRunRequestSchema: GenMessage<ResumeRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 20);
+  messageDesc(file_interlock_engine_v1_run_service, 18);
 
 /**
  * ResumeRunResponse is the resumed run, or the run that is still held.
@@ -911,7 +834,7 @@ export type ResumeRunResponse = Message<"interlock.engine.v1.ResumeRunResponse">
  * Use `create(ResumeRunResponseSchema)` to create a new message.
  */
 export const ResumeRunResponseSchema: GenMessage<ResumeRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 21);
+  messageDesc(file_interlock_engine_v1_run_service, 19);
 
 /**
  * CancelRunRequest names the run to cancel.
@@ -946,7 +869,7 @@ export type CancelRunRequest = Message<"interlock.engine.v1.CancelRunRequest"> &
  * Use `create(CancelRunRequestSchema)` to create a new message.
  */
 export const CancelRunRequestSchema: GenMessage<CancelRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 22);
+  messageDesc(file_interlock_engine_v1_run_service, 20);
 
 /**
  * CancelRunResponse is the cancelled run.
@@ -967,7 +890,7 @@ export type CancelRunResponse = Message<"interlock.engine.v1.CancelRunResponse">
  * Use `create(CancelRunResponseSchema)` to create a new message.
  */
 export const CancelRunResponseSchema: GenMessage<CancelRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 23);
+  messageDesc(file_interlock_engine_v1_run_service, 21);
 
 /**
  * GetRunHistoryRequest asks for one page of a run's history.
@@ -1009,7 +932,7 @@ export type GetRunHistoryRequest = Message<"interlock.engine.v1.GetRunHistoryReq
  * Use `create(GetRunHistoryRequestSchema)` to create a new message.
  */
 export const GetRunHistoryRequestSchema: GenMessage<GetRunHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 24);
+  messageDesc(file_interlock_engine_v1_run_service, 22);
 
 /**
  * GetRunHistoryResponse is one page of a run's history.
@@ -1045,63 +968,7 @@ export type GetRunHistoryResponse = Message<"interlock.engine.v1.GetRunHistoryRe
  * Use `create(GetRunHistoryResponseSchema)` to create a new message.
  */
 export const GetRunHistoryResponseSchema: GenMessage<GetRunHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 25);
-
-/**
- * SettleApprovalRequest names a decided approval of a run.
- *
- * @generated from message interlock.engine.v1.SettleApprovalRequest
- */
-export type SettleApprovalRequest = Message<"interlock.engine.v1.SettleApprovalRequest"> & {
-  /**
-   * The run that waits for it.
-   *
-   * @generated from field: string run_id = 1;
-   */
-  runId: string;
-
-  /**
-   * The approval.
-   *
-   * @generated from field: string approval_id = 2;
-   */
-  approvalId: string;
-};
-
-/**
- * Describes the message interlock.engine.v1.SettleApprovalRequest.
- * Use `create(SettleApprovalRequestSchema)` to create a new message.
- */
-export const SettleApprovalRequestSchema: GenMessage<SettleApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 26);
-
-/**
- * SettleApprovalResponse is the outcome of a decided approval.
- *
- * @generated from message interlock.engine.v1.SettleApprovalResponse
- */
-export type SettleApprovalResponse = Message<"interlock.engine.v1.SettleApprovalResponse"> & {
-  /**
-   * False when nothing waits for the approval, or it is not decided yet.
-   *
-   * @generated from field: bool settled = 1;
-   */
-  settled: boolean;
-
-  /**
-   * The run as it stands now, in full.
-   *
-   * @generated from field: interlock.engine.v1.Run run = 2;
-   */
-  run?: Run | undefined;
-};
-
-/**
- * Describes the message interlock.engine.v1.SettleApprovalResponse.
- * Use `create(SettleApprovalResponseSchema)` to create a new message.
- */
-export const SettleApprovalResponseSchema: GenMessage<SettleApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 27);
+  messageDesc(file_interlock_engine_v1_run_service, 23);
 
 /**
  * WatchRunRequest names the run to watch.
@@ -1129,7 +996,7 @@ export type WatchRunRequest = Message<"interlock.engine.v1.WatchRunRequest"> & {
  * Use `create(WatchRunRequestSchema)` to create a new message.
  */
 export const WatchRunRequestSchema: GenMessage<WatchRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 28);
+  messageDesc(file_interlock_engine_v1_run_service, 24);
 
 /**
  * WatchRunResponse is the run after a change.
@@ -1150,7 +1017,7 @@ export type WatchRunResponse = Message<"interlock.engine.v1.WatchRunResponse"> &
  * Use `create(WatchRunResponseSchema)` to create a new message.
  */
 export const WatchRunResponseSchema: GenMessage<WatchRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 29);
+  messageDesc(file_interlock_engine_v1_run_service, 25);
 
 /**
  * RunService owns runs, which are instances of workflows, and their history (S2, S6).
@@ -1210,18 +1077,6 @@ export const RunService: GenService<{
     methodKind: "unary";
     input: typeof BindBranchRequestSchema;
     output: typeof BindBranchResponseSchema;
-  },
-  /**
-   * InterruptRun diverts a run to the handler of an interrupt, for a tool call that
-   * was allowed and changed a matching file (S4.1). It happens once per call. Where
-   * interrupts do not fire it changes nothing.
-   *
-   * @generated from rpc interlock.engine.v1.RunService.InterruptRun
-   */
-  interruptRun: {
-    methodKind: "unary";
-    input: typeof InterruptRunRequestSchema;
-    output: typeof InterruptRunResponseSchema;
   },
   /**
    * ForceState sets any state of a workflow with meta.debug (S6.3, S15.7).
@@ -1300,18 +1155,6 @@ export const RunService: GenService<{
     methodKind: "unary";
     input: typeof GetRunHistoryRequestSchema;
     output: typeof GetRunHistoryResponseSchema;
-  },
-  /**
-   * SettleApproval does what follows from a decided approval: the parked transition
-   * fires, or is dropped (S9.1). It happens once. Where nothing waits for the approval
-   * it changes nothing.
-   *
-   * @generated from rpc interlock.engine.v1.RunService.SettleApproval
-   */
-  settleApproval: {
-    methodKind: "unary";
-    input: typeof SettleApprovalRequestSchema;
-    output: typeof SettleApprovalResponseSchema;
   },
   /**
    * WatchRun streams the run now and after every change until it ends.

@@ -10,70 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/upstream.proto.
  */
 export const file_interlock_policy_v1_upstream: GenFile = /*@__PURE__*/
-  fileDesc("CiJpbnRlcmxvY2svcG9saWN5L3YxL3Vwc3RyZWFtLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIkEKDE9ic2VydmVkVG9vbBIMCgR0b29sGAEgASgJEg4KBmRpZ2VzdBgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCSIoCgtMZWZ0T3V0VG9vbBIMCgR0b29sGAEgASgJEgsKA3doeRgCIAEoCSKLAQoMVXBzdHJlYW1Ub29sEg4KBnNlcnZlchgBIAEoCRIMCgR0b29sGAIgASgJEhAKCGFjY2VwdGVkGAMgASgJEg8KB2NoYW5nZWQYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSEwoLcmVwb3J0ZWRfYnkYBiABKAkSEAoIbGVmdF9vdXQYByABKAlCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3BvbGljeS92MTtwb2xpY3l2MWIGcHJvdG8z");
-
-/**
- * ObservedTool is a tool as its server offers it.
- *
- * @generated from message interlock.policy.v1.ObservedTool
- */
-export type ObservedTool = Message<"interlock.policy.v1.ObservedTool"> & {
-  /**
-   * Its name at the server.
-   *
-   * @generated from field: string tool = 1;
-   */
-  tool: string;
-
-  /**
-   * Hex SHA-256 of its name, title, description, schemas and annotations.
-   *
-   * @generated from field: string digest = 2;
-   */
-  digest: string;
-
-  /**
-   * Its description, at most 1,024 bytes of it: what an operator reads.
-   *
-   * @generated from field: string description = 3;
-   */
-  description: string;
-};
-
-/**
- * Describes the message interlock.policy.v1.ObservedTool.
- * Use `create(ObservedToolSchema)` to create a new message.
- */
-export const ObservedToolSchema: GenMessage<ObservedTool> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream, 0);
-
-/**
- * LeftOutTool is a tool that cannot be relayed.
- *
- * @generated from message interlock.policy.v1.LeftOutTool
- */
-export type LeftOutTool = Message<"interlock.policy.v1.LeftOutTool"> & {
-  /**
-   * Its name at the server, as far as it can be read.
-   *
-   * @generated from field: string tool = 1;
-   */
-  tool: string;
-
-  /**
-   * What is wrong with its description.
-   *
-   * @generated from field: string why = 2;
-   */
-  why: string;
-};
-
-/**
- * Describes the message interlock.policy.v1.LeftOutTool.
- * Use `create(LeftOutToolSchema)` to create a new message.
- */
-export const LeftOutToolSchema: GenMessage<LeftOutTool> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream, 1);
+  fileDesc("CiJpbnRlcmxvY2svcG9saWN5L3YxL3Vwc3RyZWFtLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIosBCgxVcHN0cmVhbVRvb2wSDgoGc2VydmVyGAEgASgJEgwKBHRvb2wYAiABKAkSEAoIYWNjZXB0ZWQYAyABKAkSDwoHY2hhbmdlZBgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRITCgtyZXBvcnRlZF9ieRgGIAEoCRIQCghsZWZ0X291dBgHIAEoCUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM");
 
 /**
  * UpstreamTool is what is known of a server's tool.
@@ -138,5 +75,5 @@ export type UpstreamTool = Message<"interlock.policy.v1.UpstreamTool"> & {
  * Use `create(UpstreamToolSchema)` to create a new message.
  */
 export const UpstreamToolSchema: GenMessage<UpstreamTool> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream, 2);
+  messageDesc(file_interlock_policy_v1_upstream, 0);
 

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { LeftOutTool, ObservedTool, UpstreamTool } from "./upstream_pb.js";
+import type { UpstreamTool } from "./upstream_pb.js";
 import { file_interlock_policy_v1_upstream } from "./upstream_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,70 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/upstream_service.proto.
  */
 export const file_interlock_policy_v1_upstream_service: GenFile = /*@__PURE__*/
-  fileDesc("CippbnRlcmxvY2svcG9saWN5L3YxL3Vwc3RyZWFtX3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5wb2xpY3kudjEikwEKG09ic2VydmVVcHN0cmVhbVRvb2xzUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSMAoFdG9vbHMYAiADKAsyIS5pbnRlcmxvY2sucG9saWN5LnYxLk9ic2VydmVkVG9vbBIyCghsZWZ0X291dBgDIAMoCzIgLmludGVybG9jay5wb2xpY3kudjEuTGVmdE91dFRvb2wiQAocT2JzZXJ2ZVVwc3RyZWFtVG9vbHNSZXNwb25zZRIPCgdjaGFuZ2VkGAEgAygJEg8KB25vX3Jvb20YAiADKAkiGgoYTGlzdFVwc3RyZWFtVG9vbHNSZXF1ZXN0Ik0KGUxpc3RVcHN0cmVhbVRvb2xzUmVzcG9uc2USMAoFdG9vbHMYASADKAsyIS5pbnRlcmxvY2sucG9saWN5LnYxLlVwc3RyZWFtVG9vbCJKChpBY2NlcHRVcHN0cmVhbVRvb2xzUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSDAoEdG9vbBgCIAEoCRIOCgZkaWdlc3QYAyABKAkiTwobQWNjZXB0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEjAKBXRvb2xzGAEgAygLMiEuaW50ZXJsb2NrLnBvbGljeS52MS5VcHN0cmVhbVRvb2wiOgoaRm9yZ2V0VXBzdHJlYW1Ub29sc1JlcXVlc3QSDgoGc2VydmVyGAEgASgJEgwKBHRvb2wYAiABKAkiTwobRm9yZ2V0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEjAKBXRvb2xzGAEgAygLMiEuaW50ZXJsb2NrLnBvbGljeS52MS5VcHN0cmVhbVRvb2wy9gMKD1Vwc3RyZWFtU2VydmljZRJ7ChRPYnNlcnZlVXBzdHJlYW1Ub29scxIwLmludGVybG9jay5wb2xpY3kudjEuT2JzZXJ2ZVVwc3RyZWFtVG9vbHNSZXF1ZXN0GjEuaW50ZXJsb2NrLnBvbGljeS52MS5PYnNlcnZlVXBzdHJlYW1Ub29sc1Jlc3BvbnNlEnIKEUxpc3RVcHN0cmVhbVRvb2xzEi0uaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0VXBzdHJlYW1Ub29sc1JlcXVlc3QaLi5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3RVcHN0cmVhbVRvb2xzUmVzcG9uc2USeAoTQWNjZXB0VXBzdHJlYW1Ub29scxIvLmludGVybG9jay5wb2xpY3kudjEuQWNjZXB0VXBzdHJlYW1Ub29sc1JlcXVlc3QaMC5pbnRlcmxvY2sucG9saWN5LnYxLkFjY2VwdFVwc3RyZWFtVG9vbHNSZXNwb25zZRJ4ChNGb3JnZXRVcHN0cmVhbVRvb2xzEi8uaW50ZXJsb2NrLnBvbGljeS52MS5Gb3JnZXRVcHN0cmVhbVRvb2xzUmVxdWVzdBowLmludGVybG9jay5wb2xpY3kudjEuRm9yZ2V0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_interlock_policy_v1_upstream]);
-
-/**
- * ObserveUpstreamToolsRequest is what a server offers.
- *
- * @generated from message interlock.policy.v1.ObserveUpstreamToolsRequest
- */
-export type ObserveUpstreamToolsRequest = Message<"interlock.policy.v1.ObserveUpstreamToolsRequest"> & {
-  /**
-   * Name of the server.
-   *
-   * @generated from field: string server = 1;
-   */
-  server: string;
-
-  /**
-   * The tools.
-   *
-   * @generated from field: repeated interlock.policy.v1.ObservedTool tools = 2;
-   */
-  tools: ObservedTool[];
-
-  /**
-   * Tools that it offers and that are left out, because of how they are described.
-   *
-   * @generated from field: repeated interlock.policy.v1.LeftOutTool left_out = 3;
-   */
-  leftOut: LeftOutTool[];
-};
-
-/**
- * Describes the message interlock.policy.v1.ObserveUpstreamToolsRequest.
- * Use `create(ObserveUpstreamToolsRequestSchema)` to create a new message.
- */
-export const ObserveUpstreamToolsRequestSchema: GenMessage<ObserveUpstreamToolsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream_service, 0);
-
-/**
- * ObserveUpstreamToolsResponse names what must not be used.
- *
- * @generated from message interlock.policy.v1.ObserveUpstreamToolsResponse
- */
-export type ObserveUpstreamToolsResponse = Message<"interlock.policy.v1.ObserveUpstreamToolsResponse"> & {
-  /**
-   * Names of the tools that have changed since they were accepted.
-   *
-   * @generated from field: repeated string changed = 1;
-   */
-  changed: string[];
-
-  /**
-   * Names of the tools that were never seen and for which there is no room.
-   *
-   * @generated from field: repeated string no_room = 2;
-   */
-  noRoom: string[];
-};
-
-/**
- * Describes the message interlock.policy.v1.ObserveUpstreamToolsResponse.
- * Use `create(ObserveUpstreamToolsResponseSchema)` to create a new message.
- */
-export const ObserveUpstreamToolsResponseSchema: GenMessage<ObserveUpstreamToolsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream_service, 1);
+  fileDesc("CippbnRlcmxvY2svcG9saWN5L3YxL3Vwc3RyZWFtX3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5wb2xpY3kudjEiGgoYTGlzdFVwc3RyZWFtVG9vbHNSZXF1ZXN0Ik0KGUxpc3RVcHN0cmVhbVRvb2xzUmVzcG9uc2USMAoFdG9vbHMYASADKAsyIS5pbnRlcmxvY2sucG9saWN5LnYxLlVwc3RyZWFtVG9vbCJKChpBY2NlcHRVcHN0cmVhbVRvb2xzUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSDAoEdG9vbBgCIAEoCRIOCgZkaWdlc3QYAyABKAkiTwobQWNjZXB0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEjAKBXRvb2xzGAEgAygLMiEuaW50ZXJsb2NrLnBvbGljeS52MS5VcHN0cmVhbVRvb2wiOgoaRm9yZ2V0VXBzdHJlYW1Ub29sc1JlcXVlc3QSDgoGc2VydmVyGAEgASgJEgwKBHRvb2wYAiABKAkiTwobRm9yZ2V0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEjAKBXRvb2xzGAEgAygLMiEuaW50ZXJsb2NrLnBvbGljeS52MS5VcHN0cmVhbVRvb2wy+QIKD1Vwc3RyZWFtU2VydmljZRJyChFMaXN0VXBzdHJlYW1Ub29scxItLmludGVybG9jay5wb2xpY3kudjEuTGlzdFVwc3RyZWFtVG9vbHNSZXF1ZXN0Gi4uaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEngKE0FjY2VwdFVwc3RyZWFtVG9vbHMSLy5pbnRlcmxvY2sucG9saWN5LnYxLkFjY2VwdFVwc3RyZWFtVG9vbHNSZXF1ZXN0GjAuaW50ZXJsb2NrLnBvbGljeS52MS5BY2NlcHRVcHN0cmVhbVRvb2xzUmVzcG9uc2USeAoTRm9yZ2V0VXBzdHJlYW1Ub29scxIvLmludGVybG9jay5wb2xpY3kudjEuRm9yZ2V0VXBzdHJlYW1Ub29sc1JlcXVlc3QaMC5pbnRlcmxvY2sucG9saWN5LnYxLkZvcmdldFVwc3RyZWFtVG9vbHNSZXNwb25zZUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM", [file_interlock_policy_v1_upstream]);
 
 /**
  * ListUpstreamToolsRequest asks for all tools.
@@ -90,7 +27,7 @@ export type ListUpstreamToolsRequest = Message<"interlock.policy.v1.ListUpstream
  * Use `create(ListUpstreamToolsRequestSchema)` to create a new message.
  */
 export const ListUpstreamToolsRequestSchema: GenMessage<ListUpstreamToolsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream_service, 2);
+  messageDesc(file_interlock_policy_v1_upstream_service, 0);
 
 /**
  * ListUpstreamToolsResponse is all tools.
@@ -111,7 +48,7 @@ export type ListUpstreamToolsResponse = Message<"interlock.policy.v1.ListUpstrea
  * Use `create(ListUpstreamToolsResponseSchema)` to create a new message.
  */
 export const ListUpstreamToolsResponseSchema: GenMessage<ListUpstreamToolsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream_service, 3);
+  messageDesc(file_interlock_policy_v1_upstream_service, 1);
 
 /**
  * AcceptUpstreamToolsRequest names what to accept: what an operator has seen.
@@ -146,7 +83,7 @@ export type AcceptUpstreamToolsRequest = Message<"interlock.policy.v1.AcceptUpst
  * Use `create(AcceptUpstreamToolsRequestSchema)` to create a new message.
  */
 export const AcceptUpstreamToolsRequestSchema: GenMessage<AcceptUpstreamToolsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream_service, 4);
+  messageDesc(file_interlock_policy_v1_upstream_service, 2);
 
 /**
  * AcceptUpstreamToolsResponse is what was accepted.
@@ -167,7 +104,7 @@ export type AcceptUpstreamToolsResponse = Message<"interlock.policy.v1.AcceptUps
  * Use `create(AcceptUpstreamToolsResponseSchema)` to create a new message.
  */
 export const AcceptUpstreamToolsResponseSchema: GenMessage<AcceptUpstreamToolsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream_service, 5);
+  messageDesc(file_interlock_policy_v1_upstream_service, 3);
 
 /**
  * ForgetUpstreamToolsRequest names what to forget.
@@ -195,7 +132,7 @@ export type ForgetUpstreamToolsRequest = Message<"interlock.policy.v1.ForgetUpst
  * Use `create(ForgetUpstreamToolsRequestSchema)` to create a new message.
  */
 export const ForgetUpstreamToolsRequestSchema: GenMessage<ForgetUpstreamToolsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream_service, 6);
+  messageDesc(file_interlock_policy_v1_upstream_service, 4);
 
 /**
  * ForgetUpstreamToolsResponse is what was forgotten.
@@ -216,7 +153,7 @@ export type ForgetUpstreamToolsResponse = Message<"interlock.policy.v1.ForgetUps
  * Use `create(ForgetUpstreamToolsResponseSchema)` to create a new message.
  */
 export const ForgetUpstreamToolsResponseSchema: GenMessage<ForgetUpstreamToolsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream_service, 7);
+  messageDesc(file_interlock_policy_v1_upstream_service, 5);
 
 /**
  * UpstreamService remembers the tools of MCP servers behind the gate. The schema and the
@@ -226,18 +163,6 @@ export const ForgetUpstreamToolsResponseSchema: GenMessage<ForgetUpstreamToolsRe
  * @generated from service interlock.policy.v1.UpstreamService
  */
 export const UpstreamService: GenService<{
-  /**
-   * ObserveUpstreamTools pins tools that were never seen, and returns those that have
-   * changed. What an agent reports changes nothing that a gateway or an operator has
-   * reported. Tools for which there is no room are named, and the others are pinned.
-   *
-   * @generated from rpc interlock.policy.v1.UpstreamService.ObserveUpstreamTools
-   */
-  observeUpstreamTools: {
-    methodKind: "unary";
-    input: typeof ObserveUpstreamToolsRequestSchema;
-    output: typeof ObserveUpstreamToolsResponseSchema;
-  },
   /**
    * ListUpstreamTools returns all tools that were seen, by server and name.
    *

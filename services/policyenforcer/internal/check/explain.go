@@ -1,0 +1,414 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/jail"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
+)
+
+// Explanation is why a call is decided as it is. It is made by the functions that decide;
+// what they do not say is not in it.
+type Explanation struct {
+	// InputKept is false for a recorded call whose input the log does not have.
+	InputKept bool
+	// State is what the state says, and StateMessage that in a sentence.
+	State        toolcall.Reasons
+	StateMessage string
+	// ToolsRestricted and AllowedTools are those of the state.
+	ToolsRestricted bool
+	AllowedTools    []string
+	Policies        []PolicyReasons
+	Limits          []LimitReason
+	// WouldAllow are sentences: what would have to be different.
+	WouldAllow []string
+	// JailLevel and JailDigest are of the jail that the line must run in; 0 and empty for none.
+	JailLevel  jail.Level
+	JailDigest string
+}
+
+// PolicyReasons is what one policy says.
+type PolicyReasons struct {
+	Name    string
+	Version int64
+	// Scope is why it holds for the call, such as "workflow deploy".
+	Scope string
+	rules.Reasons
+}
+
+// LimitReason is a limit that a call counts against: of the account of a policy, or of the
+// entry of a state.
+type LimitReason struct {
+	rules.Account
+	// Rule is its place in the policy, or the field of the state.
+	Rule string
+	// ResetsAt is the end of the present period; zero for none.
+	ResetsAt time.Time
+	// Used is what is counted now, and After what would be with the call.
+	Used, Max, After int64
+	// ReopensAt is when a limit that has no room has some again; zero for never, or when it
+	// has room.
+	ReopensAt time.Time
+}
+
+// What the entry of a state counts, next to the measures of policies.
+const (
+	MeasureIterations  rules.Measure = "iterations"
+	MeasureResultBytes rules.Measure = "result_bytes"
+	MeasureFiles       rules.Measure = "files"
+	// PerEntry counts those of one entry of a state.
+	PerEntry rules.Scope = "entry"
+)
+
+// explain says why a call is decided as it is. state is the verdict of the state.
+func (c *Service) explain(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, state toolcall.Verdict) (*Explanation, error) {
+	e := &Explanation{InputKept: true}
+	e.State = toolcall.Explain(s.Machine, s.Run, c.callIn(s, q.req))
+	e.State.Verdict = state // the input is judged besides
+	if p := state.Jail; p != nil {
+		e.JailLevel, e.JailDigest = p.Level, p.Digest()
+	}
+	e.ofState(s)
+	if state.Decision == toolcall.Deny {
+		e.StateMessage = state.Message(s.Machine, s.Run)
+	}
+	if !toolcall.Own(q.req.Tool) {
+		call := callOf(q, s, std)
+		for i, set := range std.Live {
+			e.policy(set, std.Because[i], call)
+		}
+	}
+	return e, c.finish(ctx, e, q, s)
+}
+
+func (e *Explanation) ofState(s *runs.Snapshot) {
+	view := s.Machine.State(s.Run.State)
+	e.ToolsRestricted, e.AllowedTools = view.ToolsRestricted, view.AllowedTools
+}
+
+func (e *Explanation) policy(set *rules.Set, scope string, call rules.Call) {
+	p := PolicyReasons{Scope: scope, Reasons: set.Explain(call)}
+	p.Name, p.Version = set.Identity()
+	e.Policies = append(e.Policies, p)
+}
+
+// finish adds the limits as they are now, and what would allow the call.
+func (c *Service) finish(ctx context.Context, e *Explanation, q *question, s *runs.Snapshot) error {
+	if err := c.stateLimits(ctx, e, s); err != nil {
+		return fault.From(err)
+	}
+	known := map[rules.Account]bool{}
+	for i := range e.Policies {
+		for _, spend := range e.Policies[i].Limits {
+			if known[spend.Account] {
+				continue // policies share what a session has
+			}
+			known[spend.Account] = true
+			limit, err := c.limitOf(ctx, q.caller.Namespace, spend)
+			if err != nil {
+				return fault.From(err)
+			}
+			e.Limits = append(e.Limits, limit)
+		}
+	}
+	e.wouldAllow(q.req.Tool, s)
+	return nil
+}
+
+// stateLimits are the limits of the entry of a state.
+func (c *Service) stateLimits(ctx context.Context, e *Explanation, s *runs.Snapshot) error {
+	view := s.Machine.State(s.Run.State)
+	if view.MaxIterations == 0 && view.ContextBudgetBytes == 0 && view.MaxFilesPerState == 0 {
+		return nil
+	}
+	counters, err := c.Store.Counters(ctx, s.Entry)
+	if err != nil {
+		return err
+	}
+	add := func(measure rules.Measure, rule string, used, most, need int64) {
+		if most > 0 {
+			e.Limits = append(e.Limits, LimitReason{
+				Account: rules.Account{Measure: measure, Scope: PerEntry}, Rule: rule, Used: used, Max: most, After: used + need,
+			})
+		}
+	}
+	add(MeasureIterations, "/max_iterations", counters[ledger.Iterations], view.MaxIterations, 1)
+	add(MeasureResultBytes, "/context_budget_bytes", counters[ledger.ContextBytes], view.ContextBudgetBytes, 0)
+	if view.MaxFilesPerState == 0 || len(e.State.Verdict.Paths) == 0 {
+		return nil
+	}
+	record, err := c.Store.Get(ctx, ledger.FilesOf(s.Key))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	kept, err := ledger.DecodeFiles(record.Data)
+	if err != nil {
+		return err
+	}
+	before := kept.Of(s.Run.Branch, s.Run.Entry)
+	_, added, _ := before.Files.Add(e.State.Verdict.Paths, view.MaxFilesPerState)
+	add(MeasureFiles, "/max_files_per_state", int64(len(before.Files)), view.MaxFilesPerState, int64(len(added)))
+	return nil
+}
+
+// limitOf is what a policy's limit has counted.
+func (c *Service) limitOf(ctx context.Context, namespace string, spend rules.Spend) (LimitReason, error) {
+	owner := quota.Key(namespace, spend.Account)
+	used, err := c.Quota.Counted(ctx, owner, spend.Account)
+	if err != nil {
+		return LimitReason{}, err
+	}
+	limit := LimitReason{Account: spend.Account, Used: used, Max: spend.Max, After: used + spend.Need}
+	if spend.By != nil {
+		limit.Rule = spend.By.Pointer()
+		limit.Policy = spend.By.Policy
+	}
+	if spend.Period != "" {
+		_, limit.ResetsAt = spend.Period.Bounds(spend.Start)
+	}
+	if limit.full() {
+		limit.ReopensAt = limit.ResetsAt
+		if spend.Window > 0 {
+			err := c.Store.Probe(ctx, store.Batch{Counters: []store.Counter{
+				{Owner: owner, Name: spend.Counter(), Delta: spend.Need, Limit: spend.Max, Window: spend.Window},
+			}})
+			var full *store.LimitError
+			if !errors.As(err, &full) {
+				return limit, err
+			}
+			limit.ReopensAt = full.ReopensAt
+		}
+	}
+	return limit, nil
+}
+
+// full is true when the call has no room: where a call needs nothing, of what is spent.
+func (l *LimitReason) full() bool { return l.After > l.Max || l.After == l.Used && l.Used >= l.Max }
+
+// wouldAllow says what would have to be different.
+func (e *Explanation) wouldAllow(tool string, s *runs.Snapshot) {
+	if e.State.Verdict.Decision == toolcall.Deny {
+		e.stateWouldAllow(tool, s)
+	}
+	for i := range e.Policies {
+		if p := &e.Policies[i]; p.Verdict.Decision != toolcall.Allow {
+			e.add(p.Verdict.Explain())
+		}
+	}
+	for i := range e.Limits {
+		if l := &e.Limits[i]; l.full() {
+			e.add(l.wouldAllow(s))
+		}
+	}
+}
+
+func (e *Explanation) add(sentence string) { e.WouldAllow = append(e.WouldAllow, sentence) }
+
+// stateWouldAllow is about what the state refuses.
+func (e *Explanation) stateWouldAllow(tool string, s *runs.Snapshot) {
+	name, view := document.Quote(s.Run.State), s.Machine.State(s.Run.State)
+	switch e.State.Verdict.Code {
+	case toolcall.CodeToolNotAllowed, toolcall.CodeToolDisallowed:
+		sentence := fmt.Sprintf("In state %s, tool %s is not allowed", name, document.Quote(tool))
+		ways := 0
+		for _, event := range view.LegalEvents() {
+			for _, target := range event.Targets {
+				if s.Machine.State(target).Tool(tool) == workflow.ToolAllowed {
+					sentence += fmt.Sprintf("; event %s leads to %s, which allows it", document.Quote(event.Event), document.Quote(target))
+					ways++
+					break
+				}
+			}
+		}
+		if ways == 0 {
+			sentence += ", and no event of it leads to a state that allows it"
+		}
+		e.add(sentence + ".")
+	case toolcall.CodeRunNotActive:
+		e.add(fmt.Sprintf("Run %s is %s: calls are judged again once it is running.", s.Run.ID, s.Run.Status))
+	default:
+		said := len(e.WouldAllow)
+		if e.State.Line != nil {
+			for i := range e.State.Line.Parts {
+				e.partWouldAllow(&e.State.Line.Parts[i], name, view)
+			}
+		}
+		if len(e.WouldAllow) == said {
+			e.add(e.StateMessage)
+		}
+	}
+}
+
+// mostEntries bounds how many commands a sentence lists.
+const mostEntries = 24
+
+func (e *Explanation) partWouldAllow(part *toolcall.Part, state string, view *workflow.StateView) {
+	if part.Said == toolcall.Fine {
+		return
+	}
+	text := document.Quote(e.State.Line.Text[part.Start:part.End])
+	if part.Code != toolcall.CodeCommandNotAllowed || part.Said == toolcall.Unknown {
+		e.add(text + " is refused: " + strings.TrimSuffix(part.Message, ".") + ".")
+		return
+	}
+	entries := view.AllowedCommands
+	if len(entries) == 0 {
+		e.add(fmt.Sprintf("%s is refused: state %s allows no command at all.", text, state))
+		return
+	}
+	quoted := make([]string, 0, mostEntries)
+	for _, entry := range entries[:min(len(entries), mostEntries)] {
+		quoted = append(quoted, document.Quote(entry))
+	}
+	more := ""
+	if len(entries) > mostEntries {
+		more = fmt.Sprintf(" and %d more", len(entries)-mostEntries)
+	}
+	e.add(fmt.Sprintf("%s is not among the commands of state %s: %s%s.", text, state, strings.Join(quoted, ", "), more))
+}
+
+// wouldAllow is about a limit that has no room.
+func (l *LimitReason) wouldAllow(s *runs.Snapshot) string {
+	if l.Scope == PerEntry {
+		return fmt.Sprintf("%s of state %s is reached, with %d of %d: leave the state by an event, and the next entry begins with none.",
+			strings.TrimPrefix(l.Rule, "/"), document.Quote(s.Run.State), l.Used, l.Max)
+	}
+	policy := "its policy"
+	if l.Policy != "" {
+		policy = "policy " + document.Quote(l.Policy)
+	}
+	again := "it does not reopen"
+	if !l.ReopensAt.IsZero() {
+		again = "it reopens at " + l.ReopensAt.UTC().Format(time.RFC3339Nano)
+	}
+	used := fmt.Sprintf("%d of %d %s", l.Used, l.Max, l.Measure)
+	if l.Measure == rules.Money {
+		used = fmt.Sprintf("%s of %s USD", rules.MicroUSD(l.Used), rules.MicroUSD(l.Max))
+	}
+	return fmt.Sprintf("An operator may raise the limit of rule %s of %s, which has counted %s; %s.", l.Rule, policy, used, again)
+}
+
+// ExplainRecorded says why a recorded call was decided so: computed again from what was
+// recorded, with the limits as they are now. What the log does not keep is as it was
+// recorded.
+func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledger.Decision) (*Explanation, error) {
+	s, err := c.recordedSnapshot(ctx, namespace, r)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	recorded := recorder{checks: c, namespace: namespace, roots: map[string]string{}}
+	was, err := recorded.call(ctx, r)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	if strings.HasPrefix(r.Capability, "mcp:") && !strings.HasPrefix(r.Tool, "mcp__") {
+		was.Capability = r.Capability // its full name was given with it
+	}
+	// What humans have approved was asked about first.
+	was.Approved = false
+	was.Now = c.Clock().UTC()
+	// The log names who called and not in which role: nearly all are agents.
+	caller := enforcer.Caller{Namespace: namespace, Principal: auth.Principal{Name: r.Principal, Role: auth.Agent}}
+	std, err := c.Policies.Effective(ctx, caller, s, enforcer.Target{}, r.Tool)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	e := &Explanation{InputKept: len(r.Input) > 0, JailLevel: r.JailLevel, JailDigest: r.JailDigest}
+	e.recordedState(c.Places, s, r)
+	if !toolcall.Own(r.Tool) {
+		decided := false
+		for i, set := range std.Live {
+			if name, version := set.Identity(); name == r.Policy && name != "" {
+				decided = true
+				if version != r.PolicyVersion {
+					if set, err = c.Policies.Set(ctx, namespace, name, r.PolicyVersion); err != nil {
+						return nil, fault.From(err)
+					}
+				}
+			}
+			e.policy(set, std.Because[i], was.Call)
+		}
+		if !decided && r.Policy != "" { // it does not hold any more, or for a role that is not recorded
+			set, err := c.Policies.Set(ctx, namespace, r.Policy, r.PolicyVersion)
+			if err != nil {
+				return nil, fault.From(err)
+			}
+			e.policy(set, "", was.Call)
+		}
+	}
+	return e, c.finish(ctx, e, &question{caller: caller, req: Request{Tool: r.Tool}}, s)
+}
+
+// recordedState is what the state said. It is judged again, and where the record says
+// otherwise, that holds: the input, the standing of the run and what was counted then are
+// not all known.
+func (e *Explanation) recordedState(places toolcall.Places, s *runs.Snapshot, r *ledger.Decision) {
+	e.State = toolcall.Explain(s.Machine, s.Run, toolcall.Call{Tool: r.Tool, Input: r.Input, Places: places, Jail: r.JailLevel})
+	e.ofState(s)
+	if !e.InputKept {
+		e.State.Line = nil
+	}
+	v := &e.State.Verdict
+	switch {
+	case r.Decision == toolcall.Deny && r.Policy == "" && r.Code != toolcall.CodePolicyUnavailable:
+		if v.Code != r.Code {
+			*v = toolcall.Verdict{Decision: toolcall.Deny, Code: r.Code, Tool: r.Tool}
+		}
+		e.StateMessage = r.Message
+	default: // a policy has decided, which none does where the state denies
+		*v = toolcall.Verdict{Decision: toolcall.Allow, Tool: r.Tool, Counted: v.Counted, Paths: r.Kept.Paths}
+		if r.Code == toolcall.CodeNotEnforced {
+			v.Code, v.Detail, e.StateMessage = r.Code, r.Message, r.Message
+		}
+	}
+}
+
+// recordedSnapshot is a run as a record tells of it.
+func (c *Service) recordedSnapshot(ctx context.Context, namespace string, r *ledger.Decision) (*runs.Snapshot, error) {
+	if r.RunID == "" {
+		s := runs.StandIn(namespace, r.SessionID)
+		return s, nil
+	}
+	definition, err := c.Engine.Definition(ctx, namespace, r.Workflow, r.WorkflowVersion)
+	if err != nil {
+		return nil, err
+	}
+	run := &workflow.Run{
+		ID: r.RunID, Workflow: r.Workflow, WorkflowVersion: r.WorkflowVersion, SessionID: r.SessionID, Status: workflow.Running, Version: r.RunVersion,
+		Lane: workflow.Lane{State: r.State, Entry: r.Kept.Entry},
+	}
+	at := run.At("")
+	at.Branch = r.Branch
+	all := []*enforcer.Definition{definition}
+	now, err := c.Engine.Lane(ctx, namespace, r.RunID, "")
+	switch {
+	case err == nil: // these never change
+		run.Workspace, run.Parent = now.Workspace, now.Parent
+		above, err := c.Runs.Above(ctx, namespace, now)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, above...)
+	case fault.ReasonOf(err) != fault.NotFound:
+		return nil, err
+	}
+	key := ledger.Run(namespace, r.RunID)
+	return &runs.Snapshot{
+		Run: &at, Definition: definition, Key: key, Entry: ledger.Entry(key, r.Kept.Entry), Root: ledger.Run(namespace, r.Partition), All: all,
+	}, nil
+}

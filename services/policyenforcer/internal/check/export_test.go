@@ -1,0 +1,9 @@
+package check
+
+// Settings that tests refer to.
+const (
+	InFlight = inFlight
+)
+
+// Full reports whether a limit has no room.
+func (l *LimitReason) Full() bool { return l.full() }

@@ -1,0 +1,84 @@
+// Package check decides tool calls: it judges a call in the pure core, asks approvers, and makes the decision
+// and its counters durable in one commit.
+//
+// It fails closed: without a decision that is both current and durable, the answer is a denial.
+package check
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
+)
+
+// Announcer creates the events about decisions.
+type Announcer interface {
+	Decided(namespace, root string, d *ledger.Decision) (store.Event, error)
+	LeaseEvent(namespace, actor, change string, l *consent.Lease, at time.Time) (store.Event, error)
+}
+
+// Config has the settings and the ports of a Service.
+type Config struct {
+	Store     store.Store
+	Engine    enforcer.Runs
+	Announce  Announcer
+	Clock     func() time.Time
+	Log       *slog.Logger
+	Decisions *decisionlog.Log
+	Runs      *runs.Reader
+	Policies  *policystore.Store
+	Quota     *quota.Accounts
+	Calls     *calls.Store
+	Sessions  enforcer.Sessions
+	// Approvals asks approvers. Without it, calls that need an approval are denied.
+	Approvals enforcer.Approvals
+	// Shared reads the values that approvals rest on. Without it, calls with such approvals are denied.
+	Shared enforcer.Shared
+	// Masks removes secrets from inputs before they are logged.
+	Masks redact.Masks
+	// Places are where Interlock is on the machine that agents run on too.
+	Places toolcall.Places
+	// Jails is the mode of jails for command lines.
+	Jails enforcer.Jails
+	// Observe receives each committed decision. It must be quick, and may be nil.
+	Observe func(*Observed)
+	// Answered receives each answer to a check and its duration. It must be quick, and may be nil.
+	Answered func(ctx context.Context, d *Decision, took time.Duration)
+}
+
+// Observed is a decision for metrics.
+type Observed struct {
+	Decision toolcall.Decision
+	Code     toolcall.Code // empty for an allowed call, or NOT_ENFORCED
+	// Reason explains why nothing was enforced; empty for any other code.
+	Reason string
+	// Workflow and State are those of the decision; empty without a run.
+	Workflow, State string
+	// Limits are those of policies that all callers share, as far as the call was counted.
+	Limits []UsedLimit
+}
+
+// UsedLimit is the used part of a limit, 1 for all of it.
+type UsedLimit struct {
+	Policy, Pattern string
+	Measure         rules.Measure
+	Used            float64
+}
+
+// Service decides tool calls.
+type Service struct{ Config }
+
+// New returns the service of a configuration.
+func New(cfg Config) *Service { return &Service{cfg} }

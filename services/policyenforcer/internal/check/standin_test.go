@@ -1,0 +1,87 @@
+package check_test
+
+import (
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
+)
+
+// A session that drives no run is held to the policies of its role and its tree.
+func TestASessionWithoutARun(t *testing.T) {
+	t.Parallel()
+	without := func(a *app.App, call string) (*check.Decision, error) {
+		return a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{SessionID: "lost"}, Tool: "Write", CallID: call, Input: []byte(`{}`)})
+	}
+	for name, as := range map[string][]policystore.Attachment{"the role": stage.ToRole(auth.Agent), "the tree": {{Kind: policystore.AttachedToSession, ID: "root"}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+				s.Sessions["lost"] = "root"
+				s.Engine.Current.ID = "another" // the engine knows no run of the session
+				a := s.App()
+				if _, err := a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{SessionID: "lost"}, Tool: "Write"}); fault.ReasonOf(err) != fault.NotFound {
+					t.Fatalf("without policies: %v", err)
+				}
+				s.Put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Write", "rate_limit": {"max_calls": 1, "window_seconds": 60}}]}`, policystore.Indexed{Attachments: as})
+				d, err := a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{SessionID: "lost"}, Tool: "Write"})
+				if err != nil || !d.Unbound {
+					t.Fatalf("%+v, %v", d, err)
+				}
+				stage.Expect(t, d, toolcall.Allow, "")
+				if d, err = a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{SessionID: "lost"}, Tool: "Write"}); err != nil {
+					t.Fatal(err)
+				}
+				stage.Expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
+				// The same call again is answered the same, and never with NOT_FOUND, which
+				// would let it pass.
+				for range 2 {
+					if d, err = without(a, "again"); err != nil {
+						t.Fatal(err)
+					}
+					stage.Expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
+				}
+				s.Engine.Mu.Lock()
+				s.Engine.Current.ID = "run_1" // the session begins a run
+				s.Engine.Current.SessionID = "lost"
+				s.Engine.AnySession = true
+				s.Engine.Mu.Unlock()
+				if d, err = without(a, "again"); err != nil { // the run's calls are other calls
+					t.Fatal(err)
+				}
+				stage.Expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
+			})
+		})
+	}
+	s := stage.New(t, stage.Open)
+	s.Engine.Current.ID = "another"
+	s.Put(t, "p", `{"role": "operator", "deny": [{"capability": "*"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Operator)})
+	if _, err := without(s.App(), "x"); fault.ReasonOf(err) != fault.NotFound {
+		t.Errorf("another role's policy: %v", err)
+	}
+}
+
+// What is missing of a run that there is denies: it is not taken for the lack of a run,
+// by which a hook lets a call pass, and by which only some policies would judge.
+func TestAnIncompleteRunDenies(t *testing.T) {
+	t.Parallel()
+	for name, as := range map[string][]policystore.Attachment{"with policies": stage.ToRole(auth.Agent), "without": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := stage.New(t, stage.Open)
+			s.Put(t, "p", `{"role": "agent", "allow": [{"capability": "*"}]}`, policystore.Indexed{Attachments: as})
+			s.Engine.Incomplete = true
+			d, err := s.App().Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{SessionID: "s"}, Tool: "Write"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			stage.Expect(t, d, toolcall.Deny, toolcall.CodePolicyUnavailable)
+		})
+	}
+}

@@ -1,0 +1,56 @@
+package stage
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/decided"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/protomap"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
+)
+
+// Announcer creates events that tests can read.
+type Announcer struct{}
+
+func (Announcer) Decided(ns, root string, d *ledger.Decision) (store.Event, error) {
+	return decided.Head(ns, root, d)
+}
+
+func (Announcer) Reported(ns, _ string, r *outcome.Reported, _ time.Time) (store.Event, error) {
+	return event(ns, r.RunID, r.CallID, fmt.Sprintf("reported accounted=%t", r.Accounted)), nil
+}
+
+func (Announcer) Sealed(ns string, s decisionlog.Sealed, _ time.Time) (store.Event, error) {
+	return event(ns, s.Partition, "sealed", s.Head), nil
+}
+
+func (Announcer) PolicyChanged(ns, _ string, c *policystore.Change, _ time.Time) (store.Event, error) {
+	return event(ns, c.Name, c.Type, fmt.Sprint(c.IndexVersion)), nil
+}
+
+func (Announcer) UpstreamChanged(ns, _ string, c *pins.Change, _ time.Time) (store.Event, error) {
+	return event(ns, c.Server, c.Type, fmt.Sprint(c.Version)), nil
+}
+
+func (Announcer) Unknown(ns string, c *evidence.Call, _ time.Time) (store.Event, error) {
+	return event(ns, c.RunID, c.ID, "unknown "+c.ID), nil
+}
+
+func (Announcer) Settled(ns string, s *outcome.Settled, _ time.Time) (store.Event, error) {
+	return event(ns, s.RunID, s.ID, "settled "+s.ID+" "+s.Outcome), nil
+}
+
+func (Announcer) LeaseEvent(ns, actor, change string, l *consent.Lease, at time.Time) (store.Event, error) {
+	return protomap.LeaseEvent(ns, actor, change, l, at)
+}
+
+func event(ns, run, call, payload string) store.Event {
+	return store.Event{Key: ledger.Run(ns, run), ID: run + call + payload, Subject: "interlock.x", Payload: []byte(payload)}
+}

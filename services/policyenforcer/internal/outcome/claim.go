@@ -1,0 +1,111 @@
+package outcome
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
+)
+
+// observedReport is the stored form of a report that was observed. Of another one, the store keeps
+// the claim.
+const observedReport = "observed"
+
+// claim is what an agent has said itself of its call, as far as a later observation corrects it.
+type claim struct {
+	OK      bool   `json:"ok,omitempty"`
+	Bytes   int64  `json:"bytes,omitempty"`
+	CostUSD string `json:"cost_usd,omitempty"`
+}
+
+func reportedBy(caller enforcer.Caller, r *Report) []byte {
+	if caller.Observes {
+		return []byte(observedReport)
+	}
+	data, err := json.Marshal(claim{OK: r.OK, Bytes: r.ResultBytes, CostUSD: r.CostUSD})
+	if err != nil {
+		panic(err) // a flag, a number and a text
+	}
+	return data
+}
+
+// claimOf returns the agent's own report of a call, nil where there is none or it was observed.
+func (o *Service) claimOf(ctx context.Context, root store.Key, callID string) (*claim, error) {
+	first, err := o.store.Answer(ctx, root, ledger.ReportName(callID))
+	if errors.Is(err, store.ErrNotFound) || err == nil && string(first) == observedReport {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var c claim
+	if err := json.Unmarshal(first, &c); err != nil {
+		return nil, fault.From(err)
+	}
+	return &c, nil
+}
+
+// observeClaimed takes what a report shows of a call of which its agent has spoken before: an edit
+// may still have been at work since, a test may end otherwise than the agent has said, and so may
+// bytes and cost be others. again is what the store said of the repeat; it stands where
+// the call was observed before.
+func (o *Service) observeClaimed(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, again error) error {
+	if !caller.Observes || call == nil {
+		return again
+	}
+	claimed, err := o.claimOf(ctx, root, r.CallID)
+	if err != nil {
+		return err
+	}
+	if claimed == nil {
+		return again
+	}
+	batch := store.Batch{
+		Checks: []store.Check{{Key: s.Key, Version: s.Run.Version}},
+		Idempotency: &store.Idempotency{
+			Owner: root, Name: ledger.ObservedName(r.CallID), Digest: r.digest(), TTL: once.Kept,
+		},
+	}
+	if err := o.takeEvidence(ctx, caller, root, s, call, r, &batch); err != nil {
+		return err
+	}
+	if len(r.Evidence) > 0 {
+		if err := o.keepResult(caller, s, r, false, &batch); err != nil {
+			return err
+		}
+	}
+	if err := o.correct(ctx, caller, root, s, call, r, claimed, &batch); err != nil {
+		return err
+	}
+	_, err = o.store.Commit(ctx, batch)
+	return err
+}
+
+// correct adds to the batch of an observed report what it changes of the bytes and the cost that its
+// agent has claimed.
+func (o *Service) correct(
+	ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, claimed *claim, batch *store.Batch,
+) error {
+	if more := r.ResultBytes - claimed.Bytes; more > 0 && countsBytes(s, r) {
+		batch.Counters = []store.Counter{{Owner: s.Entry, Name: ledger.ContextBytes, Delta: more, Limit: store.NoLimit}}
+	}
+	changes := settled(call, &r.Report)
+	for _, c := range settled(call, &Report{OK: claimed.OK, CostUSD: claimed.CostUSD}) {
+		at := slices.IndexFunc(changes, func(seen rules.Change) bool { return seen.Account == c.Account })
+		if at < 0 {
+			at = len(changes)
+			changes = append(changes, rules.Change{Account: c.Account})
+		}
+		changes[at].Delta -= c.Delta
+	}
+	changes = slices.DeleteFunc(changes, func(c rules.Change) bool { return c.Delta == 0 })
+	return o.settle(ctx, caller.Namespace, root, "correct/", changes, r, batch)
+}

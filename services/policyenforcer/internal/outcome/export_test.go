@@ -1,0 +1,4 @@
+package outcome
+
+// StartWithin is the time within which an allowed line may be started.
+const StartWithin = startWithin
