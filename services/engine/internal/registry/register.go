@@ -1,4 +1,4 @@
-package app
+package registry
 
 import (
 	"context"
@@ -13,45 +13,46 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // Validate reports every problem of a workflow, and the policies that it names and that do not exist.
-func (a *App) Validate(ctx context.Context, namespace string, src []byte, strict bool) (document.Problems, error) {
-	def, problems := workflow.Options{Strict: strict}.Parse(a.Enforcement.Write(src))
+func (reg *Registry) Validate(ctx context.Context, namespace string, src []byte, strict bool) (document.Problems, error) {
+	def, problems := workflow.Options{Strict: strict}.Parse(reg.ports.Enforcement.Write(src))
 	if problems.HasErrors() {
 		return problems, nil
 	}
-	return a.withPolicyWarnings(ctx, namespace, problems, def.Meta.Policies)
+	return reg.withPolicyWarnings(ctx, namespace, problems, def.Meta.Policies)
 }
 
 // Register stores a workflow as the next version of its name, with the deployment's enforcement
 // where it names none. The content of the latest version again makes no change and answers
 // created = false. An agent cannot replace a workflow of another role (S6.7).
-func (a *App) Register(ctx context.Context, caller Caller, src []byte, idempotencyKey string) (v *Version, created bool, warnings document.Problems, err error) {
-	src = a.Enforcement.Write(src)
+func (reg *Registry) Register(ctx context.Context, caller ports.Caller, src []byte, idempotencyKey string) (v *Version, created bool, warnings document.Problems, err error) {
+	src = reg.ports.Enforcement.Write(src)
 	def, problems := workflow.Parse(src)
 	value, err := readable(src, problems, false)
 	if err != nil {
 		return nil, false, nil, err
 	}
-	if problems, err = a.withPolicyWarnings(ctx, caller.Namespace, problems, def.Meta.Policies); err != nil {
+	if problems, err = reg.withPolicyWarnings(ctx, caller.Namespace, problems, def.Meta.Policies); err != nil {
 		return nil, false, nil, err
 	}
-	v, created, err = a.register(ctx, caller, &Version{Name: def.ID, Digest: document.Digest(value), Definition: src}, idempotencyKey)
+	v, created, err = reg.register(ctx, caller, &Version{Name: def.ID, Digest: document.Digest(value), Definition: src}, idempotencyKey)
 	return v, created, problems, err
 }
 
 // RegisterProcess does the work of Register for a process (S8). Both have their names in
 // common.
-func (a *App) RegisterProcess(ctx context.Context, caller Caller, src []byte, idempotencyKey string) (v *Version, created bool, warnings document.Problems, err error) {
+func (reg *Registry) RegisterProcess(ctx context.Context, caller ports.Caller, src []byte, idempotencyKey string) (v *Version, created bool, warnings document.Problems, err error) {
 	def, problems := process.Parse(src)
 	value, err := readable(src, problems, true)
 	if err != nil {
 		return nil, false, nil, err
 	}
-	v, created, err = a.register(ctx, caller, &Version{Name: def.Name, Process: true, Digest: document.Digest(value), Definition: src}, idempotencyKey)
+	v, created, err = reg.register(ctx, caller, &Version{Name: def.Name, Process: true, Digest: document.Digest(value), Definition: src}, idempotencyKey)
 	return v, created, problems, err
 }
 
@@ -82,23 +83,23 @@ func readable(src []byte, problems document.Problems, asProcess bool) (document.
 }
 
 // register stores a version; its number and who registers it are filled in.
-func (a *App) register(ctx context.Context, caller Caller, next *Version, idempotencyKey string) (v *Version, created bool, err error) {
+func (reg *Registry) register(ctx context.Context, caller ports.Caller, next *Version, idempotencyKey string) (v *Version, created bool, err error) {
 	next.CreatedBy, next.Role = caller.Principal.Name, caller.Principal.Role
-	key := store.Key{Namespace: caller.Namespace, Kind: kindWorkflow, ID: next.Name}
+	key := store.Key{Namespace: caller.Namespace, Kind: KindWorkflow, ID: next.Name}
 	request := once.Key{Name: idempotencyKey, Digest: next.Digest}.By(caller.Principal)
-	if v, err := a.registeredBefore(ctx, key, request); v != nil || err != nil {
+	if v, err := reg.registeredBefore(ctx, key, request); v != nil || err != nil {
 		return v, true, err
 	}
 	err = retry.Run(ctx, next.what()+" "+next.Name, func() (err error) {
-		v, created, err = a.tryRegister(ctx, caller, key, next, request)
+		v, created, err = reg.tryRegister(ctx, caller, key, next, request)
 		return err
 	})
 	return v, created, err
 }
 
 // tryRegister makes the next version of a name, unless it is the same as the latest.
-func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, next *Version, request once.Key) (v *Version, created bool, err error) {
-	latest, err := a.loadLatest(ctx, key)
+func (reg *Registry) tryRegister(ctx context.Context, caller ports.Caller, key store.Key, next *Version, request once.Key) (v *Version, created bool, err error) {
+	latest, err := reg.loadLatest(ctx, key)
 	switch {
 	case fault.ReasonOf(err) == fault.NotFound:
 		next.Number = 1
@@ -108,7 +109,7 @@ func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, nex
 		return nil, false, fault.New(fault.NameTaken, "%q is the name of a %s, and a %s cannot also have it; choose another name",
 			next.Name, latest.what(), next.what())
 	case latest.Digest == next.Digest:
-		return latest, false, retry.Fault(a.claim(ctx, caller, latest))
+		return latest, false, retry.Fault(reg.claim(ctx, caller, latest))
 	case caller.Principal.Role.Drives() && !latest.Role.Drives():
 		return nil, false, nameTaken(next)
 	default:
@@ -120,7 +121,7 @@ func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, nex
 			next.ID = latest.ID
 		}
 	}
-	err = a.putVersion(ctx, caller, key, next, request)
+	err = reg.put(ctx, caller, key, next, request)
 	if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) && conflict.Key == claimKey(key) {
 		return nil, false, nameTaken(next)
 	}
@@ -134,34 +135,34 @@ func nameTaken(v *Version) error {
 
 // claim keeps a workflow from agents once an operator has registered a text that an agent
 // had registered before, which makes no version of its own.
-func (a *App) claim(ctx context.Context, caller Caller, v *Version) error {
+func (reg *Registry) claim(ctx context.Context, caller ports.Caller, v *Version) error {
 	if caller.Principal.Role.Drives() || !v.Role.Drives() {
 		return nil
 	}
 	key := claimKey(store.Key{Namespace: caller.Namespace, ID: v.Name})
-	_, err := a.store.Commit(ctx, store.Batch{
-		Checks: []store.Check{{Key: store.Key{Namespace: key.Namespace, Kind: kindWorkflow, ID: v.Name}, Version: v.Number}},
+	_, err := reg.ports.Store.Commit(ctx, store.Batch{
+		Checks: []store.Check{{Key: store.Key{Namespace: key.Namespace, Kind: KindWorkflow, ID: v.Name}, Version: v.Number}},
 		Puts:   []store.Put{{Key: key, Expect: store.AnyVersion, Data: []byte(caller.Principal.Name)}},
 	})
 	return err
 }
 
 // registeredBefore returns the version that a repeat of a request made (S6.5).
-func (a *App) registeredBefore(ctx context.Context, key store.Key, request once.Key) (*Version, error) {
-	number, err := request.Number(ctx, a.store, key)
+func (reg *Registry) registeredBefore(ctx context.Context, key store.Key, request once.Key) (*Version, error) {
+	number, err := request.Number(ctx, reg.ports.Store, key)
 	if number == 0 || err != nil {
 		return nil, err
 	}
-	v, err := a.Workflow(ctx, key.Namespace, key.ID, number)
+	v, err := reg.Workflow(ctx, key.Namespace, key.ID, number)
 	if err != nil {
 		return nil, err
 	}
 	return v, request.Same(key, v.Digest)
 }
 
-func (a *App) putVersion(ctx context.Context, caller Caller, key store.Key, v *Version, request once.Key) error {
-	v.CreatedAt = a.clock().UTC()
-	event, err := a.announce.WorkflowEvent(caller.Namespace, caller.Principal.Name, v)
+func (reg *Registry) put(ctx context.Context, caller ports.Caller, key store.Key, v *Version, request once.Key) error {
+	v.CreatedAt = reg.ports.Clock().UTC()
+	event, err := reg.announce.WorkflowEvent(caller.Namespace, caller.Principal.Name, v)
 	if err != nil {
 		return err
 	}
@@ -180,8 +181,8 @@ func (a *App) putVersion(ctx context.Context, caller Caller, key store.Key, v *V
 		batch.Checks = []store.Check{{Key: claimKey(key), Version: store.Absent}}
 	}
 	batch.Idempotency = request.KeepNumber(key, v.Number)
-	batch.Counters = []store.Counter{taken(caller, quotaDefinitions, int64(len(v.Definition)), a.Quotas.DefinitionBytes)}
-	_, err = a.commit(ctx, batch)
+	batch.Counters = []store.Counter{ports.Taken(caller, ports.QuotaDefinitions, int64(len(v.Definition)), reg.ports.Quotas.DefinitionBytes)}
+	_, err = reg.ports.Commit(ctx, batch)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package app
+package ports
 
 import (
 	"context"
@@ -17,62 +17,53 @@ type Quotas struct {
 
 // The counts of a principal.
 const (
-	quotaRuns        = "runs"
-	quotaDefinitions = "definition_bytes"
+	QuotaRuns        = "runs"
+	QuotaDefinitions = "definition_bytes"
 )
 
-func quotaKey(namespace, principal string) store.Key {
-	return store.Key{Namespace: namespace, Kind: "quota", ID: digest(principal)}
+// QuotaKey returns the owner of the counters of a principal.
+func QuotaKey(namespace, principal string) store.Key {
+	return store.Key{Namespace: namespace, Kind: "quota", ID: Digest(principal)}
 }
 
-// taken returns the counter for a caller's use of its quota.
-func taken(caller Caller, name string, n, limit int64) store.Counter {
-	c := store.Counter{Owner: quotaKey(caller.Namespace, caller.Principal.Name), Name: name, Delta: n, Limit: store.NoLimit}
+// Taken returns the counter for a caller's use of its quota.
+func Taken(caller Caller, name string, n, limit int64) store.Counter {
+	c := store.Counter{Owner: QuotaKey(caller.Namespace, caller.Principal.Name), Name: name, Delta: n, Limit: store.NoLimit}
 	if caller.Principal.Role.Drives() && limit > 0 {
 		c.Limit = limit
 	}
 	return c
 }
 
-// givenBack returns the counter of a run that has ended, if this step has ended one that
-// was counted: those that others have invoked are not.
-func (s *step) givenBack() []store.Counter {
-	run := &s.out.Run
-	if s.before == nil || s.before.Status.Ended() || !run.Status.Ended() || run.Parent != nil {
-		return nil
-	}
-	return []store.Counter{{Owner: quotaKey(s.key.Namespace, run.Owner), Name: quotaRuns, Delta: -1, Limit: store.NoLimit}}
-}
-
-// commit commits a batch with its counts against quotas: where the store does not span
+// Commit commits a batch with its counts against quotas: where the store does not span
 // shards in commits next to it, so that a crash between the two leaves a count that is one
 // off.
-func (a *App) commit(ctx context.Context, batch store.Batch) (store.Result, error) {
-	if a.store.Spans() || len(batch.Counters) == 0 {
-		result, err := a.store.Commit(ctx, batch)
+func (p *Ports) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
+	if p.Store.Spans() || len(batch.Counters) == 0 {
+		result, err := p.Store.Commit(ctx, batch)
 		return result, exceeded(err)
 	}
 	counters := batch.Counters
 	batch.Counters = nil
 	for i, c := range counters {
-		if _, err := a.store.Commit(ctx, store.Batch{Counters: []store.Counter{c}}); err != nil {
-			a.giveBack(ctx, counters[:i])
+		if _, err := p.Store.Commit(ctx, store.Batch{Counters: []store.Counter{c}}); err != nil {
+			p.giveBack(ctx, counters[:i])
 			return store.Result{}, exceeded(err)
 		}
 	}
-	result, err := a.store.Commit(ctx, batch)
+	result, err := p.Store.Commit(ctx, batch)
 	if result.Replayed || err != nil && !errors.Is(err, store.ErrUncertain) {
-		a.giveBack(ctx, counters)
+		p.giveBack(ctx, counters)
 	}
 	return result, err
 }
 
 // giveBack takes counts back, as far as the store can be reached.
-func (a *App) giveBack(ctx context.Context, counters []store.Counter) {
+func (p *Ports) giveBack(ctx context.Context, counters []store.Counter) {
 	for _, c := range counters {
 		c.Delta, c.Limit = -c.Delta, store.NoLimit
-		if _, err := a.store.Commit(ctx, store.Batch{Counters: []store.Counter{c}}); err != nil {
-			a.log.WarnContext(ctx, "a quota stays used", "of", c.Owner.String(), "quota", c.Name, "cause", err)
+		if _, err := p.Store.Commit(ctx, store.Batch{Counters: []store.Counter{c}}); err != nil {
+			p.Log.WarnContext(ctx, "a quota stays used", "of", c.Owner.String(), "quota", c.Name, "cause", err)
 		}
 	}
 }
@@ -84,10 +75,10 @@ func exceeded(err error) error {
 		return err
 	}
 	switch limit.Name {
-	case quotaRuns:
+	case QuotaRuns:
 		return fault.New(fault.QuotaExceeded,
 			"you have %d runs under way, and a principal may have %d (--runs-per-principal); finish or cancel one first", limit.Value, limit.Limit)
-	case quotaDefinitions:
+	case QuotaDefinitions:
 		return fault.New(fault.QuotaExceeded,
 			"your workflows and processes have %d bytes, and a principal may register %d (--definition-bytes-per-principal)", limit.Value, limit.Limit)
 	default:

@@ -1,4 +1,4 @@
-package app
+package registry
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 )
 
 // Workflow returns one version, or with number 0 the latest.
-func (a *App) Workflow(ctx context.Context, namespace, name string, number int64) (*Version, error) {
-	key := store.Key{Namespace: namespace, Kind: kindWorkflow, ID: name}
+func (reg *Registry) Workflow(ctx context.Context, namespace, name string, number int64) (*Version, error) {
+	key := store.Key{Namespace: namespace, Kind: KindWorkflow, ID: name}
 	if number == 0 {
-		return a.loadLatest(ctx, key)
+		return reg.loadLatest(ctx, key)
 	}
-	entries, err := a.store.History(ctx, key, number-1, 1)
+	entries, err := reg.ports.Store.History(ctx, key, number-1, 1)
 	if err != nil {
 		return nil, fault.From(err)
 	}
@@ -28,8 +28,8 @@ func (a *App) Workflow(ctx context.Context, namespace, name string, number int64
 	return decodeVersion(entries[0].Data, number)
 }
 
-func (a *App) loadLatest(ctx context.Context, key store.Key) (*Version, error) {
-	record, err := a.store.Get(ctx, key)
+func (reg *Registry) loadLatest(ctx context.Context, key store.Key) (*Version, error) {
+	record, err := reg.ports.Store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fault.New(fault.NotFound, "workflow %q is not registered; register it first", key.ID)
 	}
@@ -49,10 +49,10 @@ func decodeVersion(data []byte, number int64) (*Version, error) {
 
 // Workflows returns a page of the latest versions of workflows by name, and where the
 // next one begins after: empty when there is none.
-func (a *App) Workflows(ctx context.Context, namespace, after string, limit int) ([]*Version, string, error) {
+func (reg *Registry) Workflows(ctx context.Context, namespace, after string, limit int) ([]*Version, string, error) {
 	var versions []*Version
 	for {
-		page, next, err := a.latestVersions(ctx, store.Query{Namespace: namespace, After: after, Limit: limit - len(versions)})
+		page, next, err := reg.page(ctx, store.Query{Namespace: namespace, After: after, Limit: limit - len(versions)})
 		if err != nil {
 			return nil, "", err
 		}
@@ -64,9 +64,9 @@ func (a *App) Workflows(ctx context.Context, namespace, after string, limit int)
 	}
 }
 
-func (a *App) latestVersions(ctx context.Context, query store.Query) ([]*Version, string, error) {
-	query.Kind = kindWorkflow
-	page, err := a.store.List(ctx, query)
+func (reg *Registry) page(ctx context.Context, query store.Query) ([]*Version, string, error) {
+	query.Kind = KindWorkflow
+	page, err := reg.ports.Store.List(ctx, query)
 	if err != nil {
 		return nil, "", fault.From(err)
 	}
@@ -79,22 +79,22 @@ func (a *App) latestVersions(ctx context.Context, query store.Query) ([]*Version
 	return versions, page.Next, nil
 }
 
-// machine returns a compiled version. Versions are immutable, so
+// Machine returns a compiled version. Versions are immutable, so
 // the cache is always right.
-func (a *App) machine(ctx context.Context, namespace, name string, number int64) (definition.Compiled, error) {
+func (reg *Registry) Machine(ctx context.Context, namespace, name string, number int64) (definition.Compiled, error) {
 	key := machineKey{namespace, name, number}
-	if m, ok := a.machines.Get(key); ok {
+	if m, ok := reg.machines.Get(key); ok {
 		return m, nil
 	}
-	v, err := a.Workflow(ctx, namespace, name, number)
+	v, err := reg.Workflow(ctx, namespace, name, number)
 	if err != nil {
 		return definition.Compiled{}, err
 	}
-	m, err := a.Definitions.Compile(v.Definition, number)
+	m, err := reg.ports.Definitions.Compile(v.Definition, number)
 	if err != nil {
 		return m, fault.New(fault.InvalidDefinition, "%s version %d: %s", v.what(), number, err)
 	}
-	a.machines.PutSized(key, m, definition.Memory(v.Definition), nil)
+	reg.machines.PutSized(key, m, definition.Memory(v.Definition), nil)
 	return m, nil
 }
 
@@ -103,18 +103,18 @@ func claimKey(workflow store.Key) store.Key {
 	return workflow
 }
 
-// onlyByAgents reports that agents alone have registered a version.
-func (a *App) onlyByAgents(ctx context.Context, namespace string, v *Version) (bool, error) {
+// OnlyByAgents reports that agents alone have registered a version.
+func (reg *Registry) OnlyByAgents(ctx context.Context, namespace string, v *Version) (bool, error) {
 	if !v.Role.Drives() {
 		return false, nil
 	}
-	claimed, err := a.claimed(ctx, namespace, v)
+	claimed, err := reg.Claimed(ctx, namespace, v)
 	return !claimed, err
 }
 
-// claimed reports that an operator has registered a text that an agent had before.
-func (a *App) claimed(ctx context.Context, namespace string, v *Version) (bool, error) {
-	_, err := a.store.Get(ctx, claimKey(store.Key{Namespace: namespace, ID: v.Name}))
+// Claimed reports that an operator has registered a text that an agent had before.
+func (reg *Registry) Claimed(ctx context.Context, namespace string, v *Version) (bool, error) {
+	_, err := reg.ports.Store.Get(ctx, claimKey(store.Key{Namespace: namespace, ID: v.Name}))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}

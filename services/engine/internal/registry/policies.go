@@ -1,4 +1,4 @@
-package app
+package registry
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 const policyUnknown = "POLICY_UNKNOWN"
 
 // missingPolicies returns those of the names that are no policies of the namespace now.
-func (a *App) missingPolicies(ctx context.Context, namespace string, names []string) ([]string, error) {
+func (reg *Registry) missingPolicies(ctx context.Context, namespace string, names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	record, err := a.store.Get(ctx, ledger.PolicyIndexOf(namespace))
+	record, err := reg.ports.Store.Get(ctx, ledger.PolicyIndexOf(namespace))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, fault.From(err)
 	}
@@ -32,8 +32,8 @@ func (a *App) missingPolicies(ctx context.Context, namespace string, names []str
 
 // withPolicyWarnings adds warnings of policies that a definition names and that do not exist: files may be
 // applied in any order.
-func (a *App) withPolicyWarnings(ctx context.Context, namespace string, problems document.Problems, names []string) (document.Problems, error) {
-	missing, err := a.missingPolicies(ctx, namespace, names)
+func (reg *Registry) withPolicyWarnings(ctx context.Context, namespace string, problems document.Problems, names []string) (document.Problems, error) {
+	missing, err := reg.missingPolicies(ctx, namespace, names)
 	for _, name := range missing {
 		problems = append(problems, document.Problem{
 			Pointer: "/meta/policy", Code: policyUnknown, Severity: document.SeverityWarning,
@@ -43,10 +43,10 @@ func (a *App) withPolicyWarnings(ctx context.Context, namespace string, problems
 	return problems, err
 }
 
-// havePolicies refuses to start a run of a workflow that names a policy that does not exist: every
+// HavePolicies refuses to start a run of a workflow that names a policy that does not exist: every
 // call of it would be denied.
-func (a *App) havePolicies(ctx context.Context, namespace, workflow string, names []string) error {
-	missing, err := a.missingPolicies(ctx, namespace, names)
+func (reg *Registry) HavePolicies(ctx context.Context, namespace, workflow string, names []string) error {
+	missing, err := reg.missingPolicies(ctx, namespace, names)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
