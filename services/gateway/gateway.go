@@ -43,6 +43,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
 	"github.com/interlock-run/interlock/services/gateway/internal/otlp"
 	"github.com/interlock-run/interlock/services/gateway/internal/pulse"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
@@ -59,16 +61,16 @@ const drainTimeout = 20 * time.Second
 type Upstream = upstream.Server
 
 // Shell runs command lines of the client on stdio in jails.
-type Shell = mcp.Shell
+type Shell = gate.Shell
 
 // Jails says how the processes of upstream servers are jailed.
 type Jails = upstream.Jails
 
 // Identity is who calls on stdio.
-type Identity = mcp.Identity
+type Identity = caller.Identity
 
 // Binding says which run is driven.
-type Binding = mcp.Binding
+type Binding = caller.Binding
 
 // Config has the parts and settings of the gateway. Engine, Policy and State are
 // required.
@@ -429,7 +431,9 @@ func (g *Gateway) Close() error {
 
 // BindingFromEnv returns the binding that INTERLOCK_RUN or INTERLOCK_SESSION name, or
 // that to a new session.
-func BindingFromEnv(getenv func(string) string) (Binding, error) { return mcp.BindingFromEnv(getenv) }
+func BindingFromEnv(getenv func(string) string) (Binding, error) {
+	return caller.BindingFromEnv(getenv)
+}
 
 // Forward serves the services' contracts on the gateway's own gRPC server, so
 // that callers need one address.

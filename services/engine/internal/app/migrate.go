@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/ledger"
@@ -72,10 +73,10 @@ func (mv *Moves) Migrate(ctx context.Context, caller ports.Caller, req Migration
 }
 
 // acceptable refuses a plan that allows more, unless it is the one that was accepted.
-func acceptable(run *workflow.Run, plan *verify.MigrationPlan, accept string) error {
+func acceptable(run *workflow.Run, plan *migrate.Plan, accept string) error {
 	if accept != "" && accept != plan.Digest {
 		return fault.New(fault.FailedPrecondition,
-			"what was accepted is another plan (%s) than the one from version %d to version %d (%s): read that one, and accept it by its digest",
+			"the accepted plan (%s) is not the one from version %d to version %d (%s): read the new plan, and accept it by its digest",
 			accept, plan.From, plan.To, plan.Digest)
 	}
 	var why string
@@ -93,7 +94,7 @@ func acceptable(run *workflow.Run, plan *verify.MigrationPlan, accept string) er
 		}
 		why = fmt.Sprintf("it newly allows %d %s (%s)", len(plan.Gains), things, strings.Join(first, "; "))
 	case plan.Verdict != verify.Proved:
-		why = "it is not proved that it allows nothing new: " + plan.Reason
+		why = "it is not proved that it adds no permission: " + plan.Reason
 	case run.Moved:
 		why = fmt.Sprintf("the run has come from another version before, so that a plan for runs of version %d does not speak of it", plan.From)
 	default:

@@ -9,7 +9,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/process"
-	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/definition"
@@ -27,7 +28,7 @@ type planKey struct {
 
 // PlanMigration returns the new rights that moving runs from one version of a workflow to
 // another would give; to 0 is the latest.
-func (reg *Registry) PlanMigration(ctx context.Context, caller ports.Caller, name string, from, to int64, states map[string]string, pairs int64) (*verify.MigrationPlan, error) {
+func (reg *Registry) PlanMigration(ctx context.Context, caller ports.Caller, name string, from, to int64, states map[string]string, pairs int64) (*migrate.Plan, error) {
 	if to == 0 {
 		latest, err := reg.Workflow(ctx, caller.Namespace, name, 0)
 		if err != nil {
@@ -60,7 +61,7 @@ func (reg *Registry) PlanMigration(ctx context.Context, caller ports.Caller, nam
 	if err != nil {
 		return nil, err
 	}
-	plan := verify.PlanMigration(&verify.Migration{From: old.Machine, To: other.Machine, Processes: [2]*process.Process{old.Process, other.Process}, States: states, Digests: digests}, verify.Options{
+	plan := migrate.New(&migrate.Migration{From: old.Machine, To: other.Machine, Processes: [2]*process.Process{old.Process, other.Process}, States: states, Digests: digests}, explore.Bounds{
 		MaxStates: int(pairs), Progress: func(string, int) bool { return ctx.Err() == nil },
 	})
 	if err := ctx.Err(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
@@ -24,7 +24,7 @@ type Registry struct {
 	ports    *ports.Ports
 	announce Announcer
 	machines *snapshot.Cache[machineKey, definition.Compiled]
-	plans    *snapshot.Cache[planKey, *verify.MigrationPlan]
+	plans    *snapshot.Cache[planKey, *migrate.Plan]
 }
 
 // cacheBytes bounds the memory of each cache.
@@ -35,7 +35,7 @@ func New(p *ports.Ports, announce Announcer) *Registry {
 	reg := &Registry{
 		ports: p, announce: announce,
 		machines: snapshot.New[machineKey, definition.Compiled](cacheBytes),
-		plans:    snapshot.New[planKey, *verify.MigrationPlan](cacheBytes),
+		plans:    snapshot.New[planKey, *migrate.Plan](cacheBytes),
 	}
 	p.Store.Gate().OnTurn(reg.machines.Clear)
 	p.Store.Gate().OnTurn(reg.plans.Clear)

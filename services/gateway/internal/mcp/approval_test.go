@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 )
 
 const (
@@ -173,7 +173,7 @@ func TestWaitApprovalElsewhere(t *testing.T) {
 	p.start("other")
 	p.parkFor("run_1", "apr_1", "DEPLOY")
 	p.decide("apr_1", granted, "approval apr_1 was granted")
-	for _, binding := range []Binding{{}, {SessionID: "idle"}} {
+	for _, binding := range []caller.Binding{{}, {SessionID: "idle"}} {
 		session := overStdio(t, server(t, p, func(c *Config) { c.Stdio.Binding = binding }), "2025-11-25", nil)
 		result := call(t, session, "wait_approval", `{"approval_id":"apr_1"}`)
 		wantOK(t, result, "Approval apr_1 was granted.")
@@ -183,7 +183,7 @@ func TestWaitApprovalElsewhere(t *testing.T) {
 	}
 	p.follow("run_1", "", "")
 	child := p.invoke("run_1").GetRunId()
-	session := overStdio(t, server(t, p, func(c *Config) { c.Stdio.Binding = Binding{SessionID: "other"} }), "2025-11-25", nil)
+	session := overStdio(t, server(t, p, func(c *Config) { c.Stdio.Binding = caller.Binding{SessionID: "other"} }), "2025-11-25", nil)
 	wantOK(t, call(t, session, "wait_approval", `{"approval_id":"apr_1"}`), "Run: "+child+" of suite")
 	p.mu.Lock()
 	p.failGet = "other"
@@ -375,27 +375,6 @@ func TestLinkCompleted(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Error("nobody told the client")
-	}
-}
-
-// TestShown forgets the oldest of what it remembers.
-func TestShown(t *testing.T) {
-	t.Parallel()
-	s := newShown()
-	to := func(i int) shownTo { return shownTo{approval: string(rune(i))} }
-	var again []int
-	for i := range maxShown + 1 {
-		if !s.first(to(i)) {
-			t.Fatalf("%d is not new", i)
-		}
-	}
-	for _, i := range []int{1, maxShown, 0} {
-		if s.first(to(i)) {
-			again = append(again, i)
-		}
-	}
-	if !slices.Equal(again, []int{0}) || len(s.known) != maxShown || len(s.order) != maxShown {
-		t.Errorf("new again: %v; %d and %d are known", again, len(s.known), len(s.order))
 	}
 }
 

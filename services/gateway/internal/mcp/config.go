@@ -22,6 +22,8 @@ import (
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -56,7 +58,7 @@ type Config struct {
 	// Upstreams are the MCP servers behind the gate.
 	Upstreams []upstream.Server
 	// Shell runs command lines of the client on stdio; nil where no jail can be had.
-	Shell *Shell
+	Shell *gate.Shell
 	// Jailer starts those of Upstreams that run in jails.
 	Jailer upstream.Jailer
 	// ToolPrefix is put before the names of the own tools about workflows, e.g. "statewright_".
@@ -80,7 +82,7 @@ type Config struct {
 	// Alone is whether the only client is the one on stdio: servers may ask it then.
 	Alone bool
 	// Stdio is who calls on stdio; see Identity.
-	Stdio Identity
+	Stdio caller.Identity
 	// Places are where Interlock is on the machine that agents run on too.
 	Places toolcall.Places
 	// Tracer makes spans of requests; nil for none.
@@ -127,28 +129,6 @@ type Config struct {
 	// stopGrace is how long an upstream process has after its stdin has closed,
 	// and again after SIGTERM, before it is killed.
 	stopGrace time.Duration
-}
-
-// Identity is who calls when no HTTP request says so.
-type Identity struct {
-	Binding
-	// Token is the bearer token sent to the services; empty for none.
-	Token string
-	// Namespace is empty for the default one.
-	Namespace string
-	// Workspace is the root that file globs are relative to, sent when a
-	// workflow is loaded.
-	Workspace string
-	// StateID is the shared state to work on; empty for that of the session. It only
-	// names it: the state-store decides on the session's rights.
-	StateID string
-}
-
-func (i Identity) validate() error {
-	if len(i.StateID) > maxStateID || !printable(i.StateID) {
-		return fmt.Errorf("the workflow state's id must be at most %d printable ASCII characters", maxStateID)
-	}
-	return i.Binding.validate()
 }
 
 var toolPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{0,32}$`) })

@@ -10,43 +10,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
-
-// TestEnvironmentOf: a state demands its environment while its rules are in force.
-func TestEnvironmentOf(t *testing.T) {
-	t.Parallel()
-	const running, over, asking = enginev1.RunStatus_RUN_STATUS_RUNNING, enginev1.RunStatus_RUN_STATUS_COMPLETED, enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL
-	none := &upstream.Environment{}
-	overrides := []*enginev1.EnvVar{{Name: "DB", Value: "staging"}, {Name: "TOKEN"}}
-	demanded := &upstream.Environment{Set: []upstream.Variable{{Name: "DB", Value: "staging"}, {Name: "TOKEN"}}, Blocked: []string{"PROD"}}
-	for _, row := range []struct {
-		name string
-		run  *enginev1.Run
-		want *upstream.Environment
-	}{
-		{"no run", nil, none},
-		{"a state without rules", &enginev1.Run{Status: running}, none},
-		{"a state with both", &enginev1.Run{Status: running, Rules: &enginev1.StateRules{BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}}, demanded},
-		{"while people are asked", &enginev1.Run{Status: asking, Rules: &enginev1.StateRules{BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}}, demanded},
-		{"nothing is enforced", &enginev1.Run{Status: over, Rules: &enginev1.StateRules{BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}}, none},
-	} {
-		got, err := environmentOf(row.run)
-		if diff := cmp.Diff(row.want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v\n%s", row.name, err, diff)
-		}
-	}
-	evil := &enginev1.Run{Status: running, Rules: &enginev1.StateRules{EnvOverrides: []*enginev1.EnvVar{{Name: "LD_PRELOAD", Value: "x"}}}}
-	if got, err := environmentOf(evil); err == nil {
-		t.Errorf("got %v", got)
-	}
-}
 
 func number(t *testing.T, result *sdk.CallToolResult) int {
 	t.Helper()
@@ -164,7 +135,7 @@ func TestEnvironmentRefused(t *testing.T) {
 	before := number(t, call(t, session, "pid", `{}`))
 	p.states["evil"] = planeState{overrides: map[string]string{"LD_PRELOAD": "/tmp/evil.so"}}
 	p.move("run_1", "evil")
-	wantRefused(t, call(t, session, "pid", `{}`), "UPSTREAM_FAILED", "the state evil sets LD_PRELOAD, which decides what code a server runs")
+	wantRefused(t, call(t, session, "pid", `{}`), "UPSTREAM_FAILED", "the state evil sets LD_PRELOAD, which selects the code that a server runs")
 	p.move("run_1", "testing")
 	if after := number(t, call(t, session, "pid", `{}`)); after != before {
 		t.Error("it was restarted")
@@ -209,7 +180,7 @@ func TestFirstCall(t *testing.T) {
 	p.states["testing"] = planeState{}
 	p.start("s1")
 	cfg := p.config()
-	cfg.Upstreams, cfg.Stdio = []upstream.Server{upstreamtest.Child(t, "plain")}, Identity{Binding: Binding{SessionID: "s1"}}
+	cfg.Upstreams, cfg.Stdio = []upstream.Server{upstreamtest.Child(t, "plain")}, caller.Identity{Binding: caller.Binding{SessionID: "s1"}}
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)

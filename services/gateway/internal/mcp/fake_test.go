@@ -17,6 +17,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -232,7 +233,7 @@ func (p *plane) move(runID, state string) {
 
 func (r planeRuns) StartRun(ctx context.Context, in *enginev1.StartRunRequest, _ ...grpc.CallOption) (*enginev1.StartRunResponse, error) {
 	defer r.enter(ctx)()
-	if in.GetWorkflow() == gate.name {
+	if in.GetWorkflow() == deployGate.name {
 		return &enginev1.StartRunResponse{Run: clone(r.startGate(in.GetSessionId()))}, nil
 	}
 	if in.GetWorkflow() != "deploy" {
@@ -427,9 +428,9 @@ func (p *plane) judge(in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCal
 	switch {
 	case brief.ToolStatusOf(run) == brief.Closed:
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE, "the run is "+jsonview.StatusName(run.GetStatus())
-	case names(run.GetRules().GetDisallowedTools(), in.GetTool()):
+	case gate.Matches(run.GetRules().GetDisallowedTools(), in.GetTool()):
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_TOOL_DISALLOWED, in.GetTool()+" is disallowed in "+run.GetState()
-	case run.GetRules().GetToolsRestricted() && !names(run.GetRules().GetAllowedTools(), in.GetTool()):
+	case run.GetRules().GetToolsRestricted() && !gate.Matches(run.GetRules().GetAllowedTools(), in.GetTool()):
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED, in.GetTool()+" is not allowed in "+run.GetState()
 	case run.GetRules().GetMaxIterations() > 0 && run.GetUsage().GetIterations() >= run.GetRules().GetMaxIterations():
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_MAX_ITERATIONS, "no iterations left"

@@ -6,20 +6,17 @@ import (
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 )
 
 const (
 	protocolHeader   = "Mcp-Protocol-Version"
 	mcpSessionHeader = "Mcp-Session-Id"
-
-	// maxBody is 1 MiB of arguments (S1.1) and the envelope around them.
-	maxBody = 1<<20 + 64<<10
-	tooBig  = "the request is larger than 1 MiB; send less"
 )
 
 // Paths that the endpoints are served at, with those below.
@@ -44,7 +41,7 @@ func (part) Refuse(w http.ResponseWriter, _ *http.Request, why *access.Refusal) 
 	if why.Challenge != "" {
 		w.Header().Set("WWW-Authenticate", why.Challenge)
 	}
-	refuse(w, why.Status, why.Message)
+	wire.Refuse(w, why.Status, why.Message)
 }
 
 // doors are the handlers of both endpoints.
@@ -63,15 +60,15 @@ func (s *Server) newDoors() *doors {
 // older ones are distinguished by their protocol-version header.
 func (s *Server) newHandler(base string, face face, versions *sdk.Server) access.Part {
 	options := sdk.StreamableHTTPOptions{
-		MaxRequestBodyBytes:        maxBody,
+		MaxRequestBodyBytes:        wire.MaxBody,
 		DisableLocalhostProtection: true, // package access does it
 	}
 	stateless := options
 	stateless.Stateless = true
 	stateless.PropagateRequestCancellation = true
 	shared := s.newSDKServer(face)
-	s.sessions.listen(shared)
-	s.headers.add(shared)
+	s.sessions.Listen(shared)
+	s.headers.Add(shared)
 	newer := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return shared }, &stateless)
 
 	stateful := options
@@ -85,14 +82,14 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 	}, &stateful)
 
 	route := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(protocolHeader) >= protocolStateless {
+		if r.Header.Get(protocolHeader) >= wire.ProtocolStateless {
 			newer.ServeHTTP(w, r)
 			return
 		}
 		if r.Method == http.MethodPost && r.Header.Get(mcpSessionHeader) == "" {
-			if full := s.full(r); full != "" {
+			if full := s.whyFull(r); full != "" {
 				w.Header().Set("Retry-After", "5")
-				refuse(w, http.StatusTooManyRequests, string(fault.QuotaExceeded)+": "+full+"; close one, or use protocol "+protocolStateless)
+				wire.Refuse(w, http.StatusTooManyRequests, string(fault.QuotaExceeded)+": "+full+"; close one, or use protocol "+wire.ProtocolStateless)
 				return
 			}
 		}
@@ -106,15 +103,15 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 		}
 	}
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusForbidden, "cross-origin request refused; the origin is not allowed")
+		wire.Refuse(w, http.StatusForbidden, "cross-origin request refused; the origin is not allowed")
 	}))
-	return part{origins.Handler(s.admit(base, requireJSONRPC(route)))}
+	return part{origins.Handler(s.admit(base, wire.RequireJSONRPC(route)))}
 }
 
-// full describes why a caller gets no session of the older protocols; empty when it does.
-func (s *Server) full(r *http.Request) string {
+// whyFull describes why a caller gets no session of the older protocols; empty when it does.
+func (s *Server) whyFull(r *http.Request) string {
 	who := access.CallerOf(r.Context())
-	all, own := s.sessions.count(callerOf(r.Header).Token)
+	all, own := s.sessions.Count(caller.FromHeader(r.Header).Token)
 	switch {
 	case own >= s.cfg.SessionsEach:
 		return fmt.Sprintf("you have %d sessions open, which is the limit for one token (--mcp-sessions-per-token)", own)
@@ -138,27 +135,27 @@ func (s *Server) endWithDrain(r *http.Request) (*http.Request, func()) {
 // admit does everything that comes before the protocol: the size and the binding.
 func (s *Server) admit(base string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength > maxBody {
-			refuse(w, http.StatusRequestEntityTooLarge, tooBig)
+		if r.ContentLength > wire.MaxBody {
+			wire.Refuse(w, http.StatusRequestEntityTooLarge, wire.TooBig)
 			return
 		}
 		if s.life.streams.Err() != nil {
 			w.Header().Set("Retry-After", "1")
-			refuse(w, http.StatusServiceUnavailable, "shutting down; try again")
+			wire.Refuse(w, http.StatusServiceUnavailable, "shutting down; try again")
 			return
 		}
 		listening, done := s.endWithDrain(r)
 		defer done()
 		r2 := *listening
 		r2.Header = r.Header.Clone()
-		if err := bindRequest(&r2, base); err != nil {
-			refuse(w, http.StatusBadRequest, err.Error())
+		if err := caller.BindRequest(&r2, base); err != nil {
+			wire.Refuse(w, http.StatusBadRequest, err.Error())
 			return
 		}
-		c := callerOf(r2.Header)
-		if session := access.CallerOf(r.Context()).Principal.Session; session != "" && c.SessionID == tokenSession(c.Token) {
+		c := caller.FromHeader(r2.Header)
+		if session := access.CallerOf(r.Context()).Principal.Session; session != "" && c.SessionID == caller.TokenSession(c.Token) {
 			// The token says which session it is for, and the client named none.
-			r2.Header.Set(SessionHeader, session)
+			r2.Header.Set(caller.SessionHeader, session)
 		}
 		if c.Token == "" {
 			next.ServeHTTP(w, &r2)
@@ -172,12 +169,6 @@ func (s *Server) admit(base string, next http.Handler) http.Handler {
 // reads its stream or ends it. It gives no rights.
 func ownSession(next http.Handler) http.Handler {
 	return auth.RequireBearerToken(func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
-		return &auth.TokenInfo{UserID: tokenDigest(token)}, nil
+		return &auth.TokenInfo{UserID: caller.TokenDigest(token)}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
-}
-
-// refuse responds to a request that never reached the protocol, as a JSON-RPC error
-// without an id.
-func refuse(w http.ResponseWriter, status int, message string) {
-	answerError(w, status, nil, jsonrpc.CodeInvalidRequest, message)
 }

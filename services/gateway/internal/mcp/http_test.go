@@ -15,6 +15,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -78,15 +80,15 @@ func TestHTTPRefusals(t *testing.T) {
 		{"two runs", "?run=r&run=q", initialize, nil, 400, "must have one value"},
 		{"empty session", "?session=", initialize, nil, 400, "must have one value"},
 		{"typo", "?sesion=s", initialize, nil, 400, `unknown query parameter \"sesion\"`},
-		{"contradiction", "?session=a", initialize, []string{SessionHeader, "b"}, 400, "different sessions"},
-		{"agreement", "?session=a", initialize, []string{SessionHeader, "a"}, 200, "interlock"},
-		{"two headers", "", initialize, []string{SessionHeader, "a", SessionHeader, "b"}, 400, "send it once"},
+		{"contradiction", "?session=a", initialize, []string{caller.SessionHeader, "b"}, 400, "different sessions"},
+		{"agreement", "?session=a", initialize, []string{caller.SessionHeader, "a"}, 200, "interlock"},
+		{"two headers", "", initialize, []string{caller.SessionHeader, "a", caller.SessionHeader, "b"}, 400, "send it once"},
 		{"long session", "?session=" + strings.Repeat("x", 257), initialize, nil, 400, "at most 256"},
 		{"control character", "?session=a%0ab", initialize, nil, 400, "printable"},
 		{"path", "/runs/run_1", initialize, nil, 200, "interlock"},
 		{"wrong path", "/things/run_1", initialize, nil, 400, "no such endpoint"},
 		{"path and query", "/runs/run_1?run=run_2", initialize, nil, 400, "no such endpoint"},
-		{"too large", "", initialize + strings.Repeat(" ", maxBody), nil, 413, "larger than 1 MiB"},
+		{"too large", "", initialize + strings.Repeat(" ", wire.MaxBody), nil, 413, "larger than 1 MiB"},
 		{"not JSON", "", "{", nil, 400, `"code":-32700`},
 		{"empty", "", "", nil, 400, `"code":-32700`},
 		{"deep", "", `{"jsonrpc":"2.0","id":"d","method":"ping","params":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`, nil, 400, `"id":"d"`},
@@ -119,7 +121,7 @@ func TestHTTPRefusals(t *testing.T) {
 func TestChunkedBody(t *testing.T) {
 	t.Parallel()
 	url := endpoint(t, server(t, newPlane(), nil))
-	body := struct{ io.Reader }{strings.NewReader(initialize + strings.Repeat(" ", maxBody))}
+	body := struct{ io.Reader }{strings.NewReader(initialize + strings.Repeat(" ", wire.MaxBody))}
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
@@ -154,8 +156,8 @@ func TestBindings(t *testing.T) {
 			{"/runs/run_2", nil, "run_2"},
 			{"/sessions/one", nil, "run_1"},
 			{"/sessions/two%20words%2Fand%20slash", nil, "run_2"},
-			{"", http.Header{SessionHeader: {"one"}}, "run_1"},
-			{"", http.Header{RunHeader: {"run_2"}}, "run_2"},
+			{"", http.Header{caller.SessionHeader: {"one"}}, "run_1"},
+			{"", http.Header{caller.RunHeader: {"run_2"}}, "run_2"},
 		} {
 			session := overHTTP(t, url+row.suffix, version, nil, row.header)
 			wantOK(t, call(t, session, "get_state", `{}`), "Run: "+row.run+" ")
@@ -172,8 +174,8 @@ func TestBindings(t *testing.T) {
 func TestTokenBindsOtherwise(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
-	p.start(tokenSession("first"))
-	p.start(tokenSession("second"))
+	p.start(caller.TokenSession("first"))
+	p.start(caller.TokenSession("second"))
 	url := endpoint(t, server(t, p, nil))
 	for _, version := range versions {
 		for token, run := range map[string]string{"first": "run_1", "second": "run_2"} {
@@ -224,7 +226,7 @@ func TestToken(t *testing.T) {
 				c.Upstreams = []upstream.Server{behind}
 			})
 			session := overHTTP(t, endpoint(t, s)+"?session=s1", version, nil,
-				http.Header{"Authorization": {"Bearer secret"}, NamespaceHeader: {"team"}})
+				http.Header{"Authorization": {"Bearer secret"}, caller.NamespaceHeader: {"team"}})
 			call(t, session, "mcp__fs__read_file", `{}`)
 			call(t, session, "get_state", `{}`)
 			p.mu.Lock()
@@ -345,7 +347,7 @@ func TestMaxSessionsOfAToken(t *testing.T) {
 
 // open is how many sessions a server has.
 func open(s *Server) int {
-	all, _ := s.sessions.count("")
+	all, _ := s.sessions.Count("")
 	return all
 }
 

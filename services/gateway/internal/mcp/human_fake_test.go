@@ -15,7 +15,7 @@ import (
 
 // gate is the process of the plane: two questions, the last of which a human
 // reviews when it is answered with "ask".
-var gate = struct {
+var deployGate = struct {
 	name, prompt string
 	questions    map[string]string
 	answers      map[string]map[string]string // state: answer: target
@@ -34,7 +34,7 @@ var gate = struct {
 
 // startGate makes a run of the process that a session drives; p.mu is held.
 func (p *plane) startGate(session string) *enginev1.Run {
-	run := p.startLocked(gate.name, session)
+	run := p.startLocked(deployGate.name, session)
 	run.WorkflowMeta.Process, run.Version = true, 0
 	p.ask(run, "env")
 	return run
@@ -42,9 +42,9 @@ func (p *plane) startGate(session string) *enginev1.Run {
 
 // ask puts a run of the process into a state; p.mu is held.
 func (p *plane) ask(run *enginev1.Run, state string) {
-	run.State, run.Version, run.Rules.Instructions, run.Rules.LegalEvents = state, run.GetVersion()+1, gate.questions[state], nil
+	run.State, run.Version, run.Rules.Instructions, run.Rules.LegalEvents = state, run.GetVersion()+1, deployGate.questions[state], nil
 	run.Rules.ToolsRestricted, run.Rules.AllowedTools, run.Rules.MaxIterations = false, nil, 0
-	for answer, target := range gate.answers[state] {
+	for answer, target := range deployGate.answers[state] {
 		run.Rules.LegalEvents = append(run.GetRules().GetLegalEvents(), &enginev1.LegalEvent{Event: answer, Targets: []string{target}})
 	}
 	sortEvents(run.GetRules().GetLegalEvents())
@@ -67,16 +67,16 @@ func (p planeProcesses) GetProcess(ctx context.Context, in *enginev1.GetProcessR
 	if p.failProcesses {
 		return nil, fault.New(fault.Unavailable, "the store is down").GRPCStatus().Err()
 	}
-	if in.GetName() != gate.name || in.GetVersion() != 3 {
+	if in.GetName() != deployGate.name || in.GetVersion() != 3 {
 		return nil, fault.New(fault.NotFound, "no process %q", in.GetName()).GRPCStatus().Err()
 	}
-	return &enginev1.GetProcessResponse{Process: &enginev1.Process{Name: gate.name, Version: 3, Tools: gate.tools}}, nil
+	return &enginev1.GetProcessResponse{Process: &enginev1.Process{Name: deployGate.name, Version: 3, Tools: deployGate.tools}}, nil
 }
 
 func (p planeProcesses) ListProcesses(ctx context.Context, in *enginev1.ListProcessesRequest, _ ...grpc.CallOption) (*enginev1.ListProcessesResponse, error) {
 	defer p.enter(ctx)()
 	if in.GetPageToken() == "" {
-		return &enginev1.ListProcessesResponse{Processes: []*enginev1.Process{{Name: gate.name, Version: 3}}, NextPageToken: "2"}, nil
+		return &enginev1.ListProcessesResponse{Processes: []*enginev1.Process{{Name: deployGate.name, Version: 3}}, NextPageToken: "2"}, nil
 	}
 	return &enginev1.ListProcessesResponse{Processes: []*enginev1.Process{{Name: "standup", Version: 1}}}, nil
 }
@@ -93,7 +93,7 @@ func (p planeProcesses) AnswerQuestion(ctx context.Context, in *enginev1.AnswerQ
 	case in.GetAnswer() == "":
 		return p.turn(run, true), nil
 	}
-	target, ok := gate.answers[run.GetState()][in.GetAnswer()]
+	target, ok := deployGate.answers[run.GetState()][in.GetAnswer()]
 	switch {
 	case !ok || run.GetApproval().GetPending():
 		res := p.turn(run, false)
@@ -102,7 +102,7 @@ func (p planeProcesses) AnswerQuestion(ctx context.Context, in *enginev1.AnswerQ
 			LegalEvents: run.GetRules().GetLegalEvents(), State: run.GetState(), Status: run.GetStatus(),
 		}
 		return res, nil
-	case in.GetAnswer() == gate.reviewed:
+	case in.GetAnswer() == deployGate.reviewed:
 		run.Status, run.Version = enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL, run.GetVersion()+1
 		run.Approval = &enginev1.RunApproval{ApprovalId: "apr_1", Event: in.GetAnswer(), To: target, AskedBy: "agent", Message: "really?", Pending: true}
 		p.asked("apr_1", approvalv1.ApprovalKind_APPROVAL_KIND_PROCESS_STEP, run.GetRunId())
@@ -122,7 +122,7 @@ func (p *plane) turn(run *enginev1.Run, accepted bool) *enginev1.AnswerQuestionR
 		turn.Answers = append(turn.Answers, e.GetEvent())
 	}
 	if run.GetVersion() == 1 {
-		turn.InitialPrompt, turn.Text = gate.prompt, gate.prompt+"\n"+turn.GetText()
+		turn.InitialPrompt, turn.Text = deployGate.prompt, deployGate.prompt+"\n"+turn.GetText()
 	}
 	return &enginev1.AnswerQuestionResponse{Accepted: accepted, Run: clone(run), Turn: turn}
 }

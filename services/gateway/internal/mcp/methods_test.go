@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -25,7 +26,7 @@ var methods = []struct {
 	{"tools/call", "mcp__rich__meta", false, func(ctx context.Context, c *sdk.ClientSession) error {
 		res, err := c.CallTool(ctx, &sdk.CallToolParams{Name: "mcp__rich__meta", Arguments: map[string]any{}})
 		if err == nil && res.IsError {
-			return &jsonrpc.Error{Code: codeRefused, Message: textOf(res)}
+			return &jsonrpc.Error{Code: gate.CodeRefused, Message: textOf(res)}
 		}
 		return err
 	}},

@@ -9,6 +9,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -122,7 +123,7 @@ func TestArguments(t *testing.T) {
 	p := newPlane()
 	p.start("s1")
 	session := overStdio(t, server(t, p, nil), "2025-11-25", nil)
-	for _, row := range []struct{ tool, arguments, want string }{
+	for _, row := range []struct{ tool, Values, want string }{
 		{"transition", `{}`, `needs the argument "event" (string)`},
 		{"transition", `{"event":1}`, `the argument "event" must be a string, not a number`},
 		{"transition", `{"event":""}`, `the argument "event" must not be empty`},
@@ -148,7 +149,7 @@ func TestArguments(t *testing.T) {
 		{"get_state", `{"run":"run_1"}`, `get_state has no argument "run"; it takes none`},
 		{"list_workflows", `{"name":"x"}`, `has no argument "name"`},
 	} {
-		wantRefused(t, call(t, session, row.tool, row.arguments), "INVALID_ARGUMENT", row.want)
+		wantRefused(t, call(t, session, row.tool, row.Values), "INVALID_ARGUMENT", row.want)
 	}
 	if run := p.runs["run_1"]; run.GetVersion() != 1 {
 		t.Error("a call with wrong arguments changed the run")
@@ -182,38 +183,11 @@ func TestRunBinding(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	run := p.start("other")
-	s := server(t, p, func(c *Config) { c.Stdio.Binding = Binding{RunID: run.GetRunId(), SessionID: "ignored"} })
+	s := server(t, p, func(c *Config) { c.Stdio.Binding = caller.Binding{RunID: run.GetRunId(), SessionID: "ignored"} })
 	session := overStdio(t, s, "2025-11-25", nil)
 	wantOK(t, call(t, session, "get_state", `{}`), "run_1")
 	wantRefused(t, call(t, session, "load_workflow", `{"name":"deploy"}`), "NOT_BOUND", "bound to the run run_1")
 	wantOK(t, call(t, session, "transition", `{"event":"FAIL"}`), "Phase: failed. Tools: any.", "It has ended")
-}
-
-func TestBindingFromEnv(t *testing.T) {
-	t.Parallel()
-	env := func(pairs ...string) func(string) string {
-		return func(name string) string {
-			for i := 0; i < len(pairs); i += 2 {
-				if pairs[i] == name {
-					return pairs[i+1]
-				}
-			}
-			return ""
-		}
-	}
-	if b, err := BindingFromEnv(env("INTERLOCK_SESSION", "s", "INTERLOCK_RUN", "run_1")); err != nil || b.RunID != "run_1" {
-		t.Errorf("%+v, %v", b, err)
-	}
-	minted, err := BindingFromEnv(env())
-	if err != nil || !strings.HasPrefix(minted.SessionID, "stdio-ses_") {
-		t.Errorf("%+v, %v", minted, err)
-	}
-	if again, _ := BindingFromEnv(env()); again == minted {
-		t.Error("two processes share a minted session")
-	}
-	if _, err := BindingFromEnv(env("INTERLOCK_SESSION", "a\nb")); err == nil {
-		t.Error("a session with a line break was accepted")
-	}
 }
 
 // TestHeldRun: the text says what an operator's pause means.

@@ -5,6 +5,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -14,9 +16,16 @@ import (
 // server that is one process for many clients can ask none of them. In the stateless protocol
 // servers do not ask: their results name their needs.
 
+// identify returns the sender of a request, with the peer that servers may ask on its connection.
+func (s *Server) identify(req sdk.Request, face face) caller.Caller {
+	c := caller.Of(req, face.fixed)
+	c.Peer = s.meet(face, req, c)
+	return c
+}
+
 // meet returns the peer that servers may ask on the connection of a request, and sets the
 // client's capabilities when those are known.
-func (s *Server) meet(face face, req sdk.Request, c caller) *upstream.Peer {
+func (s *Server) meet(face face, req sdk.Request, c caller.Caller) *upstream.Peer {
 	ss, ok := req.GetSession().(*sdk.ServerSession)
 	if !ok || face.process {
 		return nil
@@ -31,7 +40,7 @@ func (s *Server) meet(face face, req sdk.Request, c caller) *upstream.Peer {
 			peer.Owner = ownerOf(c)
 		}
 	default:
-		peer = s.sessions.peer(ss)
+		peer = s.sessions.Peer(ss)
 	}
 	if peer == nil {
 		return nil
@@ -43,32 +52,13 @@ func (s *Server) meet(face face, req sdk.Request, c caller) *upstream.Peer {
 	switch {
 	case initializes:
 		peer.Meet(ss, first.Params.Capabilities)
-	case ok && speaks.ProtocolVersion() >= protocolStateless:
+	case ok && speaks.ProtocolVersion() >= wire.ProtocolStateless:
 		peer.Meet(ss, nil) // it cannot be asked
 	}
 	return peer
 }
 
 // ownerOf names the session or the run that a caller works on, and the token that it has.
-func ownerOf(c caller) string {
-	return fmt.Sprintf("%q %q %q %q", tokenDigest(c.Token), c.Namespace, c.SessionID, c.RunID)
-}
-
-// owns gives a session the peer that was made for it.
-func (s *sessions) owns(ss *sdk.ServerSession, peer *upstream.Peer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if have := s.live[ss]; have != nil && peer != nil {
-		have.peer = peer
-	}
-}
-
-// peer returns the client that servers may ask in a session; nil if there is none.
-func (s *sessions) peer(ss *sdk.ServerSession) *upstream.Peer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if have := s.live[ss]; have != nil {
-		return have.peer
-	}
-	return nil
+func ownerOf(c caller.Caller) string {
+	return fmt.Sprintf("%q %q %q %q", caller.TokenDigest(c.Token), c.Namespace, c.SessionID, c.RunID)
 }

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -223,7 +224,7 @@ func TestProcessEndpointSessions(t *testing.T) {
 		}
 	}
 	// The general endpoint does not serve the path, should it be asked to.
-	if _, err := urlBinding(httptest.NewRequest(http.MethodPost, ProcessPath+"/sessions/s1", http.NoBody).URL, Path); err == nil {
+	if err := caller.BindRequest(httptest.NewRequest(http.MethodPost, ProcessPath+"/sessions/s1", http.NoBody), Path); err == nil {
 		t.Error("the general endpoint serves the path of the one for processes")
 	}
 }

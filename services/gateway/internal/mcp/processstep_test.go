@@ -21,7 +21,7 @@ func TestProcess(t *testing.T) {
 			wantRefused(t, call(t, session, "process_step", `{}`), "NO_WORKFLOW", "load_workflow")
 			begun := call(t, session, "load_workflow", `{"name":"deploy-gate"}`)
 			wantOK(t, begun, "Loaded deploy-gate. It is a process.\nWalk through the checklist.\n[env] Is the environment right?")
-			if structured := begun.StructuredContent.(map[string]any); structured["initial_prompt"] != gate.prompt {
+			if structured := begun.StructuredContent.(map[string]any); structured["initial_prompt"] != deployGate.prompt {
 				t.Errorf("structured content: %v", structured)
 			}
 			for _, tool := range []string{"get_state", "get_status"} {
@@ -126,7 +126,7 @@ func TestProcessRefusals(t *testing.T) {
 	listed := call(t, session, "list_workflows", `{}`).StructuredContent.(map[string]any)["workflows"].([]any)
 	for _, w := range listed {
 		view := w.(map[string]any)
-		if want := view["name"] == gate.name || view["name"] == "standup"; (view["process"] == true) != want {
+		if want := view["name"] == deployGate.name || view["name"] == "standup"; (view["process"] == true) != want {
 			t.Errorf("%v", view)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -52,7 +53,7 @@ func TestLinksOnStdio(t *testing.T) {
 		}
 		s := server(t, p, func(c *Config) {
 			c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true
-			c.Stdio = Identity{Binding: Binding{SessionID: session}, Workspace: workspace}
+			c.Stdio = caller.Identity{Binding: caller.Binding{SessionID: session}, Workspace: workspace}
 			c.Places = toolcall.Places{Data: []string{data}}
 		})
 		const prefix = "mcp__fs__"

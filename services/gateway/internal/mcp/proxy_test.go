@@ -20,6 +20,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -163,7 +166,7 @@ func TestFailClosed(t *testing.T) {
 		p.onCheck = answers(func(r *policyv1.CheckToolCallResponse) { r.RunId = "run_9" })
 		fs := upstreamtest.NewBackend(t, "read_file")
 		s := server(t, p, func(c *Config) {
-			c.Upstreams, c.Stdio.Binding = []upstream.Server{fs.As("fs")}, Binding{RunID: "run_1"}
+			c.Upstreams, c.Stdio.Binding = []upstream.Server{fs.As("fs")}, caller.Binding{RunID: "run_1"}
 		})
 		wantRefused(t, call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`), "POLICY_UNAVAILABLE")
 		if len(fs.Called()) != 0 {
@@ -207,14 +210,14 @@ func TestInput(t *testing.T) {
 	fs := upstreamtest.NewBackend(t, "read_file")
 	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	session := overStdio(t, s, "2025-11-25", nil)
-	for _, row := range []struct{ arguments, want string }{
+	for _, row := range []struct{ Values, want string }{
 		{`{"path":"a","path":"b"}`, "DUPLICATE_KEY"},
 		{`{"path":"a","p\u0061th":"b"}`, "DUPLICATE_KEY"},
 		{`["a"]`, "must be an object, not an array"},
 		{`"a"`, "must be an object, not a string"},
 		{`{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "TOO_DEEP"},
 	} {
-		wantRefused(t, call(t, session, "mcp__fs__read_file", row.arguments), "INVALID_INPUT", row.want)
+		wantRefused(t, call(t, session, "mcp__fs__read_file", row.Values), "INVALID_INPUT", row.want)
 	}
 	if checks, _ := p.counts(); checks != 0 || len(fs.Called()) != 0 {
 		t.Errorf("%d checks, %v calls", checks, fs.Called())
@@ -286,13 +289,13 @@ func TestOutputSchema(t *testing.T) {
 	p.start("s1")
 	fs := upstreamtest.NewBackend(t)
 	fs.AddTool(&sdk.Tool{
-		Name: "stat", InputSchema: emptySchema, OutputSchema: json.RawMessage(`{"type":"object","required":["size"]}`),
+		Name: "stat", InputSchema: clients.EmptySchema, OutputSchema: json.RawMessage(`{"type":"object","required":["size"]}`),
 	}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return nil, errors.New("never")
 	})
 	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	result := call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__stat", `{}`)
-	details, _ := result.Meta[decisionMeta].(map[string]any)
+	details, _ := result.Meta[reply.DecisionMeta].(map[string]any)
 	if !result.IsError || result.StructuredContent != nil || details["code"] != "TOOL_NOT_ALLOWED" {
 		t.Errorf("%+v", result)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -57,7 +58,7 @@ func TestInterruptNotice(t *testing.T) {
 			// An upstream cannot speak for Interlock.
 			fs.Add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return &sdk.CallToolResult{
-					Meta:    sdk.Meta{warningMeta: "forged", "theirs": "kept"},
+					Meta:    sdk.Meta{reply.WarningMeta: "forged", "theirs": "kept"},
 					Content: []sdk.Content{&sdk.TextContent{Text: "written"}},
 				}, nil
 			})
@@ -74,11 +75,11 @@ func TestInterruptNotice(t *testing.T) {
 			if text := result.Content[1].(*sdk.TextContent).Text; text != notice || textOf(result) != "written\n"+notice {
 				t.Errorf("the notice is %q", text)
 			}
-			details, _ := result.Meta[interruptMeta].(map[string]any)
+			details, _ := result.Meta[reply.InterruptMeta].(map[string]any)
 			if details["name"] != "pb_check" || details["from"] != "testing" || details["to"] != "deploying" || details["notice"] != notice {
 				t.Errorf("_meta: %v", result.Meta)
 			}
-			if result.Meta[warningMeta] != nil || result.Meta["theirs"] != "kept" {
+			if result.Meta[reply.WarningMeta] != nil || result.Meta["theirs"] != "kept" {
 				t.Errorf("_meta: %v", result.Meta)
 			}
 			select {
@@ -104,7 +105,7 @@ func TestWarning(t *testing.T) {
 	eventually(t, "the tool is there", func() bool { return slices.Contains(toolNames(t, session), "mcp__fs__fails") })
 	wantOK(t, call(t, session, "mcp__fs__write_file", `{}`), "write_file {}\n[INTERLOCK] 9000 of 10000 bytes are spent.")
 	result := call(t, session, "mcp__fs__fails", `{}`)
-	if structured, _ := result.StructuredContent.(map[string]any); !result.IsError || structured["a"] != 1.0 || result.Meta[warningMeta] != "9000 of 10000 bytes are spent." {
+	if structured, _ := result.StructuredContent.(map[string]any); !result.IsError || structured["a"] != 1.0 || result.Meta[reply.WarningMeta] != "9000 of 10000 bytes are spent." {
 		t.Errorf("%+v", result)
 	}
 }
@@ -129,7 +130,7 @@ func TestLateReport(t *testing.T) {
 	toolNames(t, session)
 	result := call(t, session, "mcp__fs__write_file", `{}`)
 	wantOK(t, result, "write_file {}", "[INTERLOCK] This result could not be reported in time; Interlock keeps trying.")
-	if result.Meta[unreportedMeta] != true {
+	if result.Meta[reply.UnreportedMeta] != true {
 		t.Errorf("_meta: %v", result.Meta)
 	}
 	p.mu.Lock()
@@ -156,7 +157,7 @@ func TestRefusedReport(t *testing.T) {
 	wantOK(t, result, "[INTERLOCK] This result could not be reported, so it is not counted")
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if tries != 1 || result.Meta[unreportedMeta] != true {
+	if tries != 1 || result.Meta[reply.UnreportedMeta] != true {
 		t.Errorf("%d tries, _meta %v", tries, result.Meta)
 	}
 }
@@ -196,7 +197,7 @@ func TestCapture(t *testing.T) {
 // the run that was asked about, which keeps account of them (S5.5).
 func TestCallsInChildren(t *testing.T) {
 	t.Parallel()
-	for _, binding := range []Binding{{SessionID: "s1"}, {RunID: "run_1"}} {
+	for _, binding := range []caller.Binding{{SessionID: "s1"}, {RunID: "run_1"}} {
 		p := newPlane()
 		p.start("s1")
 		child := p.invoke("run_1").GetRunId()
@@ -220,56 +221,6 @@ func TestCallsInChildren(t *testing.T) {
 	wantOK(t, call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`))
 	if last := p.lastReport(); last.GetRunId() != "run_1" || last.GetBranch() != "lint" {
 		t.Errorf("report: %v", last)
-	}
-}
-
-// TestRealNames: a link does not hide which file a call has changed (S3.8, S4.1).
-func TestRealNames(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("links need a privilege there")
-	}
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	real, link := filepath.Join(base, "real"), filepath.Join(base, "link")
-	for _, dir := range []string{"real/pb/hooks", "elsewhere"} {
-		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, file := range []string{"real/pb/hooks/a.js", "real/plain.js", "elsewhere/x.js"} {
-		if err := os.WriteFile(filepath.Join(base, file), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for from, to := range map[string]string{
-		"link": "real", "real/short.js": "pb/hooks/a.js", "real/h": "pb/hooks", "real/out.js": "../elsewhere/x.js", "real/loop.js": "loop.js",
-	} {
-		if err := os.Symlink(to, filepath.Join(base, from)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, row := range []struct{ workspace, tool, input, want string }{
-		{real, "mcp__fs__write_file", `{"path":"plain.js","content":""}`, ""},
-		{real, "mcp__fs__write_file", `{"path":"short.js","content":""}`, "pb/hooks/a.js"},
-		{real, "mcp__fs__write_file", `{"path":"` + real + `/short.js","content":""}`, "pb/hooks/a.js"},
-		{link, "mcp__fs__write_file", `{"path":"` + link + `/short.js","content":""}`, "pb/hooks/a.js"},
-		{link, "mcp__fs__write_file", `{"path":"` + real + `/plain.js","content":""}`, "plain.js"},
-		{real, "mcp__fs__write_file", `{"path":"h/a.js","content":""}`, "pb/hooks/a.js"},
-		{real, "move_file", `{"source":"h/gone.js","destination":"plain.js"}`, "pb/hooks/gone.js"},
-		{real, "mcp__fs__write_file", `{"path":"out.js","content":""}`, base + "/elsewhere/x.js"},
-		{real, "mcp__fs__write_file", `{"path":"loop.js","content":""}`, ""},
-		{real, "mcp__fs__write_file", `{"path":"no/such/folder.js","content":""}`, ""},
-		{real, "mcp__fs__read_file", `{"path":"short.js"}`, ""},
-		{real, "mcp__fs__write_file", `{"path":7}`, ""},
-		{"", "mcp__fs__write_file", `{"path":"short.js","content":""}`, ""},
-		{base + "/missing", "mcp__fs__write_file", `{"path":"short.js","content":""}`, ""},
-	} {
-		if got := strings.Join(realNames(row.workspace, row.tool, []byte(row.input)), " "); got != row.want {
-			t.Errorf("%s of %s in %s: %q, want %q", row.tool, row.input, row.workspace, got, row.want)
-		}
 	}
 }
 

@@ -9,8 +9,20 @@
 //
 // Every upstream tool has two names, as package upstream says. The gate judges the
 // name that was called; where the state disallows the tool's other name, it
-// judges that one, so neither name is a way round the other. Listing is a
-// courtesy: the call is the check.
+// judges that one, so neither name is a way round the other.
+//
+// A request passes these packages, from the top:
+//
+//	mcp       the transports, and the SDK's server: http.go or stdio.go, then serve.go
+//	wire      bytes that are no JSON-RPC are refused; the others pass unchanged
+//	caller    who sends the request, and the run or session that it is about
+//	owntools  Interlock's own tools, or
+//	gate      a call of an upstream tool: identified, judged, sent, reported, or
+//	offers    lists of tools, and the methods about prompts and resources
+//	reply     the result
+//
+// The package clients has the connected clients, approvals waits for the decisions of
+// people, and arguments checks the arguments of own tools.
 package mcp
 
 import (
@@ -18,34 +30,31 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/approvals"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/offers"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/owntools"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
-
-const instructions = "Interlock decides which tools may be called in the current state of a workflow. " +
-	"Call %[1]sget_state to see the state, its tools and its events; %[1]sload_workflow to begin; " +
-	"%[1]stransition to fire an event, %[1]sprocess_step to answer the question of a process. The refusal of a call names the allowed alternatives. " +
-	"If people must approve first, %[1]swait_approval waits for them. " +
-	"Agents that work together share a state, if one was created: %[1]sstate_read shows it, %[1]sstate_patch changes it."
 
 // Server is the MCP edge. It is safe for concurrent use.
 type Server struct {
 	cfg       Config
 	log       *slog.Logger
-	own       toolbox
+	own       *owntools.Box
 	upstreams *upstream.Set
-	sessions  *sessions
-	reports   *reports
-	pins      *pins
-	shown     *shown
+	sessions  *clients.Set
+	gate      *gate.Gate
+	offers    *offers.Offers
+	desk      *approvals.Desk
 	http      *doors
-	headers   headerTools
+	headers   *clients.Headers
 	life      *life
 	peer      *upstream.Peer // the client of a process that serves one alone; nil elsewhere
 }
@@ -58,33 +67,59 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix, cfg.StatePrefix), sessions: newSessions(), reports: newReports(cfg), shown: newShown(),
-		life: newLife(), pins: &pins{service: cfg.Pins, identify: cfg.Identify},
+		cfg: cfg, log: cfg.Logger, sessions: clients.NewSet(),
+		life: newLife(), headers: clients.NewHeaders(cfg.Logger),
 	}
-	if cfg.Shell != nil {
-		s.own.shell = cfg.ToolPrefix + shellName
-	}
+	s.desk = approvals.NewDesk(s.life.streams, cfg.Approvals, cfg.PublicURL, cfg.progressEvery)
+	s.own = owntools.New(owntools.Config{
+		Workflows: cfg.Workflows, Runs: cfg.Runs, Processes: cfg.Processes, Approvals: cfg.Approvals,
+		Schemas: cfg.Schemas, States: cfg.States, Sessions: cfg.Sessions, Components: cfg.Components,
+		Desk: s.desk, Clients: s.sessions, Ends: s.life.streams, ToolPrefix: cfg.ToolPrefix, StatePrefix: cfg.StatePrefix,
+		Shell: s.shellName(), Resume: cfg.Resume, SettleWait: cfg.settleWait,
+		Jail: func(ctx context.Context, c caller.Caller, run *enginev1.Run, asked string) string {
+			return s.gate.JailText(ctx, c, run, asked)
+		},
+	})
+	s.gate = gate.New(gate.Config{
+		Runs: cfg.Runs, Policy: cfg.Policy, Reports: cmp.Or[policyv1.PolicyEnforcerServiceClient](cfg.Reports, cfg.Policy),
+		Pins: cfg.Pins, Identify: cfg.Identify, Approvals: s.desk, Clients: s.sessions, Shell: cfg.Shell, Undecided: cfg.Undecided, Reserved: s.own.Reserves,
+		Places: cfg.Places, Workspace: cfg.Stdio.Workspace, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
+		Calls: s.life.calls, CheckTimeout: cfg.CheckTimeout, CallTimeout: cfg.CallTimeout, ReportTimeout: cfg.ReportTimeout,
+		Backoff: cfg.backoff, ProgressEvery: cfg.progressEvery, MaxResultBytes: cfg.MaxResultBytes, Logger: cfg.Logger,
+	})
 	if cfg.Alone {
 		s.peer = upstream.NewPeer(s.life.calls, s.cfg.CallTimeout)
 	}
 	s.http = s.newDoors()
 	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{
 		ConnectTimeout: cfg.ConnectTimeout, Backoff: cfg.backoff, StopGrace: cfg.stopGrace, MaxResultBytes: cfg.MaxResultBytes,
-		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.reserves,
-		Changed: s.changedLists, Updated: s.sessions.updated, Alone: s.peer, Jailer: cfg.Jailer,
+		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.Reserves,
+		Changed: s.changedLists, Updated: s.sessions.NotifyResource, Alone: s.peer, Jailer: cfg.Jailer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
+	s.offers = offers.New(offers.Config{
+		Runs: cfg.Runs, Processes: cfg.Processes, Upstreams: s.upstreams, Own: s.own, Gate: s.gate, Clients: s.sessions,
+		CheckTimeout: cfg.CheckTimeout, Path: Path,
+	})
 	return s, nil
+}
+
+// shellName returns the name of the tool that runs command lines; empty without one.
+func (s *Server) shellName() string {
+	if s.cfg.Shell == nil {
+		return ""
+	}
+	return s.cfg.ToolPrefix + gate.ShellName
 }
 
 // changedLists takes over the present offers of servers, and notifies clients.
 func (s *Server) changedLists(catalogue *upstream.Catalogue, kinds upstream.Kinds) {
 	if kinds.Tools {
-		s.syncHeaders(catalogue)
+		s.headers.Sync(catalogue)
 	}
-	s.sessions.all(kinds)
+	s.sessions.NotifyLists(kinds)
 }
 
 // Drain ends the streams that would never end by themselves and takes no new
@@ -97,11 +132,10 @@ func (s *Server) Drain() { s.life.drain() }
 func (s *Server) Close() error {
 	s.Drain()
 	late := time.AfterFunc(s.cfg.DrainTimeout, s.life.endCalls)
-	s.sessions.close()
+	s.sessions.Close()
 	late.Stop()
 	s.life.endCalls()
-	s.life.inflight.Wait()
-	s.reports.close()
+	s.gate.Close()
 	s.upstreams.Close()
 	return nil
 }
@@ -112,7 +146,6 @@ type life struct {
 	drain    context.CancelFunc
 	calls    context.Context // of upstream tools; ends when they have had their time
 	endCalls context.CancelFunc
-	inflight sync.WaitGroup // calls of upstream tools
 }
 
 func newLife() *life {
@@ -121,141 +154,3 @@ func newLife() *life {
 	l.calls, l.endCalls = context.WithCancel(context.Background())
 	return l
 }
-
-// face is one way to the edge.
-type face struct {
-	// fixed is the caller on transports without headers; nil elsewhere.
-	fixed *caller
-	// process is whether only the tools of the session's process are offered.
-	process bool
-}
-
-// newSDKServer makes a server whose tools are ours to list and call. The SDK
-// notifies per server, so every session of an older client gets its own.
-func (s *Server) newSDKServer(face face) *sdk.Server {
-	say := instructions
-	if face.process {
-		say = processInstructions
-	}
-	srv := sdk.NewServer(
-		&sdk.Implementation{Name: "interlock", Title: "Interlock", Version: cmp.Or(s.cfg.Version, "dev")},
-		&sdk.ServerOptions{
-			Instructions: fmt.Sprintf(say, s.cfg.ToolPrefix),
-			// The served part depends on the servers behind the gate, see declare.
-			Capabilities: &sdk.ServerCapabilities{
-				Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{ListChanged: true},
-				Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true},
-			},
-			SubscribeHandler: func(ctx context.Context, req *sdk.SubscribeRequest) error {
-				if face.process {
-					return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "resources are not served here"}
-				}
-				c, _ := ctx.Value(callerKey{}).(caller) // the SDK makes req itself where it listens
-				return s.watch(ctx, c, req.Params.URI)
-			},
-			UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
-		})
-	srv.AddSendingMiddleware(upstream.Writing)
-	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-			return s.serve(ctx, method, req, face, srv, next)
-		}
-	})
-	return srv
-}
-
-// serve handles the methods about tools and leaves the protocol to the SDK.
-func (s *Server) serve(
-	ctx context.Context, method string, req sdk.Request, face face, srv *sdk.Server, next sdk.MethodHandler,
-) (res sdk.Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.ErrorContext(ctx, "mcp: a handler panicked", "method", method, "panic", p)
-			res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error; nothing was allowed"}
-		}
-	}()
-	ctx, end := s.inTrace(ctx, method, req)
-	defer end()
-	c := callerFor(req, face.fixed)
-	c.peer = s.meet(face, req, c)
-	switch r := req.(type) {
-	case *sdk.ListToolsRequest:
-		if face.process {
-			return s.listProcessTools(ctx, c, r)
-		}
-		return s.writtenTools(s.listTools(ctx, c, r), r.ProtocolVersion()), nil
-	case *sdk.CallToolRequest:
-		if r.Params == nil {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call needs params"}
-		}
-		if face.process {
-			if refused := s.outsideProcess(ctx, c, r.Params.Name); refused != nil {
-				return complete(r, refused.result()), nil
-			}
-		}
-		return s.callTool(ctx, c, r)
-	}
-	if declares(method) || relays(method) {
-		s.upstreams.Await(ctx) // offers of servers are declared once
-	}
-	behind := s.behind(face)
-	if relays(method) && !serves(behind, c.peer, method) {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not served here: no server behind the gate offers it", method)}
-	}
-	if res, handled, err := s.relayed(ctx, c, req); handled {
-		return res, err
-	}
-	res, err = next(context.WithValue(ctx, callerKey{}, c), method, req)
-	switch about := res.(type) {
-	case *sdk.InitializeResult:
-		about.Capabilities, about.Instructions = declare(behind, c.peer, about.Capabilities, about.Instructions)
-	case *sdk.DiscoverResult:
-		about.Capabilities, about.Instructions = declare(behind, nil, about.Capabilities, about.Instructions)
-	}
-	if method == "initialize" && err == nil {
-		if ss, ok := req.GetSession().(*sdk.ServerSession); ok {
-			s.sessions.add(ss, srv, c)
-			s.sessions.owns(ss, c.peer)
-		}
-	}
-	return res, err
-}
-
-// callerKey is under which a context has the caller.
-type callerKey struct{}
-
-// callerFor returns the sender of req: by its own headers, never by its session.
-func callerFor(req sdk.Request, fixed *caller) caller {
-	if fixed != nil {
-		return *fixed
-	}
-	if extra := req.GetExtra(); extra != nil && extra.Header != nil {
-		return callerOf(extra.Header)
-	}
-	return callerOf(http.Header{})
-}
-
-// callTool runs an own tool or an upstream one.
-func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolRequest) (sdk.Result, error) {
-	s.sessions.rebind(req.Session, c)
-	c.call = req
-	name := req.Params.Name
-	if name == s.own.shell && s.offersShell(c) {
-		return s.callShell(ctx, c, req), nil
-	}
-	if tool, ok := s.own.byName[name]; ok {
-		return complete(req, s.callOwn(ctx, c, tool, req.Params.Arguments)), nil
-	}
-	target := s.upstreams.Catalogue().Tools[name]
-	if target == nil {
-		s.upstreams.Await(ctx)
-		target = s.upstreams.Catalogue().Tools[name]
-	}
-	if target == nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.upstreams.Unknown(name)}
-	}
-	return s.callUpstream(ctx, c, req, name, target)
-}
-
-// protocolStateless is the first version without initialize and sessions.
-const protocolStateless = "2026-07-28"

@@ -16,6 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/owntools"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
@@ -37,7 +39,7 @@ func server(t *testing.T, p *plane, change func(*Config)) *Server {
 	cfg.backoff = time.Millisecond
 	cfg.DrainTimeout = time.Second
 	cfg.stopGrace = 100 * time.Millisecond
-	cfg.Stdio = Identity{Binding: Binding{SessionID: "s1"}}
+	cfg.Stdio = caller.Identity{Binding: caller.Binding{SessionID: "s1"}}
 	if change != nil {
 		change(&cfg)
 	}
@@ -205,9 +207,9 @@ func toolNames(t *testing.T, session *sdk.ClientSession) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := []string{}
+	found, own := []string{}, owntools.New(owntools.Config{})
 	for _, tool := range result.Tools {
-		if !reserved[tool.Name] {
+		if !own.Reserves(tool.Name) {
 			found = append(found, tool.Name)
 		}
 	}

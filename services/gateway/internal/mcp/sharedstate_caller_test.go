@@ -10,6 +10,8 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 )
 
 // TestStateBindings: whose state it is, the connection says, and nothing else.
@@ -22,24 +24,24 @@ func TestStateBindings(t *testing.T) {
 		return call(t, overHTTP(t, url+query, "2025-11-25", nil, header), "state_read", `{}`)
 	}
 	wantOK(t, read("?session=s2", nil), "wfstate_1")
-	wantOK(t, read("", http.Header{SessionHeader: {"s2"}}), "wfstate_1")
+	wantOK(t, read("", http.Header{caller.SessionHeader: {"s2"}}), "wfstate_1")
 	v.requests()
-	wantOK(t, read("?session=s2", http.Header{StateHeader: {vaultState}, "Authorization": {"Bearer t"}, NamespaceHeader: {"n"}}), "wfstate_1")
+	wantOK(t, read("?session=s2", http.Header{caller.StateHeader: {vaultState}, "Authorization": {"Bearer t"}, caller.NamespaceHeader: {"n"}}), "wfstate_1")
 	wantRequests(t, []proto.Message{&statev1.GetStateRequest{Session: "s2", StateId: vaultState}}, v.requests())
-	if md := v.seen[len(v.seen)-1]; md.Get("authorization")[0] != "Bearer t" || md.Get(namespaceKey)[0] != "n" {
+	if md := v.seen[len(v.seen)-1]; md.Get("authorization")[0] != "Bearer t" || md.Get(rpc.NamespaceKey)[0] != "n" {
 		t.Errorf("metadata %v", md)
 	}
 	// An empty header is what an unset variable leaves.
-	wantOK(t, read("?session=s2", http.Header{StateHeader: {""}}), "wfstate_1")
+	wantOK(t, read("?session=s2", http.Header{caller.StateHeader: {""}}), "wfstate_1")
 	// A state's name is no right to it.
-	wantRefused(t, read("", http.Header{StateHeader: {vaultState}}), "NOT_BOUND", "does not belong to a session", SessionHeader)
-	wantRefused(t, read("", http.Header{StateHeader: {vaultState}, "Authorization": {"Bearer t"}}), "NO_SESSION")
-	wantRefused(t, read("?run=run_1", http.Header{StateHeader: {vaultState}}), "NOT_BOUND", "bound to the run run_1", "sessions share states, not runs")
-	wantRefused(t, call(t, overHTTP(t, url+"?session=s9", "2025-11-25", nil, http.Header{StateHeader: {vaultState}}), "state_create",
+	wantRefused(t, read("", http.Header{caller.StateHeader: {vaultState}}), "NOT_BOUND", "does not belong to a session", caller.SessionHeader)
+	wantRefused(t, read("", http.Header{caller.StateHeader: {vaultState}, "Authorization": {"Bearer t"}}), "NO_SESSION")
+	wantRefused(t, read("?run=run_1", http.Header{caller.StateHeader: {vaultState}}), "NOT_BOUND", "bound to the run run_1", "sessions share states, not runs")
+	wantRefused(t, call(t, overHTTP(t, url+"?session=s9", "2025-11-25", nil, http.Header{caller.StateHeader: {vaultState}}), "state_create",
 		`{"schema_name":"tasks","initial_data":{}}`), "FAILED_PRECONDITION", "works on the state wfstate_1", "state_read")
 
 	for want, headers := range map[string][]string{
-		"more than once": {StateHeader, "a", StateHeader, "b"}, "at most 128 printable": {StateHeader, strings.Repeat("x", 129)},
+		"more than once": {caller.StateHeader, "a", caller.StateHeader, "b"}, "at most 128 printable": {caller.StateHeader, strings.Repeat("x", 129)},
 	} {
 		if status, answer, _ := post(t, url, initialize, headers...); status != http.StatusBadRequest || !strings.Contains(answer, want) {
 			t.Errorf("%d %s, want 400 with %q", status, answer, want)

@@ -14,6 +14,7 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -39,7 +40,7 @@ func TestStateTools(t *testing.T) {
 
 func walkState(t *testing.T, v *vault, session *sdk.ClientSession) {
 	t.Helper()
-	wantRefused(t, call(t, session, "state_read", `{}`), "NO_SESSION", `There is no session "s1"`, "state_create(schema_name=..., initial_data=...)", SessionHeader)
+	wantRefused(t, call(t, session, "state_read", `{}`), "NO_SESSION", `There is no session "s1"`, "state_create(schema_name=..., initial_data=...)", caller.SessionHeader)
 	v.requests()
 
 	wantShared(t, call(t, session, "state_create", `{"schema_name":"tasks","schema_version":2,"initial_data":{"z":1.0,"id":9007199254740993,"a":null}}`),
@@ -124,7 +125,7 @@ func TestDocumentsAreAnsweredAsTheyAre(t *testing.T) {
 			mcpSessionHeader, header.Get(mcpSessionHeader), protocolHeader, "2025-06-18")
 		return answer
 	}
-	for _, row := range []struct{ tool, arguments, want string }{
+	for _, row := range []struct{ tool, Values, want string }{
 		{"state_read", `{}`, `"structuredContent":{"state_id":"wfstate_1","version":1,"data":{"z":12345678901234567890,"b":1.50,"a":1e300,"t":"`},
 		{"state_schema", `{}`, `"json_schema":` + vaultSchema},
 		{
@@ -133,7 +134,7 @@ func TestDocumentsAreAnsweredAsTheyAre(t *testing.T) {
 				`{"pointer":"/a~1b","found":false,"value":null},{"pointer":"","found":true,"value":null}]}`,
 		},
 	} {
-		if got := ask(row.tool, row.arguments); !strings.Contains(got, row.want) {
+		if got := ask(row.tool, row.Values); !strings.Contains(got, row.want) {
 			t.Errorf("%s: %s\nwithout %s", row.tool, got, row.want)
 		}
 	}
@@ -143,7 +144,7 @@ func TestDocumentsAreAnsweredAsTheyAre(t *testing.T) {
 		t.Error(diff)
 	}
 	session := overHTTP(t, url, "2025-11-25", nil, nil)
-	wantOK(t, call(t, session, "state_read", `{"pointers":["/z","/a~1b",""]}`), "is at version 1.\n/z: 12345678901234567890\n/a~1b: there is nothing here.\n(all): null")
+	wantOK(t, call(t, session, "state_read", `{"pointers":["/z","/a~1b",""]}`), "is at version 1.\n/z: 12345678901234567890\n/a~1b: there is no value here.\n(all): null")
 	// Who holds it up is told with it.
 	v.mu.Lock()
 	v.lock = &statev1.Lock{Holder: "deployer", ExpiresAt: timestamppb.New(time.Unix(1_900_000_000, 0))}
@@ -158,11 +159,11 @@ func TestStateRefusals(t *testing.T) {
 	violation := fault.New(fault.SchemaViolation, "the state would not conform").Violate("/tasks/0/status", "ENUM", `must be one of "done", "failed"`).
 		Violate("", "REQUIRED", `add "status"`)
 	for name, row := range map[string]struct {
-		tool, arguments string
-		err             *fault.Error
-		code            string
-		parts           []string
-		fields          map[string]any
+		tool, Values string
+		err          *fault.Error
+		code         string
+		parts        []string
+		fields       map[string]any
 	}{
 		"schema": {
 			"state_patch", `{"operations":[]}`, fault.New(fault.SchemaViolation, "the state would not conform").Meta("current_version", "7").
@@ -224,7 +225,7 @@ func TestStateRefusals(t *testing.T) {
 			if row.err != nil {
 				v.failNext(row.err)
 			}
-			result := call(t, session, row.tool, row.arguments)
+			result := call(t, session, row.tool, row.Values)
 			wantRefused(t, result, row.code, row.parts...)
 			for field, want := range row.fields {
 				if got := result.StructuredContent.(map[string]any)[field]; got != want {
@@ -265,12 +266,12 @@ func TestSessionsWithoutAState(t *testing.T) {
 		"child": {
 			&statev1.Session{Name: "s1", ParentSessionId: "ses_0", ParentSessionName: "boss"}, "",
 			"NO_STATE",
-			[]string{`its parent "boss" had none`, "Tell your parent"},
+			[]string{`its parent "boss" had none`, "Inform your parent"},
 		},
-		"of another tree": {&statev1.Session{Name: "s1", WorkflowStateId: "wfstate_2"}, vaultState, "PERMISSION_DENIED", []string{"another tree", StateHeader, "Leave it out"}},
-		"gone":            {&statev1.Session{Name: "s1", WorkflowStateId: vaultState}, "wfstate_9", "NOT_FOUND", []string{"there is no state wfstate_9", StateHeader}},
+		"of another tree": {&statev1.Session{Name: "s1", WorkflowStateId: "wfstate_2"}, vaultState, "PERMISSION_DENIED", []string{"another tree", caller.StateHeader, "Leave it out"}},
+		"gone":            {&statev1.Session{Name: "s1", WorkflowStateId: vaultState}, "wfstate_9", "NOT_FOUND", []string{"there is no state wfstate_9", caller.StateHeader}},
 	} {
-		for _, request := range []struct{ tool, arguments string }{
+		for _, request := range []struct{ tool, Values string }{
 			{"p_state_read", `{}`}, {"p_state_schema", `{}`}, {"p_state_patch", `{"operations":[]}`}, {"p_state_update", `{"data":{}}`},
 		} {
 			v := newVault()
@@ -279,7 +280,7 @@ func TestSessionsWithoutAState(t *testing.T) {
 			}
 			session := overStdio(t, v.server(t, newPlane(), func(c *Config) { c.StatePrefix, c.Stdio.StateID = "p_", row.state }), "2025-11-25", nil)
 			t.Log(name, request.tool)
-			wantRefused(t, call(t, session, request.tool, request.arguments), row.code, row.parts...)
+			wantRefused(t, call(t, session, request.tool, request.Values), row.code, row.parts...)
 		}
 	}
 	// What cannot be explained is at least told.
@@ -322,7 +323,7 @@ func TestStateArguments(t *testing.T) {
 	v.share("s1", "")
 	session := overStdio(t, v.server(t, newPlane(), nil), "2025-11-25", nil)
 	many := `["` + strings.Repeat(`/a","`, 256) + `/a"]`
-	for _, row := range []struct{ tool, arguments, want string }{
+	for _, row := range []struct{ tool, Values, want string }{
 		{"state_create", `{"initial_data":{}}`, `needs the argument "schema_name"`},
 		{"state_create", `{"schema_name":"tasks"}`, `needs the argument "initial_data" (any value)`},
 		{"state_create", `{"schema_name":"tasks","initial_data":{},"state_id":"wfstate_2"}`, `no argument "state_id"; it takes schema_name, schema_version, initial_data`},
@@ -340,7 +341,7 @@ func TestStateArguments(t *testing.T) {
 		{"state_patch", `{"operations":[],"expected_version":0}`, `at least 1`},
 		{"state_schema", `{"name":"tasks"}`, `it takes none`},
 	} {
-		wantRefused(t, call(t, session, row.tool, row.arguments), "INVALID_ARGUMENT", row.want)
+		wantRefused(t, call(t, session, row.tool, row.Values), "INVALID_ARGUMENT", row.want)
 	}
 	if got := v.requests(); len(got) > 0 {
 		t.Errorf("asked %v", got)

@@ -13,6 +13,8 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 )
 
 // shellServer starts an edge whose shell runs lines without a jail, in a state that allows Bash.
@@ -40,7 +42,7 @@ func shellServer(t *testing.T, p *plane, change func(*Config)) (s *Server, works
 	}
 	return server(t, p, func(c *Config) {
 		c.Alone, c.Stdio.Workspace = true, workspace
-		c.Shell = &Shell{Level: 3, Argv: func(run, call, line string) []string {
+		c.Shell = &gate.Shell{Level: 3, Argv: func(run, call, line string) []string {
 			return []string{"/bin/bash", "-c", line, run, call}
 		}}
 		if change != nil {
@@ -127,7 +129,7 @@ func TestShellIsListed(t *testing.T) {
 	if got := toolNames(t, session); slices.Contains(got, "shell") {
 		t.Error("where it is not: ", got)
 	}
-	stateless := overStdio(t, s, protocolStateless, nil)
+	stateless := overStdio(t, s, wire.ProtocolStateless, nil)
 	if got := toolNames(t, stateless); !slices.Contains(got, "shell") {
 		t.Error("in a list that must not vary: ", got)
 	}
@@ -141,7 +143,7 @@ func TestShellIsListed(t *testing.T) {
 		t.Error("called over HTTP")
 	}
 	plain := server(t, newPlane(), nil)
-	if got := toolNames(t, overStdio(t, plain, protocolStateless, nil)); slices.Contains(got, "shell") {
+	if got := toolNames(t, overStdio(t, plain, wire.ProtocolStateless, nil)); slices.Contains(got, "shell") {
 		t.Error("without a jail: ", got)
 	}
 }
@@ -171,35 +173,13 @@ func TestShellIsStopped(t *testing.T) {
 	eventually(t, "it is reported", func() bool { _, after := p.counts(); return after > before })
 }
 
-// TestEnds: of long output the beginning and the end are kept.
-func TestEnds(t *testing.T) {
-	t.Parallel()
-	for size := range 64 {
-		for _, piece := range []int{1, 3, 100} {
-			e := &ends{limit: 10}
-			text := strings.Repeat("0123456789", 7)[:size]
-			for rest := text; rest != ""; {
-				n, _ := e.Write([]byte(rest[:min(piece, len(rest))]))
-				rest = rest[n:]
-			}
-			got, left := e.text()
-			if size <= 10 && (got != text || left != 0) {
-				t.Errorf("%q: %q, %d", text, got, left)
-			}
-			if size > 10 && (left != size-10 || !strings.HasPrefix(got, text[:5]) || !strings.HasSuffix(got, text[size-5:])) {
-				t.Errorf("%q: %q, %d", text, got, left)
-			}
-		}
-	}
-}
-
 // TestShellOutput: output is bounded.
 func TestShellOutput(t *testing.T) {
 	t.Parallel()
 	s, _ := shellServer(t, newPlane(), nil)
 	result := call(t, overStdio(t, s, "2025-06-18", nil), "shell", `{"command": "yes | head -c 3000000; echo end"}`)
 	wantOK(t, result, "y\ny\n", "bytes are left out here", "y\nend\n")
-	if size := len(textOf(result)); size > maxCommandOutput+200 {
+	if size := len(textOf(result)); size > 64<<10+200 {
 		t.Errorf("%d bytes", size)
 	}
 }

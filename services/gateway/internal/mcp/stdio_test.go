@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -43,7 +44,7 @@ func TestStdioBadLines(t *testing.T) {
 	ask(`{}`, `"code":-32600`)
 	ask(`[]`, `batches are not supported`)
 	ask(`"x"`, `"code":-32600`)
-	ask(`{"jsonrpc":"2.0","id":1,"method":"x","params":"`+strings.Repeat("x", maxBody)+`"}`, `larger than 1 MiB`)
+	ask(`{"jsonrpc":"2.0","id":1,"method":"x","params":"`+strings.Repeat("x", wire.MaxBody)+`"}`, `larger than 1 MiB`)
 	ask("\n\n"+initialize, `"protocolVersion":"2025-06-18"`)
 	ask(`{"jsonrpc":"2.0","id":"a\/b","method":"ping"}`, `"result":{}`)
 	ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"nope","arguments":{}}}`, `unknown tool`)

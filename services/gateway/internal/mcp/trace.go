@@ -6,13 +6,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 )
 
-const (
-	tracerName = "github.com/interlock-run/interlock/services/gateway/internal/mcp"
-	// traceparent is the member of _meta, and the header, that has the W3C trace context.
-	traceparent = "traceparent"
-)
+const tracerName = "github.com/interlock-run/interlock/services/gateway/internal/mcp"
 
 // inTrace puts a request into its own trace, and begins its span: the one that its _meta names,
 // or else that of its HTTP request. The context of an older session is that of the request it
@@ -43,8 +41,8 @@ func traceOf(req sdk.Request) (byHTTP, byClient trace.SpanContext) {
 	if extra := req.GetExtra(); extra != nil && extra.Header != nil {
 		byHTTP = read(propagation.HeaderCarrier(extra.Header))
 	}
-	if named, is := metaOf(req)[traceparent].(string); is {
-		byClient = read(propagation.MapCarrier{traceparent: named})
+	if named, is := metaOf(req)[wire.Traceparent].(string); is {
+		byClient = read(propagation.MapCarrier{wire.Traceparent: named})
 	}
 	return byHTTP, byClient
 }

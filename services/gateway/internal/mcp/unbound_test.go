@@ -8,6 +8,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -40,7 +41,7 @@ func TestPoliciesWithoutRun(t *testing.T) {
 		{"asked", ask, required, "APPROVAL_REQUIRED", "A person with the role approver decides it"},
 		{"no decision", 0, 0, "POLICY_UNAVAILABLE", "an unknown decision"},
 	} {
-		for query, session := range map[string]string{"": nameless, "?session=s1": "s1"} {
+		for query, session := range map[string]string{"": "mcp-without-session", "?session=s1": "s1"} {
 			for _, name := range []string{"look", "mcp__fs__look"} {
 				t.Run(row.name+query+" "+name, func(t *testing.T) {
 					t.Parallel()
@@ -193,7 +194,7 @@ func TestSuperseded(t *testing.T) {
 					t.Errorf("superseded_by is %v", got)
 				}
 				wantOK(t, call(t, session, "list_workflows", `{}`), "deploy")
-				if version < protocolStateless {
+				if version < wire.ProtocolStateless {
 					if got := toolNames(t, session); len(got) != 0 {
 						t.Errorf("listed %v", got)
 					}

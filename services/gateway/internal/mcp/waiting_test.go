@@ -7,6 +7,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 )
 
 func park(run *enginev1.Run)   { run.Status = enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL }
@@ -85,7 +86,7 @@ func TestWaitEnds(t *testing.T) {
 	p.start("s1")
 	p.change("run_1", park)
 	result := call(t, session, "wait", `{"timeout_seconds":1}`)
-	wantOK(t, result, "Nothing has changed yet; call wait again.", "It waits for a human")
+	wantOK(t, result, "No change yet; call wait again.", "It waits for a human")
 	if !p.watched() {
 		t.Error("it did not wait")
 	}
@@ -100,7 +101,7 @@ func TestWaitEnds(t *testing.T) {
 		return len(p.watchers) == 2
 	})
 	s.Drain()
-	wantOK(t, <-answer, "Nothing has changed yet")
+	wantOK(t, <-answer, "No change yet")
 }
 
 func TestForceState(t *testing.T) {
@@ -127,7 +128,7 @@ func TestLeaveTheWholeRun(t *testing.T) {
 	p := newPlane()
 	p.start("s1")
 	child := p.invoke("run_1").GetRunId()
-	for _, binding := range []Binding{{SessionID: "s1"}, {RunID: "run_1"}} {
+	for _, binding := range []caller.Binding{{SessionID: "s1"}, {RunID: "run_1"}} {
 		session := overStdio(t, server(t, p, func(c *Config) { c.Stdio.Binding = binding }), "2025-11-25", nil)
 		wantOK(t, call(t, session, "get_state", `{}`), "Run: "+child+" of suite", "Child run: invoked by the run run_1")
 		status := call(t, session, "get_status", `{}`)
@@ -192,7 +193,7 @@ func TestTransitionTells(t *testing.T) {
 	fire("DONE", "The child run run_2 of suite has ended; the run run_1 of deploy continues.\nPhase: deploying.")
 	fire("BUILD", "The run is now in 1 branch.\nPhase: lint_run.", "Branch: lint. Reaching lint_done completes it.")
 	fire("LINTED", "The branch lint has ended.\nThe fork of BUILD has joined: the run is in complete.\n")
-	noted := fire("BRANCH_DONE:lint", "Nothing has changed: branch lint is complete, and its fork has joined.\nPhase: complete.")
+	noted := fire("BRANCH_DONE:lint", "No change: branch lint is complete, and its fork has joined.\nPhase: complete.")
 	if note := noted["note"]; note != "branch lint is complete, and its fork has joined." {
 		t.Errorf("note: %v", note)
 	}
@@ -207,13 +208,13 @@ func TestLoadBranch(t *testing.T) {
 	p.start("s1")
 	p.start("s2")
 	session := overStdio(t, server(t, p, nil), "2025-11-25", nil)
-	for _, row := range []struct{ arguments, want string }{
+	for _, row := range []struct{ Values, want string }{
 		{`{"name":"deploy","branch":"lint","version":2}`, "leave out version and resume"},
 		{`{"name":"deploy","branch":"lint","resume":true}`, "leave out version and resume"},
 		{`{"name":"deploy","run_id":"run_1"}`, `"run_id" requires "branch"`},
 		{`{"name":"deploy","branch":1}`, `"branch" must be a string`},
 	} {
-		wantRefused(t, call(t, session, "load_workflow", row.arguments), "INVALID_ARGUMENT", row.want)
+		wantRefused(t, call(t, session, "load_workflow", row.Values), "INVALID_ARGUMENT", row.want)
 	}
 	bound := func(want *enginev1.BindBranchRequest) {
 		t.Helper()
@@ -296,6 +297,6 @@ func TestSubagents(t *testing.T) {
 		t.Errorf("the session's run is in %s", state)
 	}
 	// A connection that is bound to a run has no subagents.
-	byRun := overStdio(t, server(t, p, func(c *Config) { c.Stdio.Binding = Binding{RunID: "run_1"} }), "2025-11-25", nil)
+	byRun := overStdio(t, server(t, p, func(c *Config) { c.Stdio.Binding = caller.Binding{RunID: "run_1"} }), "2025-11-25", nil)
 	wantOK(t, call(t, byRun, "get_state", `{"agent":"a1"}`), "Run: run_1 ")
 }

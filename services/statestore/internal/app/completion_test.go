@@ -43,7 +43,7 @@ func (r *rig) is(name, want string) *member.Member {
 // task takes the task that a session has, as a runner does.
 func (r *rig) task(a *app.App, name string) *tasks.Task {
 	r.Helper()
-	l := r.lease(a, tasks.Runner{Name: "runner", MaxInFlight: 1})
+	l := r.claim(a, tasks.Runner{Name: "runner", MaxInFlight: 1})
 	defer l.stop()
 	task := receive(r, l.tasks)
 	if task.Member.Name != name {
@@ -79,14 +79,14 @@ func TestChildReportsBeforeItIsDone(t *testing.T) {
 				r.Errorf("the prompt lacks %q:\n%s", part, task.Prompt)
 			}
 		}
-		r.is("child", "RUNNING PENDING 1 STATE_UPDATE LEASED")
+		r.is("child", "RUNNING PENDING 1 STATE_UPDATE CLAIMED")
 		if _, err := r.Editor.Update(r.Context(), agent("child"), merge("", `[`)); err == nil {
 			r.Error("a bad update was accepted")
 		}
-		r.is("child", "RUNNING PENDING 1 STATE_UPDATE LEASED")
+		r.is("child", "RUNNING PENDING 1 STATE_UPDATE CLAIMED")
 		r.update(agent("child"), merge("", `{"todo":false}`))
 		r.update(agent("child"), merge("", `{"more":1}`))
-		r.is("child", "RUNNING COMPLETED 1 STATE_UPDATE LEASED")
+		r.is("child", "RUNNING COMPLETED 1 STATE_UPDATE CLAIMED")
 		r.is("root", "RUNNING SKIPPED 0")
 		r.ack(task)
 		r.is("child", "ENDED COMPLETED 1")
@@ -153,7 +153,7 @@ func TestChildThatDoesNotReportFails(t *testing.T) {
 					}
 				}
 				pass(20*time.Second - 1)
-				r.is("child", "RUNNING PENDING 3 STATE_UPDATE LEASED")
+				r.is("child", "RUNNING PENDING 3 STATE_UPDATE CLAIMED")
 				pass(1)
 			}
 		}
@@ -228,9 +228,9 @@ func TestStateIsDeletedWhileItsReportIsDue(t *testing.T) {
 	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.family()
 		r.session(opening.Request{Name: "in place", Parent: "root"})
-		r.session(opening.Request{Name: "leased", Parent: "root"})
-		r.stop("leased", session.Stop{})
-		leased := r.task(r.App, "leased")
+		r.session(opening.Request{Name: "claimed", Parent: "root"})
+		r.stop("claimed", session.Stop{})
+		claimed := r.task(r.App, "claimed")
 		r.stop("child", session.Stop{})
 		if _, prompt, err := r.Sessions.Stop(r.Context(), agent("in place"), "in place", session.Stop{InPlace: true}, ""); err != nil || prompt == "" {
 			r.Fatalf("%q, %v", prompt, err)
@@ -238,12 +238,12 @@ func TestStateIsDeletedWhileItsReportIsDue(t *testing.T) {
 		if err := r.Remover.Delete(r.Context(), operator, id, 0, true); err != nil {
 			r.Fatal(err)
 		}
-		r.ack(leased)
+		r.ack(claimed)
 		if _, prompt, err := r.Sessions.Stop(r.Context(), agent("in place"), "in place", session.Stop{InPlace: true}, ""); err != nil || prompt != "" {
 			r.Errorf("it is asked %q, %v", prompt, err)
 		}
 		// The runner that would have been given the child's task gets the next one.
-		l := r.lease(r.App, tasks.Runner{Name: "runner", MaxInFlight: 3})
+		l := r.claim(r.App, tasks.Runner{Name: "runner", MaxInFlight: 3})
 		var back *tasks.Task
 		for delivered := 0; delivered < 3; delivered += len(back.Callbacks) {
 			back = receive(r, l.tasks)
@@ -253,7 +253,7 @@ func TestStateIsDeletedWhileItsReportIsDue(t *testing.T) {
 			r.ack(back)
 		}
 		l.stop()
-		for _, name := range []string{"child", "in place", "leased"} {
+		for _, name := range []string{"child", "in place", "claimed"} {
 			if m := r.member(name); m.Status != session.Ended || m.Update == session.UpdateFailed {
 				r.Errorf("%s is %s %s", name, m.Status, m.Update)
 			}

@@ -367,7 +367,7 @@ func TestTasksBringTheirExecution(t *testing.T) {
 
 // Runners race for a task whose component is begun first: a runner that does not get it
 // leaves nothing but an execution that is forgotten.
-func TestLostLeaseLeavesNoValues(t *testing.T) {
+func TestLostClaimLeavesNoValues(t *testing.T) {
 	t.Parallel()
 	everywhere(t, ports.Config{}, func(r *rig) {
 		r.component(wizard)
@@ -377,7 +377,7 @@ func TestLostLeaseLeavesNoValues(t *testing.T) {
 		slow := r.before(func(batch *store.Batch) bool {
 			return puts(member.Kind)(batch)
 		}, func() { winner = r.task(r.App, "s"); close(taken) })
-		l := r.lease(slow, tasks.Runner{Name: "slow"})
+		l := r.claim(slow, tasks.Runner{Name: "slow"})
 		receive(r, taken)
 		slow.Changed("default", "task", "") // once more, to no avail
 		l.stop()

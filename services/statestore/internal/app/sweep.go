@@ -20,7 +20,7 @@ const sweepPage = 32
 // swept are the kinds of records whose timers are fired here.
 var swept = []string{member.Kind, ports.KindState, components.KindExecution}
 
-// Sweep fires timers until ctx ends: tasks that become ready, leases that lapse, attempts
+// Sweep fires timers until ctx ends: tasks that become ready, claims that lapse, attempts
 // that take too long, remains of ended sessions.
 func (a *App) Sweep(ctx context.Context) { a.sweeper().Run(ctx) }
 

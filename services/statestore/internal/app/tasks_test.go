@@ -26,12 +26,12 @@ type leasing struct {
 	stop  func() // ends it and demands that it ended because of that
 }
 
-func (r *rig) lease(a *app.App, runner tasks.Runner) *leasing {
+func (r *rig) claim(a *app.App, runner tasks.Runner) *leasing {
 	ctx, cancel := context.WithCancel(r.Context())
 	l := &leasing{tasks: make(chan *tasks.Task, 1000)}
 	done := make(chan error, 1)
 	go func() {
-		done <- a.Tasks.Lease(ctx, operator, runner, func(t *tasks.Task) error {
+		done <- a.Tasks.Claim(ctx, operator, runner, func(t *tasks.Task) error {
 			l.tasks <- t
 			return nil
 		})
@@ -54,7 +54,7 @@ func TestRunnersGetTheirTasks(t *testing.T) {
 		} {
 			r.session(opening.Request{Name: name, Labels: labels, Prompt: "start " + name})
 		}
-		runner := r.lease(r.App, tasks.Runner{Name: "linux box", Labels: map[string]string{"os": "linux", "disk": "big"}, MaxInFlight: 10})
+		runner := r.claim(r.App, tasks.Runner{Name: "linux box", Labels: map[string]string{"os": "linux", "disk": "big"}, MaxInFlight: 10})
 		got := map[string]bool{}
 		for range 2 {
 			task := receive(r, runner.tasks)
@@ -76,14 +76,14 @@ func TestRunnersGetTheirTasks(t *testing.T) {
 		for i := range 5 {
 			r.session(opening.Request{Name: fmt.Sprint("more", i), Prompt: "go"})
 		}
-		runner = r.lease(r.App, tasks.Runner{Name: "one"})
+		runner = r.claim(r.App, tasks.Runner{Name: "one"})
 		for range 5 {
 			task := receive(r, runner.tasks)
 			r.Changed("default", "task", "")
 			r.Changed("default", member.Kind, "")
-			tasks, _, err := r.Tasks.List(r.Context(), operator, tasks.Query{Status: member.TaskLeased, Limit: 10})
+			tasks, _, err := r.Tasks.List(r.Context(), operator, tasks.Query{Status: member.TaskClaimed, Limit: 10})
 			if err != nil || len(tasks) != 1 || tasks[0].ID != task.ID || len(runner.tasks) != 0 {
-				r.Errorf("%d tasks are leased, %v", len(tasks), err)
+				r.Errorf("%d tasks are claimed, %v", len(tasks), err)
 			}
 			r.ack(task)
 		}
@@ -91,8 +91,8 @@ func TestRunnersGetTheirTasks(t *testing.T) {
 	})
 }
 
-// Two runners never have one lease, through whatever replicas; every task is given.
-func TestRunnersNeverShareALease(t *testing.T) {
+// Two runners never have one claim, through whatever replicas; every task is given.
+func TestRunnersNeverShareAClaim(t *testing.T) {
 	t.Parallel()
 	const most = 60
 	everywhere(t, ports.Config{}, func(r *rig) {
@@ -101,7 +101,7 @@ func TestRunnersNeverShareALease(t *testing.T) {
 		}
 		var runners []*leasing
 		for i, a := range r.replicas(4) {
-			runners = append(runners, r.lease(a, tasks.Runner{Name: fmt.Sprint("runner", i), MaxInFlight: 7}))
+			runners = append(runners, r.claim(a, tasks.Runner{Name: fmt.Sprint("runner", i), MaxInFlight: 7}))
 		}
 		var mu sync.Mutex
 		given := map[string]string{}
@@ -143,9 +143,9 @@ func TestRunnersNeverShareALease(t *testing.T) {
 	})
 }
 
-// S11.3: a runner that dies loses its lease, and the task is given again, with its id
+// S11.3: a runner that dies loses its claim, and the task is given again, with its id
 // and another token; the old one is no good.
-func TestLeaseLapses(t *testing.T) {
+func TestClaimLapses(t *testing.T) {
 	t.Parallel()
 	everywhere(t, ports.Config{}, func(r *rig) {
 		r.session(opening.Request{Name: "s", Prompt: "go"})
@@ -157,7 +157,7 @@ func TestLeaseLapses(t *testing.T) {
 			r.Errorf("extended to %v, %v", expires, err)
 		}
 		r.advance(30*time.Second - 1)
-		r.is("s", "RUNNING SKIPPED 0 START LEASED")
+		r.is("s", "RUNNING SKIPPED 0 START CLAIMED")
 		r.clock.Advance(1)
 		// It has lapsed, whether or not anybody has swept.
 		_, err = r.Tasks.Extend(r.Context(), operator, first.ID, first.Token)
@@ -240,7 +240,7 @@ func TestCallbacksAreDeliveredTogether(t *testing.T) {
 		}
 		r.stop("child1", session.Stop{})
 		r.stop("child2", session.Stop{})
-		r.is("root", "RUNNING SKIPPED 0 CALLBACK LEASED")
+		r.is("root", "RUNNING SKIPPED 0 CALLBACK CLAIMED")
 		// The runner dies: what it had comes again, with the ids of before, and the others.
 		r.advance(30 * time.Second)
 		r.App = r.replica(r.open())
@@ -281,17 +281,17 @@ func TestTaskLists(t *testing.T) {
 			if i%3 == 0 {
 				continue
 			}
-			l := r.lease(r.App, tasks.Runner{Name: "runner", Labels: map[string]string{"only": name}})
+			l := r.claim(r.App, tasks.Runner{Name: "runner", Labels: map[string]string{"only": name}})
 			task := receive(r, l.tasks)
 			l.stop()
-			if want[name] = member.TaskLeased; i%3 == 1 {
+			if want[name] = member.TaskClaimed; i%3 == 1 {
 				want[name] = member.TaskDelayed
 				if _, err := r.Tasks.Fail(r.Context(), operator, task.ID, task.Token, "", true); err != nil {
 					r.Fatal(err)
 				}
 			}
 		}
-		for _, status := range []string{"", member.TaskDelayed, member.TaskReady, member.TaskLeased} {
+		for _, status := range []string{"", member.TaskDelayed, member.TaskReady, member.TaskClaimed} {
 			for limit := 1; limit <= 10; limit++ {
 				got, order := map[string]string{}, []string{}
 				for after := ""; ; {
@@ -350,7 +350,7 @@ func TestTaskThatCanNotBeGiven(t *testing.T) {
 		r.family()
 		r.stop("child", session.Stop{}) // whose prompt needs the state
 		r.session(opening.Request{Name: "fine", Prompt: "go"})
-		l := r.lease(r.replica(&unreadable{r.store, ports.KindState}), tasks.Runner{Name: "runner", MaxInFlight: 5})
+		l := r.claim(r.replica(&unreadable{r.store, ports.KindState}), tasks.Runner{Name: "runner", MaxInFlight: 5})
 		if task := receive(r, l.tasks); task.Member.Name != "fine" {
 			r.Errorf("it got a task of %s", task.Member.Name)
 		}

@@ -108,7 +108,7 @@ func (xs *Executions) beginWith(ctx context.Context, v *values) (*Execution, err
 	return ex, nil
 }
 
-// BeginFor begins the execution of a session whose task is being leased (S12.4).
+// BeginFor begins the execution of a session whose task is being claimed (S12.4).
 func (xs *Executions) BeginFor(ctx context.Context, caller ports.Caller, m *member.Member, next *session.Session) (*Execution, error) {
 	if m.StateRef == "" {
 		return nil, nil

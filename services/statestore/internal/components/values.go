@@ -233,10 +233,10 @@ func (v *values) commit(ctx context.Context, caller ports.Caller, record store.R
 	}
 	after, problems := v.component.Check(before, changed)
 	if problems.HasErrors() {
-		return nil, ports.Violations(fault.New(fault.SchemaViolation, "the values do not conform to component %q, so nothing was stored: %s", v.component.Slug, ports.First(problems)), "", problems)
+		return nil, ports.Violations(fault.New(fault.SchemaViolation, "the values do not conform to component %q, so no value was stored: %s", v.component.Slug, ports.First(problems)), "", problems)
 	}
 	if size := document.Size(after.Values, v.a.ports.Config.MaxStateBytes+1); size > v.a.ports.Config.MaxStateBytes {
-		return nil, fault.New(fault.TooLarge, "the values would be larger than %d bytes; nothing was stored", v.a.ports.Config.MaxStateBytes)
+		return nil, fault.New(fault.TooLarge, "the values would be larger than %d bytes; no value was stored", v.a.ports.Config.MaxStateBytes)
 	}
 	ex := v.answer(after, mine.Version+1)
 	ex.ID = record.Key.ID

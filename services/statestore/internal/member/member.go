@@ -33,7 +33,7 @@ func (rs *Rights) Actor(ctx context.Context, caller ports.Caller) (*Member, erro
 		}
 	}
 	if fault.ReasonOf(err) == fault.NotFound {
-		return nil, fault.New(fault.PermissionDenied, "session %q does not exist and cannot act; create it with POST /sessions", ports.Clip(caller.Session))
+		return nil, fault.New(fault.PermissionDenied, "session %q does not exist and cannot act; create it with POST /v1/sessions", ports.Clip(caller.Session))
 	}
 	return nil, err
 }
@@ -109,14 +109,14 @@ func (m *Member) labels() map[string]string {
 const (
 	TaskDelayed = "DELAYED"
 	TaskReady   = "READY"
-	TaskLeased  = "LEASED"
+	TaskClaimed = "CLAIMED"
 )
 
 // StatusOf returns where a task is.
 func StatusOf(t *session.Task) string {
 	switch {
-	case t.Leased():
-		return TaskLeased
+	case t.Claimed():
+		return TaskClaimed
 	case t.Ready:
 		return TaskReady
 	default:
@@ -162,5 +162,5 @@ func ResultOf(text []byte) ([]byte, error) {
 }
 
 func noSession(name string) error {
-	return fault.New(fault.NotFound, "there is no session %q; create it with POST /sessions", ports.Clip(name))
+	return fault.New(fault.NotFound, "there is no session %q; create it with POST /v1/sessions", ports.Clip(name))
 }

@@ -46,7 +46,7 @@ func (ps *Prompts) Of(ctx context.Context, m *member.Member, next *session.Sessi
 
 // NothingToUpdate is the text for an agent whose state was deleted just after it was
 // asked to update it.
-const NothingToUpdate = "The workflow state was deleted: there is nothing to update. You may stop.\n"
+const NothingToUpdate = "The workflow state was deleted: no update is needed. You may stop.\n"
 
 // Update asks for the report of a session, with the state and the schema as
 // they are now. NOT_FOUND when the state is gone.

@@ -166,7 +166,7 @@ func (ss *Sessions) Resume(ctx context.Context, caller ports.Caller, name, promp
 		if err != nil {
 			return session.Result{}, err
 		}
-		if m.Task.Leased() || prompt != "" && m.Prompt != "" {
+		if m.Task.Claimed() || prompt != "" && m.Prompt != "" {
 			return session.Result{}, fault.New(fault.SessionBusy, "a runner works for session %q, or will soon; wait until it has stopped", ports.Clip(m.Name))
 		}
 		return m.Resume(prompt, c), nil

@@ -33,7 +33,7 @@ func NewLocks(p *ports.Ports, announce LockAnnouncer, states *States, members *m
 	return &Locks{ports: p, announce: announce, states: states, members: members, rights: rights}
 }
 
-// Lock takes the lease on a state for a holder, or with a token renews it (S10.5). A
+// Lock takes the lock on a state for a holder, or with a token renews it (S10.5). A
 // repeat, by the same holder with the same key, takes it anew.
 func (ls *Locks) Lock(ctx context.Context, caller ports.Caller, id, holder string, ttl time.Duration, token int64, key string) (store.Lease, error) {
 	st, err := ls.lockable(ctx, caller, id)
@@ -55,7 +55,7 @@ func (ls *Locks) Lock(ctx context.Context, caller ports.Caller, id, holder strin
 	if key == "" {
 		once = typeid.New(typeid.Event)
 	}
-	// The store gives a holder its own lease anew. Names are not proof: a caller that
+	// The store gives a holder its own lock anew. Names are not proof: a caller that
 	// takes a held lock, under any name, must wait.
 	lease, err := ls.ports.Store.AcquireLease(ctx, of, holder+holderMark+once, ttl)
 	var held *store.HeldError
@@ -81,7 +81,7 @@ func holderName(holder string) string {
 	return name
 }
 
-// Unlock gives a lease back. One that has lapsed is given back already.
+// Unlock gives a lock back. One that has lapsed is given back already.
 func (ls *Locks) Unlock(ctx context.Context, caller ports.Caller, id string, token int64) error {
 	st, err := ls.lockable(ctx, caller, id)
 	if err != nil {
@@ -119,8 +119,8 @@ func (ls *Locks) lockable(ctx context.Context, caller ports.Caller, id string) (
 	return st, MayWrite(acting, st)
 }
 
-// announceLock commits the event of a lease, which the store keeps apart from
-// records. A lease that another has taken in the meantime is announced by that one.
+// announceLock commits the event of a lock, which the store keeps apart from
+// records. A lock that another has taken in the meantime is announced by that one.
 func (ls *Locks) announceLock(ctx context.Context, caller ports.Caller, st *State, lease store.Lease, locked bool, fence *store.Fence) error {
 	lease.Holder = holderName(lease.Holder)
 	event, err := ls.announce.StateLocked(caller.Namespace, caller.Principal.Name, st.Key.ID, lease, locked, ls.ports.Now())
@@ -135,7 +135,7 @@ func (ls *Locks) announceLock(ctx context.Context, caller ports.Caller, st *Stat
 }
 
 func fencedFault(id string) *fault.Error {
-	return fault.New(fault.Fenced, "the lock on state %s is no longer held with this fencing token; nothing was changed: take the lock again, read the state, and decide again", id)
+	return fault.New(fault.Fenced, "the lock on state %s is no longer held with this fencing token; no change was made: take the lock again, read the state, and decide again", id)
 }
 
 // LockedFault describes why a fence refused a write.
@@ -143,7 +143,7 @@ func LockedFault(id string, e *store.FencedError, now time.Time) *fault.Error {
 	if e.Token != store.Unheld {
 		return fencedFault(id)
 	}
-	return heldFault("state %s is locked by %q until %s, so nothing was changed; try again then", id, holderName(e.Holder), e.Until, now)
+	return heldFault("state %s is locked by %q until %s, so no change was made; try again then", id, holderName(e.Holder), e.Until, now)
 }
 
 // heldFault names who holds the lock on a state; the format takes the state, the
@@ -155,7 +155,7 @@ func heldFault(format, id, holder string, until, now time.Time) *fault.Error {
 	return e
 }
 
-// kindLock is the lease on a state, under the state's id.
+// kindLock is the lock on a state, under the state's id.
 const kindLock = "state_lock"
 
 // LockKey returns the key of the lease on a state.

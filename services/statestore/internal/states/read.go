@@ -60,7 +60,7 @@ func (ss *States) readable(ctx context.Context, caller ports.Caller, id string) 
 	return st, nil
 }
 
-// withLock adds who holds the lease on a state.
+// withLock adds who holds the lock on a state.
 func (ss *States) withLock(ctx context.Context, st *State) (*State, error) {
 	lease, err := ss.ports.Store.GetLease(ctx, LockKey(st.Key))
 	if errors.Is(err, store.ErrNotFound) {

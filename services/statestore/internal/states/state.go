@@ -36,7 +36,7 @@ type State struct {
 	// changes since lead to this one; Since is how many bytes their patches have.
 	Base  int64
 	Since int
-	// Lock is who holds the lease on it, where that was looked up; nil if there is none.
+	// Lock is who holds it, where that was looked up; nil if there is none.
 	Lock *store.Lease
 }
 
@@ -106,7 +106,7 @@ func (ss *States) SizeWarning(st *State) string {
 	if st.Bytes < limit/5*4 {
 		return ""
 	}
-	return fmt.Sprintf("the state has %d of at most %d bytes; what would exceed that is refused: keep large data elsewhere, and references here", st.Bytes, limit)
+	return fmt.Sprintf("the state has %d of at most %d bytes; larger writes are refused: keep large data elsewhere, and references here", st.Bytes, limit)
 }
 
 // Foreign returns the refusal of a state of another tree.

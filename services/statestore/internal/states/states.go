@@ -148,7 +148,7 @@ func (ss *States) stateOf(caller ports.Caller, acting *member.Member, id string)
 	case acting == nil:
 		return store.Key{}, fault.New(fault.InvalidRequest, "name the state: give its id, or a session that shares it")
 	case acting.StateID == "":
-		return store.Key{}, fault.New(fault.NotFound, "session %q shares no workflow state; its root creates one with state_create (POST /workflow-states)", ports.Clip(acting.Name))
+		return store.Key{}, fault.New(fault.NotFound, "session %q shares no workflow state; its root creates one with state_create (POST /v1/states)", ports.Clip(acting.Name))
 	default:
 		return ports.StateKey(caller.Namespace, acting.StateID), nil
 	}

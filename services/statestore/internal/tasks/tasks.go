@@ -68,8 +68,8 @@ func (r Runner) fits(m *member.Member) bool {
 // process, and of one of its own that has ended elsewhere.
 const pollTasks = 500 * time.Millisecond
 
-// Lease gives a runner tasks until ctx ends or send fails (S11.5).
-func (ts *Tasks) Lease(ctx context.Context, caller ports.Caller, r Runner, send func(*Task) error) error {
+// Claim gives a runner tasks until ctx ends or send fails (S11.5).
+func (ts *Tasks) Claim(ctx context.Context, caller ports.Caller, r Runner, send func(*Task) error) error {
 	if r.MaxInFlight <= 0 {
 		r.MaxInFlight = 1
 	}
@@ -77,7 +77,7 @@ func (ts *Tasks) Lease(ctx context.Context, caller ports.Caller, r Runner, send 
 	defer stop()
 	ticker := time.NewTicker(pollTasks)
 	defer ticker.Stop()
-	held := map[store.Key]int64{} // the tasks of this runner, by the lease's token
+	held := map[store.Key]int64{} // the tasks of this runner, by the claim's token
 	for {
 		if err := ts.stillHeld(ctx, held); err != nil {
 			return err
@@ -104,14 +104,14 @@ func (ts *Tasks) stillHeld(ctx context.Context, held map[store.Key]int64) error 
 		if err != nil && fault.ReasonOf(err) != fault.NotFound {
 			return err
 		}
-		if err != nil || !m.Task.Leased() || m.Task.Token != token {
+		if err != nil || !m.Task.Claimed() || m.Task.Token != token {
 			delete(held, key)
 		}
 	}
 	return nil
 }
 
-// giveReady leases the tasks that are ready to a runner, as many as it takes.
+// giveReady claims the tasks that are ready to a runner, as many as it takes.
 func (ts *Tasks) giveReady(ctx context.Context, caller ports.Caller, r Runner, held map[store.Key]int64, send func(*Task) error) error {
 	query := store.Query{Namespace: caller.Namespace, Kind: member.Kind, Labels: map[string]string{"task": member.TaskReady}, Limit: 100}
 	for len(held) < r.MaxInFlight {
@@ -127,12 +127,12 @@ func (ts *Tasks) giveReady(ctx context.Context, caller ports.Caller, r Runner, h
 			if len(held) >= r.MaxInFlight || !r.fits(m) {
 				continue
 			}
-			task, err := ts.leaseTask(ctx, caller, r, m)
+			task, err := ts.claimTask(ctx, caller, r, m)
 			switch {
 			case storeFails(err):
 				return err
 			case err != nil: // one task must not keep the runner from the others
-				ts.ports.Log.LogAttrs(ctx, slog.LevelWarn, "a task cannot be leased", slog.String("of", m.Key.String()), slog.Any("cause", err))
+				ts.ports.Log.LogAttrs(ctx, slog.LevelWarn, "a task cannot be claimed", slog.String("of", m.Key.String()), slog.Any("cause", err))
 				continue
 			case task == nil:
 				continue // another runner was faster
@@ -160,10 +160,10 @@ func storeFails(err error) bool {
 	}
 }
 
-// leaseTask gives one session's task to a runner, or answers nil when it is gone.
-func (ts *Tasks) leaseTask(ctx context.Context, caller ports.Caller, r Runner, m *member.Member) (*Task, error) {
+// claimTask gives one session's task to a runner, or answers nil when it is gone.
+func (ts *Tasks) claimTask(ctx context.Context, caller ports.Caller, r Runner, m *member.Member) (*Task, error) {
 	t := ts.members.NewTree(caller)
-	result := m.Lease(r.Name, t.Clock)
+	result := m.Claim(r.Name, t.Clock)
 	if !result.Changed {
 		return nil, nil
 	}
@@ -197,7 +197,7 @@ func (ts *Tasks) leaseTask(ctx context.Context, caller ports.Caller, r Runner, m
 // withdraw ends the task of a session that was to update a state which is gone.
 func (ts *Tasks) withdraw(ctx context.Context, caller ports.Caller, at store.Key) error {
 	_, err := ts.members.Step(ctx, caller, at, once.Key{}, func(m *member.Member, c session.Clock) (session.Result, error) {
-		if m.StateID != "" || m.Task == nil || m.Task.Kind != session.KindStateUpdate || m.Task.Leased() {
+		if m.StateID != "" || m.Task == nil || m.Task.Kind != session.KindStateUpdate || m.Task.Claimed() {
 			return session.Result{Session: m.Session}, nil
 		}
 		return m.Stop(session.Stop{Error: m.Error}, c), nil
@@ -205,7 +205,7 @@ func (ts *Tasks) withdraw(ctx context.Context, caller ports.Caller, at store.Key
 	return err
 }
 
-// Extend keeps a lease for another lease time.
+// Extend keeps a claim for another claim time.
 func (ts *Tasks) Extend(ctx context.Context, caller ports.Caller, id string, token int64) (time.Time, error) {
 	m, err := ts.onTask(ctx, caller, id, func(m *member.Member, c session.Clock) session.Result { return m.Extend(token, c) })
 	if err != nil {
@@ -247,7 +247,7 @@ func (ts *Tasks) onTask(ctx context.Context, caller ports.Caller, id string, dec
 		}
 		r := decide(m, c)
 		if !r.Changed {
-			return r, fault.New(fault.Fenced, "the lease on task %s is no longer held with this token: it expired, and the task is given to another runner", id)
+			return r, fault.New(fault.Fenced, "the claim on task %s is no longer held with this token: it expired, and the task is given to another runner", id)
 		}
 		return r, nil
 	})
@@ -289,7 +289,7 @@ func (ts *Tasks) List(ctx context.Context, caller ports.Caller, q Query) ([]*Tas
 		}
 		return []*Task{{Task: m.Task, Member: m}}, "", nil
 	}
-	statuses := []string{member.TaskDelayed, member.TaskReady, member.TaskLeased}
+	statuses := []string{member.TaskDelayed, member.TaskReady, member.TaskClaimed}
 	if q.Status != "" {
 		statuses = []string{q.Status}
 	}
