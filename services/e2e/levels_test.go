@@ -24,7 +24,7 @@ var levels = map[string]int{
 	"services/internal/retry": 1, "services/internal/sessionread": 1, "services/internal/build": 1, "services/internal/once": 1, "services/internal/sweep": 1,
 	"services/internal/ledger": 1, "services/internal/sessionend": 1, "services/internal/storeguard": 1, "services/internal/storequota": 1, "services/internal/principal": 1, "services/internal/wakeup": 1, "services/internal/definition": 1, "pkg/auth/sessiontoken": 1,
 
-	"services/engine/internal/app": 2, "services/policyenforcer/internal": 2, "services/policyenforcer/internal/redact": 0, "services/statestore/internal/app": 2, "services/approval/internal/app": 2,
+	"services/engine/internal": 2, "services/policyenforcer/internal": 2, "services/policyenforcer/internal/redact": 0, "services/statestore/internal": 2, "services/approval/internal/app": 2,
 
 	// The contracts are for translators, and not for packages below.
 	"gen":                  3,

@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/engine/internal/rpc"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/metrics"
@@ -42,16 +43,16 @@ type Config struct {
 	Quotas      Quotas
 	Retention   Retention
 	// Trees returns the digest of the files of a workspace; nil where the engine is on another machine than those.
-	Trees app.Trees
+	Trees ports.Trees
 	// Metrics are those of the process; nil for none.
 	Metrics *metrics.Set
 }
 
 // Retention is how long runs are kept.
-type Retention = app.Retention
+type Retention = ports.Retention
 
 // Quotas are the limits of an agent.
-type Quotas = app.Quotas
+type Quotas = ports.Quotas
 
 // Engine serves WorkflowService, RunService and ProcessService.
 type Engine struct {
@@ -95,9 +96,9 @@ func (e *Engine) Register(r grpc.ServiceRegistrar) {
 // Run carries out the consequences for runs when time has passed, approvals are decided
 // and sessions end, until ctx ends.
 func (e *Engine) Run(ctx context.Context) error {
-	e.app.Sweep(ctx)
+	e.app.Upkeep.Sweep(ctx)
 	return nil
 }
 
 // SweepOnce does so for due timers, for callers that turn the clock themselves.
-func (e *Engine) SweepOnce(ctx context.Context) { e.app.SweepOnce(ctx) }
+func (e *Engine) SweepOnce(ctx context.Context) { e.app.Upkeep.SweepOnce(ctx) }

@@ -10,5 +10,5 @@ import (
 // in another one, until its context ends. Without NATS they still learn of
 // changes, up to a second later.
 func (e *Engine) Follow(endpoint bus.Endpoint) func(context.Context) error {
-	return bus.Follow(endpoint, "interlock-engine-watch", func(namespace, _, id string) { e.app.RunChanged(namespace, id) }, "run")
+	return bus.Follow(endpoint, "interlock-engine-watch", func(namespace, _, id string) { e.app.Reads.RunChanged(namespace, id) }, "run")
 }

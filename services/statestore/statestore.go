@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 	"github.com/interlock-run/interlock/services/statestore/internal/rpc"
 )
 
@@ -53,7 +54,7 @@ func New(cfg Config) *Store {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Store{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger, app.Config{
+	s := &Store{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger, ports.Config{
 		Session: session.Config{
 			MaxAttempts: cfg.StateUpdateRetries, AttemptTimeout: cfg.StateUpdateTimeout, RetryDelay: cfg.StateUpdateDelay, ClaimTTL: cfg.TaskClaim,
 		},
@@ -86,5 +87,5 @@ func (s *Store) SweepOnce(ctx context.Context) { s.app.SweepOnce(ctx) }
 // something changed in another one, until its context ends. Without NATS they still
 // learn of changes, up to a second later.
 func (s *Store) Follow(endpoint bus.Endpoint) func(context.Context) error {
-	return bus.Follow(endpoint, "interlock-state-store-watch", s.app.Changed, app.KindState, "task")
+	return bus.Follow(endpoint, "interlock-state-store-watch", s.app.Changed, ports.KindState, "task")
 }

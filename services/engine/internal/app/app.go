@@ -9,12 +9,9 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/verify/migrate"
-	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/definition"
-	"github.com/interlock-run/interlock/services/internal/sessionread"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
-	"github.com/interlock-run/interlock/services/internal/sweep"
 	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
 
@@ -24,81 +21,50 @@ const pageBytes = 8 << 20
 
 // App is the engine's use cases over one store.
 type App struct {
-	// Approvals asks humans. Without it transitions that need an approval are refused.
-	Approvals Approvals
-	// Sessions gives the trees of sessions. Without it each is its own root.
-	Sessions Sessions
-	// Shared reads the facts that approvals rest on. Without it questions that name such
-	// facts are refused.
-	Shared Shared
-	// Trees returns the digests of workspaces. Without it they are not known, unless callers send them.
-	Trees Trees
-	// SharedState gives the values of shared states. Without it no evidence is in them.
-	SharedState SharedState
+	*ports.Ports
 
-	store    store.Store
-	announce Announcer
-	clock    func() time.Time
-	log      *slog.Logger
+	Registry   *registry.Registry
+	Views      *Views
+	Starts     *Starts
+	Branches   *Branches
+	Moves      *Moves
+	Reads      *Reads
+	Settlement *Settlement
+	Ends       *Ends
+	Upkeep     *Upkeep
 
-	machines *snapshot.Cache[machineKey, definition.Compiled]
-	plans    *snapshot.Cache[planKey, *migrate.Plan]
-	runs     *snapshot.Cache[store.Key, *workflow.Run]
-	past     *snapshot.Cache[checkpoint, *workflow.Run]
-	changes  *wakeup.Hub
-	// sessions reads which sessions have ended; ended is its last result, which commits check.
-	sessions *sessionread.Reader
-	ended    *snapshot.Cache[store.Key, end]
-
-	lastTrees lastTrees
-
-	Quotas    Quotas
-	Retention Retention
-	bound     bound
-	// Definitions are the settings that definitions are compiled by.
-	Definitions definition.Flags
-	// Enforcement is written into workflows that name none when they are registered.
-	Enforcement workflow.Enforcement
-	// Timers learns how late timers are; nil if there is none.
-	Timers *sweep.Watch
-
-	pageBytes, looked int // see the constants; less in tests
+	runs      *Runs
+	questions *Questions
+	changes   *Changes
 }
 
-// These bound the memory of the caches: of definitions, and of runs, of which the smallest
-// count as 4 KiB each.
-const (
-	cacheBytes    = 256 << 20
-	runCacheBytes = 64 << 20
-)
+// Events turns changes into the events that are committed with them.
+type Events interface {
+	Announcer
+	registry.Announcer
+}
 
-// New makes the use cases. clock is time.Now outside of tests.
-func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.Logger) *App {
-	a := &App{
-		store:    st,
-		announce: announce,
-		clock:    clock,
-		log:      log,
-		sessions: sessionread.New(st),
-		ended:    snapshot.New[store.Key, end](65_536),
-		machines: snapshot.New[machineKey, definition.Compiled](cacheBytes),
-		plans:    snapshot.New[planKey, *migrate.Plan](cacheBytes),
-		runs:     snapshot.New[store.Key, *workflow.Run](runCacheBytes),
-		past:     snapshot.New[checkpoint, *workflow.Run](pastCacheBytes),
-		changes:  wakeup.New(),
-		bound:    bound{at: map[string]time.Time{}, runs: map[string]map[string]bool{}},
-
-		pageBytes: pageBytes, looked: looked,
+// New joins the parts. clock is time.Now outside of tests.
+func New(st store.Store, announce Events, clock func() time.Time, log *slog.Logger) *App {
+	p := &ports.Ports{Store: st, Clock: clock, Log: log, Changed: wakeup.New()}
+	a := &App{Ports: p, Registry: registry.New(p, announce), runs: newRuns(p)}
+	a.Views = &Views{ports: p, registry: a.Registry, runs: a.runs}
+	a.questions = &Questions{ports: p, registry: a.Registry, runs: a.runs}
+	a.changes = newChanges(p, announce, a.Registry, a.runs, a.Views, a.questions)
+	a.Reads = newReads(p, a.Registry, a.runs, a.Views, a.changes)
+	a.Starts = &Starts{ports: p, registry: a.Registry, runs: a.runs, views: a.Views, changes: a.changes}
+	a.Branches = &Branches{ports: p, registry: a.Registry, runs: a.runs, changes: a.changes, reads: a.Reads}
+	a.Moves = &Moves{ports: p, registry: a.Registry, runs: a.runs, views: a.Views, changes: a.changes, reads: a.Reads}
+	a.Settlement = &Settlement{ports: p, registry: a.Registry, runs: a.runs, questions: a.questions, changes: a.changes, reads: a.Reads}
+	a.Ends = &Ends{ports: p, runs: a.runs, changes: a.changes}
+	a.Upkeep = &Upkeep{
+		ports: p, runs: a.runs, questions: a.questions, settlement: a.Settlement, ends: a.Ends,
+		bound: bound{at: map[string]time.Time{}, runs: map[string]map[string]bool{}},
 	}
-	st.Gate().OnTurn(a.machines.Clear)
-	st.Gate().OnTurn(a.plans.Clear)
-	st.Gate().OnTurn(a.ended.Clear)
-	st.Gate().OnTurn(a.runs.Clear)
-	st.Gate().OnTurn(a.past.Clear)
 	return a
 }
 
-// Caches returns its caches in memory.
+// Caches returns the caches in memory.
 func (a *App) Caches() []snapshot.Use {
-	return []snapshot.Use{a.machines.UseBytes("engine_definitions"), a.runs.UseBytes("engine_runs"), a.past.UseBytes("engine_past_runs")}
+	return []snapshot.Use{a.Registry.Cache(), a.runs.cache.UseBytes("engine_runs"), a.Reads.past.UseBytes("engine_past_runs")}
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 )
 
 const review = `{
@@ -44,16 +46,16 @@ func (a announcer) RunEvent(ns, _ string, run *workflow.Run, ev *workflow.Event,
 	}, nil
 }
 
-func (a announcer) WorkflowEvent(ns, _ string, v *Version) (store.Event, error) {
+func (a announcer) WorkflowEvent(ns, _ string, v *registry.Version) (store.Event, error) {
 	return store.Event{
-		Key: store.Key{Namespace: ns, Kind: kindWorkflow, ID: v.Name}, ID: fmt.Sprintf("%s/%d", v.Name, v.Number),
+		Key: store.Key{Namespace: ns, Kind: registry.KindWorkflow, ID: v.Name}, ID: fmt.Sprintf("%s/%d", v.Name, v.Number),
 		Subject: "interlock." + ns + ".workflow.x.registered", Payload: []byte("registered"),
 	}, nil
 }
 
 var (
-	operator = Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}}
-	agent    = Caller{Namespace: "default", Principal: auth.Principal{Name: "amir", Role: auth.Agent}}
+	operator = ports.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}}
+	agent    = ports.Caller{Namespace: "default", Principal: auth.Principal{Name: "amir", Role: auth.Agent}}
 )
 
 func newStore(t *testing.T) *storetest.Faulty {
@@ -76,23 +78,23 @@ func newApp(st store.Store) *App {
 }
 
 // newRun registers the workflows and starts a run of the first.
-func newRun(t *testing.T, a *App, caller Caller, req Start) *workflow.Run {
+func newRun(t *testing.T, a *App, caller ports.Caller, req Start) *workflow.Run {
 	t.Helper()
 	for _, definition := range []string{review, locked} {
-		if _, _, _, err := a.Register(t.Context(), operator, []byte(definition), ""); err != nil {
+		if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(definition), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	view, _, err := a.Start(t.Context(), caller, req)
+	view, _, err := a.Starts.Start(t.Context(), caller, req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return view.Run
 }
 
-func fire(a *App, caller Caller, runID, event, data, key string) (*Outcome, error) {
-	return a.Transition(context.Background(), caller, Transition{
-		Target: Target{RunID: runID}, Event: event, Data: []byte(data), IdempotencyKey: key,
+func fire(a *App, caller ports.Caller, runID, event, data, key string) (*Outcome, error) {
+	return a.Moves.Transition(context.Background(), caller, Transition{
+		Target: ports.Target{RunID: runID}, Event: event, Data: []byte(data), IdempotencyKey: key,
 	})
 }
 
@@ -121,7 +123,7 @@ func TestTransitionsAreVersionsWithHistory(t *testing.T) {
 			t.Fatalf("step %d: rejection %+v, want %q", i, got, step.rejected)
 		}
 	}
-	entries, _, err := a.History(t.Context(), operator, run.ID, Position{}, 100)
+	entries, _, err := a.Reads.History(t.Context(), operator, run.ID, Position{}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +187,7 @@ func TestConcurrentTransitionsAllCount(t *testing.T) {
 		})
 	}
 	group.Wait()
-	view, err := replicas[1].Get(t.Context(), operator, Target{RunID: run.ID}, false)
+	view, err := replicas[1].Reads.Get(t.Context(), operator, ports.Target{RunID: run.ID}, false)
 	if err != nil || view.Run.Version != 1+accepted.Load() || view.Run.TransitionCount != 32 {
 		t.Fatalf("%+v, %v after %d transitions", view, err, accepted.Load())
 	}
@@ -223,7 +225,7 @@ func TestRepeatAnswersTheFirstOutcome(t *testing.T) {
 			if _, err := fire(a, agent, run.ID, "COUNT", `{"n": 6}`, "key"); fault.ReasonOf(err) != fault.IdempotencyMismatch {
 				t.Fatalf("another request with the key: %v", err)
 			}
-			if view, err := newApp(st).Get(t.Context(), operator, Target{RunID: run.ID}, false); err != nil || view.Run.Version != 2 {
+			if view, err := newApp(st).Reads.Get(t.Context(), operator, ports.Target{RunID: run.ID}, false); err != nil || view.Run.Version != 2 {
 				t.Fatalf("in the end: %+v, %v", view, err)
 			}
 		})
@@ -246,22 +248,22 @@ func TestStartIsIdempotent(t *testing.T) {
 				return storetest.Healthy
 			}
 			for _, d := range []string{review, locked} {
-				if _, _, _, err := a.Register(t.Context(), operator, []byte(d), ""); err != nil {
+				if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(d), ""); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if _, _, err := a.Start(t.Context(), agent, req); fault.ReasonOf(err) != fault.CommitUncertain {
+			if _, _, err := a.Starts.Start(t.Context(), agent, req); fault.ReasonOf(err) != fault.CommitUncertain {
 				t.Fatalf("first: %v", err)
 			}
 			ids := map[string]bool{}
 			for range 3 {
-				view, _, err := a.Start(t.Context(), agent, req)
+				view, _, err := a.Starts.Start(t.Context(), agent, req)
 				if err != nil {
 					t.Fatal(err)
 				}
 				ids[view.Run.ID] = true
 			}
-			runs, _, err := a.List(t.Context(), operator, ListQuery{Limit: 10})
+			runs, _, err := a.Reads.List(t.Context(), operator, ListQuery{Limit: 10})
 			if err != nil || len(ids) != 1 || len(runs) != 1 || runs[0].Run.Status != workflow.Running {
 				t.Fatalf("%d ids, runs %+v, %v", len(ids), runs, err)
 			}
@@ -274,7 +276,7 @@ func TestExpectedVersion(t *testing.T) {
 	a := newApp(newStore(t))
 	run := newRun(t, a, agent, Start{Workflow: "review"})
 	ask := func(version int64) error {
-		_, err := a.Transition(t.Context(), agent, Transition{Target: Target{RunID: run.ID}, Event: "COUNT", ExpectedVersion: version})
+		_, err := a.Moves.Transition(t.Context(), agent, Transition{Target: ports.Target{RunID: run.ID}, Event: "COUNT", ExpectedVersion: version})
 		return err
 	}
 	if err := ask(1); err != nil {
@@ -293,12 +295,12 @@ func TestSessionDrivesOneRun(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
 	first := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s"})
-	second, _, err := a.Start(t.Context(), agent, Start{Workflow: "locked", SessionID: "s"})
+	second, _, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "locked", SessionID: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	status := func(id string) workflow.Status {
-		view, err := a.Get(t.Context(), operator, Target{RunID: id}, false)
+		view, err := a.Reads.Get(t.Context(), operator, ports.Target{RunID: id}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,17 +309,17 @@ func TestSessionDrivesOneRun(t *testing.T) {
 	if got := status(first.ID); got != workflow.Paused {
 		t.Errorf("the first run is %s", got)
 	}
-	bound, err := a.Get(t.Context(), operator, Target{SessionID: "s"}, false)
+	bound, err := a.Reads.Get(t.Context(), operator, ports.Target{SessionID: "s"}, false)
 	if err != nil || bound.Run.ID != second.Run.ID {
 		t.Fatalf("the session drives %+v, %v", bound, err)
 	}
 	for name, leave := range map[string]func() error{
 		"load": func() error {
-			_, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"})
+			_, _, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"})
 			return err
 		},
-		"pause":  func() error { _, err := a.Pause(t.Context(), agent, second.Run.ID, "", ""); return err },
-		"cancel": func() error { _, err := a.Cancel(t.Context(), agent, second.Run.ID, "", ""); return err },
+		"pause":  func() error { _, err := a.Moves.Pause(t.Context(), agent, second.Run.ID, "", ""); return err },
+		"cancel": func() error { _, err := a.Moves.Cancel(t.Context(), agent, second.Run.ID, "", ""); return err },
 	} {
 		if err := leave(); fault.ReasonOf(err) != fault.EnforcementKept {
 			t.Errorf("%s by an agent: %v", name, err)
@@ -326,7 +328,7 @@ func TestSessionDrivesOneRun(t *testing.T) {
 	if got := status(second.Run.ID); got != workflow.Running {
 		t.Errorf("after all that the run is %s", got)
 	}
-	if _, _, err := a.Start(t.Context(), operator, Start{Workflow: "review", SessionID: "s"}); err != nil {
+	if _, _, err := a.Starts.Start(t.Context(), operator, Start{Workflow: "review", SessionID: "s"}); err != nil {
 		t.Errorf("an operator cannot load another: %v", err)
 	}
 }
@@ -339,11 +341,11 @@ func TestResumeInAnotherSession(t *testing.T) {
 	if _, err := fire(a, agent, run.ID, "COUNT", `{"n": 3}`, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Pause(t.Context(), agent, run.ID, "lunch", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), agent, run.ID, "lunch", ""); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // a repeat resumes the same run
-		view, resumed, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "two", Resume: true, IdempotencyKey: "r"})
+		view, resumed, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "two", Resume: true, IdempotencyKey: "r"})
 		if err != nil || !resumed || view.Run.ID != run.ID || view.Run.Status != workflow.Running || view.Run.SessionID != "two" {
 			t.Fatalf("resumed %t: %+v, %v", resumed, view, err)
 		}
@@ -351,11 +353,11 @@ func TestResumeInAnotherSession(t *testing.T) {
 			t.Fatalf("the run lost its context or count: %+v", view.Run)
 		}
 	}
-	bound, err := a.Get(t.Context(), operator, Target{SessionID: "two"}, false)
+	bound, err := a.Reads.Get(t.Context(), operator, ports.Target{SessionID: "two"}, false)
 	if err != nil || bound.Run.ID != run.ID {
 		t.Fatalf("session two drives %+v, %v", bound, err)
 	}
-	if _, resumed, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "three", Resume: true}); err != nil || resumed {
+	if _, resumed, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "three", Resume: true}); err != nil || resumed {
 		t.Fatalf("with nothing paused: resumed %t, %v", resumed, err)
 	}
 }
@@ -364,22 +366,22 @@ func TestOperatorHolds(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
 	run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s"})
-	if _, err := a.Pause(t.Context(), operator, run.ID, "stop", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), operator, run.ID, "stop", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Resume(t.Context(), agent, run.ID, ""); fault.ReasonOf(err) != fault.RunHeld {
+	if _, err := a.Moves.Resume(t.Context(), agent, run.ID, ""); fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("resume by an agent: %v", err)
 	}
-	if _, err := a.Cancel(t.Context(), agent, run.ID, "", ""); fault.ReasonOf(err) != fault.RunHeld {
+	if _, err := a.Moves.Cancel(t.Context(), agent, run.ID, "", ""); fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("cancel by an agent: %v", err)
 	}
-	if _, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); fault.ReasonOf(err) != fault.RunHeld {
+	if _, _, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("another run by an agent: %v", err)
 	}
-	if _, _, err := a.Start(t.Context(), operator, Start{Workflow: "review", SessionID: "s"}); err != nil {
+	if _, _, err := a.Starts.Start(t.Context(), operator, Start{Workflow: "review", SessionID: "s"}); err != nil {
 		t.Errorf("another run by an operator: %v", err)
 	}
-	outcome, err := a.Resume(t.Context(), operator, run.ID, "")
+	outcome, err := a.Moves.Resume(t.Context(), operator, run.ID, "")
 	if err != nil || outcome.View.Run.Status != workflow.Running || outcome.View.Run.Held() {
 		t.Errorf("resume by an operator: %+v, %v", outcome, err)
 	}
@@ -389,19 +391,19 @@ func TestOperatorHolds(t *testing.T) {
 func TestCancelUnbinds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		by   Caller
+		by   ports.Caller
 		free bool
 	}{{agent, true}, {operator, false}} {
 		a := newApp(newStore(t))
 		run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s"})
-		if _, err := a.Cancel(t.Context(), c.by, run.ID, "", ""); err != nil {
+		if _, err := a.Moves.Cancel(t.Context(), c.by, run.ID, "", ""); err != nil {
 			t.Fatal(err)
 		}
-		_, err := a.Get(t.Context(), operator, Target{SessionID: "s"}, false)
+		_, err := a.Reads.Get(t.Context(), operator, ports.Target{SessionID: "s"}, false)
 		if free := fault.ReasonOf(err) == fault.NotFound; free != c.free {
 			t.Errorf("cancelled by %s: free is %t, %v", c.by.Principal.Role, free, err)
 		}
-		if _, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); err != nil {
+		if _, _, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); err != nil {
 			t.Errorf("afterwards a run cannot start: %v", err)
 		}
 	}
@@ -415,7 +417,7 @@ func TestRegister(t *testing.T) {
 	changed := `{"id":"review","initial":"a","states":{"a":{"on":{"X":"b"}},"b":{"type":"final"}}}`
 	reordered := `{"initial":"a","id":"review","states":{"a":{"on":{"X":"b"}},"b":{"type":"final"}}}`
 	for i, step := range []struct {
-		by      Caller
+		by      ports.Caller
 		src     string
 		version int64
 		created bool
@@ -432,17 +434,17 @@ func TestRegister(t *testing.T) {
 		{operator, `{`, 0, false, fault.InvalidDefinition},
 		{agent, locked, 1, true, ""},
 	} {
-		v, created, _, err := a.Register(t.Context(), step.by, []byte(step.src), "")
+		v, created, _, err := a.Registry.Register(t.Context(), step.by, []byte(step.src), "")
 		if fault.ReasonOf(err) != step.reason || created != step.created || err == nil && v.Number != step.version {
 			t.Errorf("step %d: version %+v, created %t, %v", i, v, created, err)
 		}
 	}
-	v, err := a.Workflow(t.Context(), "default", "review", 1)
+	v, err := a.Registry.Workflow(t.Context(), "default", "review", 1)
 	if err != nil || string(v.Definition) != review {
 		t.Errorf("version 1 is %+v, %v", v, err)
 	}
 	for _, number := range []int64{4, -1} {
-		if _, err := a.Workflow(t.Context(), "default", "review", number); fault.ReasonOf(err) != fault.NotFound {
+		if _, err := a.Registry.Workflow(t.Context(), "default", "review", number); fault.ReasonOf(err) != fault.NotFound {
 			t.Errorf("version %d: %v", number, err)
 		}
 	}
@@ -455,7 +457,7 @@ func TestWatchSendsUntilTheEnd(t *testing.T) {
 	sent := make(chan *View)
 	done := make(chan error, 1)
 	go func() {
-		done <- a.Watch(t.Context(), operator, run.ID, func(v *View) error { sent <- v; return nil })
+		done <- a.Reads.Watch(t.Context(), operator, run.ID, func(v *View) error { sent <- v; return nil })
 	}()
 	for i, event := range []string{"COUNT", "FAIL", ""} {
 		if v := <-sent; v.Run.Version != int64(i+1) {
@@ -471,7 +473,7 @@ func TestWatchSendsUntilTheEnd(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if n := a.changes.Waiting(); n != 0 {
+	if n := a.Changed.Waiting(); n != 0 {
 		t.Errorf("%d waiters are left", n)
 	}
 }
@@ -492,7 +494,7 @@ func TestRegisterWritesTheEnforcement(t *testing.T) {
 		{workflow.WhileRunning, locked, 1, "always", "ui"},
 	} {
 		a.Enforcement = step.by
-		v, _, _, err := a.Register(t.Context(), operator, []byte(step.src), "")
+		v, _, _, err := a.Registry.Register(t.Context(), operator, []byte(step.src), "")
 		if err != nil {
 			t.Fatal(err)
 		}

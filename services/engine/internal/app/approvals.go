@@ -12,7 +12,17 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
+
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 )
+
+// Questions asks humans for approvals, and concludes the questions that are not awaited any more.
+type Questions struct {
+	ports    *ports.Ports
+	registry *registry.Registry
+	runs     *Runs
+}
 
 // A transition that waits for humans is parked in its run's record, by the id of an
 // approval; the approval service has the approval of that id, and its votes. In all cases
@@ -25,14 +35,14 @@ import (
 // inTime bounds the wait of a caller for the approval service. The timer does the rest.
 const inTime = 2 * time.Second
 
-// tellApprovals informs the approval service at once of the approvals that a commit has
+// notify informs the approval service at once of the approvals that a commit has
 // parked, and of those no longer awaited, but for settled, whose outcome its caller
 // reports. Timers repeat failures.
-func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) {
+func (qs *Questions) notify(ctx context.Context, steps []*step, settled string) {
 	var cancel context.CancelFunc
 	for _, s := range steps {
 		before, after := s.waited(), s.out.Run.Approvals()
-		if !s.out.Changed || len(before)+len(after) == 0 || a.Approvals == nil {
+		if !s.out.Changed || len(before)+len(after) == 0 || qs.ports.Approvals == nil {
 			continue
 		}
 		if cancel == nil {
@@ -41,21 +51,21 @@ func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) 
 		}
 		for _, id := range after {
 			if !slices.Contains(before, id) {
-				a.note(ctx, "asked for", id, a.ask(ctx, s.key, &s.out.Run, id))
+				qs.note(ctx, "asked for", id, qs.ask(ctx, s.key, &s.out.Run, id))
 			}
 		}
 		for _, id := range before {
 			if id != settled && !slices.Contains(after, id) {
-				a.note(ctx, "withdrawn", id, a.conclude(ctx, s.key, id))
+				qs.note(ctx, "withdrawn", id, qs.conclude(ctx, s.key, id))
 			}
 		}
 	}
 }
 
 // note logs a failure that the timer will try again.
-func (a *App) note(ctx context.Context, what, approvalID string, err error) {
+func (qs *Questions) note(ctx context.Context, what, approvalID string, err error) {
 	if err != nil {
-		a.log.LogAttrs(ctx, slog.LevelInfo, "an approval cannot be "+what+" now, and is later",
+		qs.ports.Log.LogAttrs(ctx, slog.LevelInfo, "an approval cannot be "+what+" now, and is later",
 			slog.String("approval_id", approvalID), slog.Any("cause", err))
 	}
 }
@@ -69,44 +79,44 @@ func (e *unaskableError) Error() string {
 
 // ask makes the approval that a lane of a run waits for. For one that can never be made,
 // an unaskableError, the lane's timer is due at once: the lane continues without it.
-func (a *App) ask(ctx context.Context, key store.Key, run *workflow.Run, approvalID string) error {
+func (qs *Questions) ask(ctx context.Context, key store.Key, run *workflow.Run, approvalID string) error {
 	at, waits := run.Asking(approvalID)
 	if !waits {
 		return nil
 	}
-	m, err := a.machine(ctx, key.Namespace, run.Workflow, run.WorkflowVersion)
+	m, err := qs.registry.Machine(ctx, key.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return err
 	}
 	asker := consent.Asker{Principal: at.Approval.Actor, SessionID: run.SessionIn(at.Branch)}
-	if asker.RootID = asker.SessionID; asker.SessionID != "" && a.Sessions != nil {
+	if asker.RootID = asker.SessionID; asker.SessionID != "" && qs.ports.Sessions != nil {
 		// Without the root a session of the same tree could decide.
-		if asker.RootID, err = a.Sessions.Root(ctx, key.Namespace, asker.SessionID); err != nil {
+		if asker.RootID, err = qs.ports.Sessions.Root(ctx, key.Namespace, asker.SessionID); err != nil {
 			return err
 		}
 	}
 	kind := kindOf(m)
-	err = a.Approvals.Create(ctx, key.Namespace, run.ID, consent.Request{
+	err = qs.ports.Approvals.Create(ctx, key.Namespace, run.ID, consent.Request{
 		ID: approvalID, Action: at.Asked(kind), Editable: kind == consent.Transition,
 		Asker: asker, Message: at.Approval.Message, Terms: m.Meta().Approval,
 	})
 	switch fault.ReasonOf(err) {
 	case "":
 	case fault.InvalidRequest, fault.InvalidJSON, fault.TooLarge, fault.IdempotencyMismatch:
-		soon := newTimer(key, approvalID, at.Approval.Since, a.clock())
-		_, failed := a.store.Commit(ctx, store.Batch{SetTimers: []store.Timer{soon}})
+		soon := newTimer(key, approvalID, at.Approval.Since, qs.ports.Clock())
+		_, failed := qs.ports.Store.Commit(ctx, store.Batch{SetTimers: []store.Timer{soon}})
 		return errors.Join(&unaskableError{err}, failed)
 	default:
 		return err
 	}
 	// The cause that made it void may have come first, and found no approval to withdraw.
-	if run, err = a.loadRun(ctx, key); err != nil {
+	if run, err = qs.runs.load(ctx, key); err != nil {
 		return err
 	}
 	if _, waits := run.Asking(approvalID); waits {
 		return nil
 	}
-	return a.conclude(ctx, key, approvalID)
+	return qs.conclude(ctx, key, approvalID)
 }
 
 // kindOf returns the kind of a transition of a machine, for the people who decide on it.

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // Whatever agents, humans, operators and faults do, in whatever order and on whatever
@@ -21,7 +22,7 @@ func TestApprovalsInRandomStories(t *testing.T) {
 	replicas := []*App{g.replica(), g.replica()}
 	used := 0
 	randtest.Check(t, func(t *rapid.T) {
-		g.humans.asked, g.humans.used = map[string]*Approval{}, map[string]string{}
+		g.humans.asked, g.humans.used = map[string]*ports.Approval{}, map[string]string{}
 		run := g.start("shipping", "")
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			g.App = replicas[rapid.IntRange(0, 1).Draw(t, "replica")]
@@ -33,12 +34,12 @@ func TestApprovalsInRandomStories(t *testing.T) {
 			g.act(run, rapid.SampledFrom(acting).Draw(t, "act"))
 			g.humans.befalls, g.store.Decide = nil, nil
 		}
-		_, _ = g.Resume(g.Context(), operator, run, "")
+		_, _ = g.Moves.Resume(g.Context(), operator, run, "")
 		for range 4 {
 			g.pass(time.Minute)
 		}
 		used += agree(t, g, run)
-		if _, err := g.Cancel(g.Context(), operator, run, "", ""); err == nil { // or the next story is disturbed
+		if _, err := g.Moves.Cancel(g.Context(), operator, run, "", ""); err == nil { // or the next story is disturbed
 			g.pass(time.Minute)
 		}
 	})
@@ -60,25 +61,25 @@ func (g *gated) act(run, what string) {
 		}
 		for _, a := range g.humans.asked {
 			if d.Data.IsZero() || a.Editable {
-				_ = a.become(a.Decide(consent.Approver{Name: "alice", Role: consent.RoleApprover}, d, g.clock.Now()))
+				_ = become(a, a.Decide(consent.Approver{Name: "alice", Role: consent.RoleApprover}, d, g.clock.Now()))
 			}
 		}
 	case "settle":
 		for id := range g.humans.asked {
-			_, _, _ = g.SettleApproval(ctx, "default", run, strings.TrimPrefix(id, "default/"))
+			_, _, _ = g.Settlement.SettleApproval(ctx, "default", run, strings.TrimPrefix(id, "default/"))
 		}
 	case "sweep":
 		g.pass(10 * time.Second)
 	case "day":
 		g.clock.Advance(25 * time.Hour)
 	case "pause":
-		_, _ = g.Pause(ctx, agent, run, "", "")
+		_, _ = g.Moves.Pause(ctx, agent, run, "", "")
 	case "hold":
-		_, _ = g.Pause(ctx, operator, run, "", "")
+		_, _ = g.Moves.Pause(ctx, operator, run, "", "")
 	case "resume":
-		_, _ = g.Resume(ctx, operator, run, "")
+		_, _ = g.Moves.Resume(ctx, operator, run, "")
 	case "force":
-		_, _ = g.Force(ctx, operator, Force{Target: Target{RunID: run}, State: "ready"})
+		_, _ = g.Moves.Force(ctx, operator, Force{Target: ports.Target{RunID: run}, State: "ready"})
 	default:
 		_, _ = fire(g.App, agent, run, what, "", "")
 	}
@@ -87,12 +88,12 @@ func (g *gated) act(run, what string) {
 // agree checks a run that nothing happens to any more, and counts the approvals that
 // were used for it.
 func agree(t *rapid.T, g *gated, runID string) (used int) {
-	now, err := g.loadRun(g.Context(), runKey("default", runID))
+	now, err := g.runs.load(g.Context(), runKey("default", runID))
 	if err != nil {
 		t.Fatal(err)
 	}
 	fired := map[string]int{}
-	entries, _, err := g.History(g.Context(), operator, runID, Position{}, 1000)
+	entries, _, err := g.Reads.History(g.Context(), operator, runID, Position{}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func agree(t *rapid.T, g *gated, runID string) (used int) {
 
 // timersOf counts the timers of a run.
 func (g *gated) timersOf(runID string) (n int) {
-	due, err := g.store.Due(g.Context(), g.clock.Now().Add(1000*time.Hour), 1000, KindRun)
+	due, err := g.store.Due(g.Context(), g.clock.Now().Add(1000*time.Hour), 1000, ports.KindRun)
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // S9.1: a parked transition fires once humans have agreed, and what they are asked is
@@ -45,7 +46,7 @@ func TestParkedTransitionFires(t *testing.T) {
 	if got := g.types(run); got != "started -ready; approval.parked ready-ready; transitioned ready-shipped; " {
 		t.Error(got)
 	}
-	entries, _, _ := g.History(t.Context(), operator, run, Position{Version: 2}, 1)
+	entries, _, _ := g.Reads.History(t.Context(), operator, run, Position{Version: 2}, 1)
 	if entries[0].Actor != "alice" || entries[0].ApprovalID != id || !strings.Contains(entries[0].Reason, `granted by "alice" ("fine")`) {
 		t.Errorf("history keeps %+v", entries[0])
 	}
@@ -133,7 +134,7 @@ func TestWhoCanNotBeAsked(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)
 	run := g.start("alone", "")
-	rejected := func(a *App, caller Caller, code workflow.RejectionCode, words string) {
+	rejected := func(a *App, caller ports.Caller, code workflow.RejectionCode, words string) {
 		t.Helper()
 		outcome, err := fire(a, caller, run, "GO", "", "")
 		if err != nil || outcome.Rejection == nil || outcome.Rejection.Code != code || !strings.Contains(outcome.Rejection.Message, words) {
@@ -148,7 +149,7 @@ func TestWhoCanNotBeAsked(t *testing.T) {
 	without := g.replica()
 	without.Approvals = nil
 	rejected(without, operator, workflow.RejectUnsupported, "no approval service")
-	if _, _, err := without.SettleApproval(t.Context(), "default", run, "apr_1"); fault.ReasonOf(err) != fault.FailedPrecondition {
+	if _, _, err := without.Settlement.SettleApproval(t.Context(), "default", run, "apr_1"); fault.ReasonOf(err) != fault.FailedPrecondition {
 		t.Errorf("settled without: %v", err)
 	}
 	if n := g.timers() + len(g.humans.asked); n != 0 {
@@ -231,7 +232,7 @@ func TestHeldRunWaitsWithItsGrant(t *testing.T) {
 	g := newGated(t)
 	run := g.start("shipping", "")
 	id := g.park(run, "SHIP", "")
-	if _, err := g.Pause(t.Context(), operator, run, "lunch", ""); err != nil {
+	if _, err := g.Moves.Pause(t.Context(), operator, run, "lunch", ""); err != nil {
 		t.Fatal(err)
 	}
 	g.humans.decide(t, id, true, "", "")
@@ -239,15 +240,15 @@ func TestHeldRunWaitsWithItsGrant(t *testing.T) {
 	g.pass(10 * time.Minute)
 	g.is(run, workflow.Held, "ready")
 	g.stands(id, "GRANTED")
-	if _, err := g.Resume(t.Context(), operator, run, ""); err != nil {
+	if _, err := g.Moves.Resume(t.Context(), operator, run, ""); err != nil {
 		t.Fatal(err)
 	}
 	g.is(run, workflow.AwaitingApproval, "ready")
-	g.SweepOnce(t.Context()) // at once
+	g.Upkeep.SweepOnce(t.Context()) // at once
 	g.is(run, workflow.Running, "shipped")
 
 	id = g.park(run, "END", "")
-	if _, err := g.Pause(t.Context(), agent, run, "", ""); err != nil {
+	if _, err := g.Moves.Pause(t.Context(), agent, run, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	g.humans.decide(t, id, true, "", "")
@@ -262,26 +263,26 @@ func TestWhatIsNotWaitedForIsWithdrawn(t *testing.T) {
 	g := newGated(t)
 	forced, cancelled, parent := g.start("shipping", ""), g.start("shipping", ""), g.start("outer", "p")
 	ids := []string{g.park(forced, "SHIP", ""), g.park(cancelled, "SHIP", "")}
-	if _, err := g.Force(t.Context(), operator, Force{Target: Target{RunID: forced}, State: "ready"}); err != nil {
+	if _, err := g.Moves.Force(t.Context(), operator, Force{Target: ports.Target{RunID: forced}, State: "ready"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Cancel(t.Context(), agent, cancelled, "", ""); err != nil {
+	if _, err := g.Moves.Cancel(t.Context(), agent, cancelled, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	accepted(t, g.App, Target{RunID: parent}, "DELEGATE", "", "")
+	accepted(t, g.App, ports.Target{RunID: parent}, "DELEGATE", "", "")
 	child := g.is(parent, workflow.Waiting, "a").Child.RunID
 	ids = append(ids, g.park(child, "SHIP", ""))
-	if _, err := g.Cancel(t.Context(), operator, parent, "", ""); err != nil {
+	if _, err := g.Moves.Cancel(t.Context(), operator, parent, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	// The first branch ends the fork, and with it the other one.
 	run := g.start("parallel", "m")
-	accepted(t, g.App, Target{RunID: run}, "FORK", "", "")
-	if _, err := g.Bind(t.Context(), agent, Bind{RunID: run, Branch: "two", SessionID: "m2"}); err != nil {
+	accepted(t, g.App, ports.Target{RunID: run}, "FORK", "", "")
+	if _, err := g.Branches.Bind(t.Context(), agent, Bind{RunID: run, Branch: "two", SessionID: "m2"}); err != nil {
 		t.Fatal(err)
 	}
 	ids = append(ids, g.park(run, "OK", ""))
-	accepted(t, g.App, Target{SessionID: "m2"}, "FREE", "", "")
+	accepted(t, g.App, ports.Target{SessionID: "m2"}, "FREE", "", "")
 	g.is(run, workflow.Running, "e")
 	for _, id := range ids {
 		g.stands(id, "CANCELLED")
@@ -297,7 +298,7 @@ func TestConsequencesOfAGrant(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)
 	parent := g.start("outer", "p")
-	accepted(t, g.App, Target{SessionID: "p"}, "DELEGATE", "", "")
+	accepted(t, g.App, ports.Target{SessionID: "p"}, "DELEGATE", "", "")
 	child := g.is(parent, workflow.Waiting, "a").Child.RunID
 	id := g.park(child, "SHIP", "")
 	g.humans.decide(t, id, true, "", "")
@@ -309,12 +310,12 @@ func TestConsequencesOfAGrant(t *testing.T) {
 	g.is(parent, workflow.Completed, "z")
 
 	run := g.start("parallel", "m")
-	accepted(t, g.App, Target{RunID: run}, "FORK", "", "")
-	if _, err := g.Bind(t.Context(), agent, Bind{RunID: run, Branch: "two", SessionID: "m2"}); err != nil {
+	accepted(t, g.App, ports.Target{RunID: run}, "FORK", "", "")
+	if _, err := g.Branches.Bind(t.Context(), agent, Bind{RunID: run, Branch: "two", SessionID: "m2"}); err != nil {
 		t.Fatal(err)
 	}
 	one := g.park(run, "OK", "")
-	outcome, err := g.Transition(t.Context(), agent, Transition{Target: Target{SessionID: "m2"}, Event: "OK"})
+	outcome, err := g.Moves.Transition(t.Context(), agent, Transition{Target: ports.Target{SessionID: "m2"}, Event: "OK"})
 	if err != nil || outcome.ApprovalID == "" {
 		t.Fatalf("%+v, %v", outcome, err)
 	}
@@ -340,7 +341,7 @@ func TestStartAsksForWhatIsParked(t *testing.T) {
 	}
 	g.humans.befalls = nil
 	g.App = g.replica()
-	g.catchUp(t.Context())
+	g.Upkeep.catchUp(t.Context())
 	g.stands(outcome.ApprovalID, "PENDING")
 }
 
@@ -361,10 +362,10 @@ func TestReplicasSettleOnce(t *testing.T) {
 			group.Go(func() {
 				a := replicas[i%3]
 				if i < 3 {
-					a.SweepOnce(context.Background())
+					a.Upkeep.SweepOnce(context.Background())
 					return
 				}
-				_, did, err := a.SettleApproval(context.Background(), "default", run, id)
+				_, did, err := a.Settlement.SettleApproval(context.Background(), "default", run, id)
 				if err != nil {
 					t.Errorf("settle: %v", err)
 				}
@@ -391,7 +392,7 @@ func TestApprovalOfAnotherRun(t *testing.T) {
 	run, other := g.start("shipping", ""), g.start("shipping", "")
 	id := g.park(run, "SHIP", "")
 	for _, wrong := range []string{other, "run_none"} {
-		if _, settled, err := g.SettleApproval(t.Context(), "default", wrong, id); fault.ReasonOf(err) != fault.NotFound || settled {
+		if _, settled, err := g.Settlement.SettleApproval(t.Context(), "default", wrong, id); fault.ReasonOf(err) != fault.NotFound || settled {
 			t.Errorf("of %s: settled %t, %v", wrong, settled, err)
 		}
 	}
@@ -405,7 +406,7 @@ func TestApprovalOfAnotherRun(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := g.SettleApproval(t.Context(), "default", run, "apr_tool"); fault.ReasonOf(err) != fault.NotFound {
+	if _, _, err := g.Settlement.SettleApproval(t.Context(), "default", run, "apr_tool"); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("a tool call: %v", err)
 	}
 	g.stands("apr_tool", "PENDING")

@@ -9,8 +9,21 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 	"github.com/interlock-run/interlock/services/internal/retry"
+
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 )
+
+// Branches gives the branches of forks to sessions.
+type Branches struct {
+	ports    *ports.Ports
+	registry *registry.Registry
+	runs     *Runs
+	changes  *Changes
+	reads    *Reads
+}
 
 // Bind is a request to give a branch to a session (S5.3).
 type Bind struct {
@@ -27,19 +40,19 @@ type Bind struct {
 // The run and the session's binding may live in different shards, so this takes
 // two commits: the run first, then the binding. A crash in between leaves a
 // branch without its session; asking again, from any session, repairs it.
-func (a *App) Bind(ctx context.Context, caller Caller, req Bind) (*View, error) {
-	if refusal := caller.who().ActsFor(req.SessionID); refusal != nil {
-		return nil, refused(refusal)
+func (br *Branches) Bind(ctx context.Context, caller ports.Caller, req Bind) (*View, error) {
+	if refusal := caller.Who().ActsFor(req.SessionID); refusal != nil {
+		return nil, ports.Refused(refusal)
 	}
 	if req.RunID == "" {
 		var err error
-		if req.RunID, err = a.findForked(ctx, caller, req); err != nil {
+		if req.RunID, err = br.findForked(ctx, caller, req); err != nil {
 			return nil, err
 		}
 	}
-	outcome, err := a.change(ctx, caller, request{
+	outcome, err := br.changes.change(ctx, caller, request{
 		op:      authority.Bind,
-		target:  Target{RunID: req.RunID, SessionID: req.SessionID, Branch: req.Branch},
+		target:  ports.Target{RunID: req.RunID, SessionID: req.SessionID, Branch: req.Branch},
 		command: workflow.Bind{Branch: req.Branch, SessionID: req.SessionID, Actor: caller.Principal.Name},
 	})
 	if err != nil {
@@ -48,24 +61,24 @@ func (a *App) Bind(ctx context.Context, caller Caller, req Bind) (*View, error) 
 	if outcome.Rejection != nil {
 		return nil, fault.New(fault.FailedPrecondition, "%s", outcome.Rejection.Message)
 	}
-	if err := retry.Run(ctx, "session "+req.SessionID, func() error { return a.rebind(ctx, caller, req) }); err != nil {
+	if err := retry.Run(ctx, "session "+req.SessionID, func() error { return br.rebind(ctx, caller, req) }); err != nil {
 		return nil, err
 	}
-	return a.Get(ctx, caller, Target{SessionID: req.SessionID}, true)
+	return br.reads.Get(ctx, caller, ports.Target{SessionID: req.SessionID}, true)
 }
 
 // rebind makes a session drive the branch that it was given; another run that it drove is
 // paused. A session that works in the branch without being bound to it keeps the binding
 // that it has.
-func (a *App) rebind(ctx context.Context, caller Caller, req Bind) error {
-	h := a.newHandover(caller, req.SessionID, req.RunID)
+func (br *Branches) rebind(ctx context.Context, caller ports.Caller, req Bind) error {
+	h := br.changes.newHandover(caller, req.SessionID, req.RunID)
 	h.Target.Branch = req.Branch
 	aim, refusal, err := h.aim(ctx, authority.Bind)
 	switch {
 	case err != nil:
 		return err
 	case refusal != nil:
-		return refused(refusal)
+		return ports.Refused(refusal)
 	}
 	path, found := aim.At.Run.BranchPath(req.Branch)
 	if !found || !aim.At.Run.Bound(path, req.SessionID) {
@@ -80,14 +93,14 @@ func (a *App) rebind(ctx context.Context, caller Caller, req Bind) error {
 
 // findForked finds the caller's run of a workflow that has the branch. Several
 // are not guessed among.
-func (a *App) findForked(ctx context.Context, caller Caller, req Bind) (string, error) {
+func (br *Branches) findForked(ctx context.Context, caller ports.Caller, req Bind) (string, error) {
 	if req.Workflow == "" {
 		return "", fault.New(fault.InvalidRequest, "name the run by run_id or by workflow")
 	}
-	s := a.newScene(caller, Target{SessionID: req.SessionID, Branch: req.Branch}, true)
+	s := br.changes.newScene(caller, ports.Target{SessionID: req.SessionID, Branch: req.Branch}, true)
 	var found []string
-	err := a.eachRun(ctx, store.Query{
-		Namespace: caller.Namespace, Labels: map[string]string{"workflow": req.Workflow, labelForked: "yes"},
+	err := br.runs.each(ctx, store.Query{
+		Namespace: caller.Namespace, Labels: map[string]string{"workflow": req.Workflow, runcodec.LabelForked: "yes"},
 	}, func(run *workflow.Run) error {
 		if run.At(req.Branch).Over || run.Status.Ended() {
 			return nil

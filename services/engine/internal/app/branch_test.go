@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // S5.4: however the branches' sessions race, on several replicas, there is one
@@ -21,7 +22,7 @@ func TestBranchesRaceToOneJoin(t *testing.T) {
 	random := randtest.New(t, 1)
 	for round := range 20 {
 		run := mustStart(t, apps[0], agent, Start{Workflow: "checks", SessionID: fmt.Sprint("main", round)})
-		accepted(t, apps[0], Target{RunID: run.ID}, "CHECK", "", "")
+		accepted(t, apps[0], ports.Target{RunID: run.ID}, "CHECK", "", "")
 		fails := random.IntN(3) == 0
 		var group sync.WaitGroup
 		for i, branch := range []string{"lint", "types", "tests"} {
@@ -29,15 +30,15 @@ func TestBranchesRaceToOneJoin(t *testing.T) {
 			group.Go(func() {
 				session := fmt.Sprint(branch, round)
 				a := apps[i]
-				if _, err := a.Bind(context.Background(), agent, Bind{RunID: run.ID, Branch: branch, SessionID: session}); err != nil {
+				if _, err := a.Branches.Bind(context.Background(), agent, Bind{RunID: run.ID, Branch: branch, SessionID: session}); err != nil {
 					if !fails { // another branch's failure may have joined already
 						t.Errorf("bind %s: %v", branch, err)
 					}
 					return
 				}
-				target := Target{SessionID: session}
+				target := ports.Target{SessionID: session}
 				send := func(event, data string) {
-					outcome, err := a.Transition(context.Background(), agent, Transition{Target: target, Event: event, Data: []byte(data)})
+					outcome, err := a.Moves.Transition(context.Background(), agent, Transition{Target: target, Event: event, Data: []byte(data)})
 					if err != nil || outcome.Rejection != nil && !fails {
 						t.Errorf("%s in %s: %+v, %v", event, branch, outcome, err)
 					}
@@ -71,7 +72,7 @@ func checkJoined(t *testing.T, a *App, runID string, fails bool) {
 	if last, _ := run.Context.Get("last"); !fails && last.Str() != "tests" {
 		t.Errorf("context %s: the last branch in definition order wins", run.Context)
 	}
-	entries, _, err := a.History(t.Context(), operator, runID, Position{}, 1000)
+	entries, _, err := a.Reads.History(t.Context(), operator, runID, Position{}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,31 +94,31 @@ func TestBindBranch(t *testing.T) {
 	a := newApp(newStore(t))
 	registerAll(t, a)
 	run := mustStart(t, a, agent, Start{Workflow: "checks", SessionID: "main"})
-	if _, err := a.Bind(t.Context(), agent, Bind{Workflow: "checks", Branch: "types", SessionID: "sub"}); fault.ReasonOf(err) != fault.NotFound {
+	if _, err := a.Branches.Bind(t.Context(), agent, Bind{Workflow: "checks", Branch: "types", SessionID: "sub"}); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("before the fork: %v", err)
 	}
-	accepted(t, a, Target{SessionID: "main"}, "CHECK", "", "")
-	view, err := a.Bind(t.Context(), agent, Bind{Workflow: "checks", Branch: "types", SessionID: "sub"})
+	accepted(t, a, ports.Target{SessionID: "main"}, "CHECK", "", "")
+	view, err := a.Branches.Bind(t.Context(), agent, Bind{Workflow: "checks", Branch: "types", SessionID: "sub"})
 	if err != nil || view.At.Branch != "types" || view.At.State != "types_run" {
 		t.Fatalf("bound to %+v, %v", view, err)
 	}
-	if view := accepted(t, a, Target{SessionID: "main"}, "OK", "", ""); view.At.Branch != "tests" {
+	if view := accepted(t, a, ports.Target{SessionID: "main"}, "OK", "", ""); view.At.Branch != "tests" {
 		t.Errorf("after lint the main session works in %s", view.At.Branch)
 	}
-	if view := accepted(t, a, Target{SessionID: "main"}, "OK", "", ""); view.At.Status != workflow.Waiting || view.Run.Status != workflow.Waiting {
+	if view := accepted(t, a, ports.Target{SessionID: "main"}, "OK", "", ""); view.At.Status != workflow.Waiting || view.Run.Status != workflow.Waiting {
 		t.Errorf("with all other branches done the main session is %s", view.At.Status)
 	}
-	if view := accepted(t, a, Target{SessionID: "sub"}, "OK", "", ""); view.Run.State != "ready" {
+	if view := accepted(t, a, ports.Target{SessionID: "sub"}, "OK", "", ""); view.Run.State != "ready" {
 		t.Errorf("joined in %s", view.Run.State)
 	}
-	if view := accepted(t, a, Target{SessionID: "sub"}, "BRANCH_DONE:types", "", ""); !view.At.Over {
+	if view := accepted(t, a, ports.Target{SessionID: "sub"}, "BRANCH_DONE:types", "", ""); !view.At.Over {
 		t.Errorf("the branch's session continues in %+v", view.At)
 	}
-	outcome, err := a.Transition(t.Context(), agent, Transition{Target: Target{SessionID: "sub"}, Event: "END"})
+	outcome, err := a.Moves.Transition(t.Context(), agent, Transition{Target: ports.Target{SessionID: "sub"}, Event: "END"})
 	if err != nil || outcome.Rejection == nil {
 		t.Errorf("the branch's session moves the run: %+v, %v", outcome, err)
 	}
-	if view := accepted(t, a, Target{SessionID: "main"}, "END", "", ""); view.Run.Status != workflow.Completed {
+	if view := accepted(t, a, ports.Target{SessionID: "main"}, "END", "", ""); view.Run.Status != workflow.Completed {
 		t.Errorf("ended %s", view.Run.Status)
 	}
 	_ = run
@@ -137,38 +138,38 @@ func TestStaleBindingsAllowNothing(t *testing.T) {
 			"lint_run": {"on": {"OK": "lint_done", "SELF": "lint_run"}}, "lint_done": {"type": "final"}, "done": {"type": "final"}
 		}
 	}`
-	if _, _, _, err := a.Register(t.Context(), operator, []byte(again), ""); err != nil {
+	if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(again), ""); err != nil {
 		t.Fatal(err)
 	}
 	run := mustStart(t, a, agent, Start{Workflow: "again", SessionID: "main"})
 	bind := func(session string) {
 		t.Helper()
-		if _, err := a.Bind(t.Context(), agent, Bind{RunID: run.ID, Branch: "lint", SessionID: session}); err != nil {
+		if _, err := a.Branches.Bind(t.Context(), agent, Bind{RunID: run.ID, Branch: "lint", SessionID: session}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	closed := func(session string) {
 		t.Helper()
-		view, err := a.Get(t.Context(), operator, Target{SessionID: session}, true)
+		view, err := a.Reads.Get(t.Context(), operator, ports.Target{SessionID: session}, true)
 		if err != nil || !view.At.Over {
 			t.Errorf("session %s is in %+v, %v", session, view.At, err)
 		}
-		outcome, err := a.Transition(t.Context(), agent, Transition{Target: Target{SessionID: session}, Event: "SELF"})
+		outcome, err := a.Moves.Transition(t.Context(), agent, Transition{Target: ports.Target{SessionID: session}, Event: "SELF"})
 		if err != nil || outcome.Rejection == nil {
 			t.Errorf("session %s moves on: %+v, %v", session, outcome, err)
 		}
 	}
-	accepted(t, a, Target{SessionID: "main"}, "CHECK", "", "")
+	accepted(t, a, ports.Target{SessionID: "main"}, "CHECK", "", "")
 	bind("first")
 	bind("second")
 	closed("first")
-	accepted(t, a, Target{SessionID: "second"}, "OK", "", "")
+	accepted(t, a, ports.Target{SessionID: "second"}, "OK", "", "")
 	closed("second")
-	accepted(t, a, Target{SessionID: "main"}, "CHECK", "", "")
+	accepted(t, a, ports.Target{SessionID: "main"}, "CHECK", "", "")
 	closed("first")
 	closed("second")
 	bind("first")
-	accepted(t, a, Target{SessionID: "first"}, "SELF", "", "")
+	accepted(t, a, ports.Target{SessionID: "first"}, "SELF", "", "")
 	// And who has lost a branch may go elsewhere.
 	mustStart(t, a, agent, Start{Workflow: "release", SessionID: "second"})
 }

@@ -3,20 +3,53 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
+
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
+	"github.com/interlock-run/interlock/services/internal/sessionread"
+	"github.com/interlock-run/interlock/services/internal/snapshot"
 )
+
+// Announcer turns a change of a run into the event that is committed with it.
+type Announcer interface {
+	RunEvent(namespace, actor string, run *workflow.Run, ev *workflow.Event, at time.Time) (store.Event, error)
+}
+
+// Changes changes runs: it reads the facts of a decision, steps a family of runs, and commits.
+type Changes struct {
+	ports     *ports.Ports
+	announce  Announcer
+	registry  *registry.Registry
+	runs      *Runs
+	views     *Views
+	questions *Questions
+	// sessions reads which sessions have ended; ended is its last result, which commits check.
+	sessions *sessionread.Reader
+	ended    *snapshot.Cache[store.Key, end]
+}
+
+func newChanges(p *ports.Ports, announce Announcer, registry *registry.Registry, runs *Runs, views *Views, questions *Questions) *Changes {
+	ch := &Changes{
+		ports: p, announce: announce, registry: registry, runs: runs, views: views, questions: questions,
+		sessions: sessionread.New(p.Store), ended: snapshot.New[store.Key, end](65_536),
+	}
+	p.Store.Gate().OnTurn(ch.ended.Clear)
+	return ch
+}
 
 // request is one command on one run, and on the family that it moves.
 type request struct {
 	op      authority.Op
-	target  Target
+	target  ports.Target
 	command workflow.Command
 
 	expected int64
@@ -52,7 +85,7 @@ func (r request) refusedFor(refusal *authority.Refusal, run *workflow.Run, m def
 		e.Metadata = map[string]string{"current_version": fmt.Sprint(run.Version)}
 		return e
 	case refusal != nil:
-		return refused(refusal)
+		return ports.Refused(refusal)
 	default:
 		return nil
 	}
@@ -61,22 +94,22 @@ func (r request) refusedFor(refusal *authority.Refusal, run *workflow.Run, m def
 // change decides whether the caller may change a run, steps it, and commits the outcome;
 // again from the start when another request was faster. Then it informs the approval
 // service of the parked approvals. Every change of a run that exists takes this way.
-func (a *App) change(ctx context.Context, caller Caller, r request) (*Outcome, error) {
+func (ch *Changes) change(ctx context.Context, caller ports.Caller, r request) (*Outcome, error) {
 	fresh := r.dry // no commit finds out that it was decided on old records
 	done, err := retry.Do(ctx, r.subject(), func() (*committed, error) {
-		s := a.newScene(caller, r.target, fresh)
+		s := ch.newScene(caller, r.target, fresh)
 		fresh = true
 		return s.changeOnce(ctx, caller, r)
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.tellApprovals(ctx, done.steps, r.settles)
+	ch.questions.notify(ctx, done.steps, r.settles)
 	return done.outcome, nil
 }
 
 // changeOnce makes one try. It loses the race when the refusal may rest on old records.
-func (s *scene) changeOnce(ctx context.Context, caller Caller, r request) (*committed, error) {
+func (s *scene) changeOnce(ctx context.Context, caller ports.Caller, r request) (*committed, error) {
 	d, err := s.decideOn(ctx, r)
 	if err != nil {
 		return nil, err
@@ -121,7 +154,7 @@ func (f *family) dryRun(ctx context.Context, d decision, s *step) (*committed, e
 // so that the next try decides again on fresh ones.
 func (s *scene) answerRefused(ctx context.Context, d decision) (*committed, error) {
 	if d.aim.Asked.Run != nil {
-		first, err := s.app.firstAnswer(ctx, runKey(s.namespace, d.aim.Asked.Run.ID), d.key)
+		first, err := s.app.views.firstAnswer(ctx, runKey(s.namespace, d.aim.Asked.Run.ID), d.key)
 		if first != nil || err != nil {
 			return &committed{outcome: first}, err
 		}
@@ -148,7 +181,7 @@ func (s *scene) decideOn(ctx context.Context, r request) (d decision, err error)
 	}
 	aim, refusal, err := s.aim(ctx, r.op)
 	if refusal != nil {
-		d.refusal = refused(refusal)
+		d.refusal = ports.Refused(refusal)
 	}
 	if refusal != nil || err != nil {
 		return d, err
@@ -157,7 +190,7 @@ func (s *scene) decideOn(ctx context.Context, r request) (d decision, err error)
 	if d.key.Name != "" && aim.Asked.Branch != "" {
 		d.key.Name += " in " + aim.Asked.Branch // sessions in other branches have keys of their own
 	}
-	if d.m, err = s.app.machine(ctx, s.namespace, aim.At.Run.Workflow, aim.At.Run.WorkflowVersion); err != nil {
+	if d.m, err = s.app.registry.Machine(ctx, s.namespace, aim.At.Run.Workflow, aim.At.Run.WorkflowVersion); err != nil {
 		return d, err
 	}
 	refusal, err = s.permit(ctx, r.op, aim)

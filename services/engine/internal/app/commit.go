@@ -7,6 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
@@ -49,22 +51,22 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 			return nil, fault.From(err)
 		}
 	}
-	result, err := a.commit(ctx, batch)
+	result, err := a.ports.Commit(ctx, batch)
 	if err != nil {
 		for _, s := range f.steps {
-			a.runs.Drop(s.key) // in any case, the snapshot may be old now
+			a.runs.cache.Drop(s.key) // in any case, the snapshot may be old now
 		}
 		return nil, retry.Fault(err)
 	}
 	if result.Replayed {
-		first, err := a.decodeAnswer(ctx, f.caller.Namespace, result.Answer)
+		first, err := a.views.decodeAnswer(ctx, f.caller.Namespace, result.Answer)
 		return &committed{outcome: first}, err
 	}
-	a.refresh(f.caller.Namespace, f.runs()...)
+	a.runs.refresh(f.caller.Namespace, f.runs()...)
 	f.logWarnings(ctx)
 	if elsewhere != nil {
 		// A session that drives another run since was faster.
-		_, err := a.store.Commit(ctx, store.Batch{Deletes: []store.Check{*elsewhere}})
+		_, err := a.ports.Store.Commit(ctx, store.Batch{Deletes: []store.Check{*elsewhere}})
 		if err := retry.Fault(err); err != nil && !retry.Lost(err) {
 			return nil, err
 		}
@@ -78,7 +80,7 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 func (f *family) logWarnings(ctx context.Context) {
 	for _, s := range f.steps {
 		if e := &s.out.Entry; e.Warned {
-			f.app.log.WarnContext(ctx, "an answer warns", "namespace", s.key.Namespace, "run", s.out.Run.ID, "workflow", s.out.Run.Workflow,
+			f.app.ports.Log.WarnContext(ctx, "an answer warns", "namespace", s.key.Namespace, "run", s.out.Run.ID, "workflow", s.out.Run.Workflow,
 				"run_version", e.RunVersion, "actor", e.Actor, "answer", e.Event, "from", e.From, "to", e.To, "note", e.Rationale)
 		}
 	}
@@ -97,7 +99,7 @@ func (f *family) addSteps(batch *store.Batch) error {
 			}
 			batch.Puts = append(batch.Puts, runPut(s.key, expect, &s.out))
 			batch.SetTimers = append(batch.SetTimers, s.timers(f.now)...)
-			batch.SetTimers = append(batch.SetTimers, s.forgetTimer(f.app.Retention)...)
+			batch.SetTimers = append(batch.SetTimers, s.forgetTimer(f.app.ports.Retention)...)
 			batch.Counters = append(batch.Counters, s.givenBack()...)
 		}
 		if err := f.app.addEvents(batch, f.caller, s.key, &s.out); err != nil {
@@ -109,13 +111,13 @@ func (f *family) addSteps(batch *store.Batch) error {
 
 func runPut(key store.Key, expect int64, out *workflow.Result) store.Put {
 	return store.Put{
-		Key: key, Expect: expect, Data: encodeRun(&out.Run), Labels: labels(&out.Run), History: encodeEntry(&out.Entry),
+		Key: key, Expect: expect, Data: runcodec.EncodeRun(&out.Run), Labels: runcodec.Labels(&out.Run), History: runcodec.EncodeEntry(&out.Entry),
 	}
 }
 
-func (a *App) addEvents(batch *store.Batch, caller Caller, key store.Key, out *workflow.Result) error {
+func (ch *Changes) addEvents(batch *store.Batch, caller ports.Caller, key store.Key, out *workflow.Result) error {
 	for i := range out.Events {
-		event, err := a.announce.RunEvent(key.Namespace, caller.Principal.Name, &out.Run, &out.Events[i], out.Entry.Time)
+		event, err := ch.announce.RunEvent(key.Namespace, caller.Principal.Name, &out.Run, &out.Events[i], out.Entry.Time)
 		if err != nil {
 			return fault.From(err)
 		}
@@ -135,12 +137,12 @@ func (f *family) unbind(ctx context.Context, s *step, r request, batch *store.Ba
 	if r.op != authority.Cancel || !s.out.Changed || !f.caller.Principal.Role.Drives() || session == "" {
 		return nil, nil
 	}
-	binding, err := f.app.binding(ctx, f.caller.Namespace, session)
+	binding, err := f.app.runs.binding(ctx, f.caller.Namespace, session)
 	if bound := boundTo(binding); err != nil || bound.RunID != s.key.ID || bound.Ended {
 		return nil, err
 	}
 	free := store.Check{Key: binding.Key, Version: binding.Version}
-	if shards := f.app.store.Shards(); binding.Key.Shard(shards) != s.key.Shard(shards) {
+	if shards := f.app.ports.Store.Shards(); binding.Key.Shard(shards) != s.key.Shard(shards) {
 		return &free, nil
 	}
 	batch.Deletes = append(batch.Deletes, free)
@@ -152,7 +154,17 @@ func (f *family) view(ctx context.Context, at workflow.View) (*View, error) {
 	s := f.stepOf(at.ID)
 	if s != nil && (s.before == nil || at.Entry > s.before.Entries) {
 		v := newView(at, s.m)
-		return v, f.app.addEvidence(ctx, f.caller.Namespace, v, f.tree)
+		return v, f.app.views.addEvidence(ctx, f.caller.Namespace, v, f.tree)
 	}
-	return f.app.view(ctx, f.caller.Namespace, at, f.tree)
+	return f.app.views.of(ctx, f.caller.Namespace, at, f.tree)
+}
+
+// givenBack returns the counter of a run that has ended, if this step has ended one that
+// was counted: those that others have invoked are not.
+func (s *step) givenBack() []store.Counter {
+	run := &s.out.Run
+	if s.before == nil || s.before.Status.Ended() || !run.Status.Ended() || run.Parent != nil {
+		return nil
+	}
+	return []store.Counter{{Owner: ports.QuotaKey(s.key.Namespace, run.Owner), Name: ports.QuotaRuns, Delta: -1, Limit: store.NoLimit}}
 }

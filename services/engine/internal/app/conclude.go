@@ -9,11 +9,13 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 )
 
 // approvalOf reads an approval of a run. One of another is not there.
-func (a *App) approvalOf(ctx context.Context, key store.Key, approvalID string) (*Approval, error) {
-	approval, err := a.Approvals.Get(ctx, key.Namespace, approvalID)
+func (qs *Questions) approvalOf(ctx context.Context, key store.Key, approvalID string) (*ports.Approval, error) {
+	approval, err := qs.ports.Approvals.Get(ctx, key.Namespace, approvalID)
 	if err == nil && (approval.RunID != key.ID || approval.Action.Kind == consent.ToolCall) {
 		return nil, fault.New(fault.NotFound, "run %s has no approval %q", key.ID, approvalID)
 	}
@@ -22,33 +24,33 @@ func (a *App) approvalOf(ctx context.Context, key store.Key, approvalID string) 
 
 // conclude reports the outcome of a question to the approval service, when the run does
 // not wait for it any more, and ends the timer. It can be done again.
-func (a *App) conclude(ctx context.Context, key store.Key, approvalID string) error {
-	approval, err := a.approvalOf(ctx, key, approvalID)
+func (qs *Questions) conclude(ctx context.Context, key store.Key, approvalID string) error {
+	approval, err := qs.approvalOf(ctx, key, approvalID)
 	if err != nil {
 		return err
 	}
 	if approval.Status == consent.Pending || approval.Status == consent.Granted && approval.UsedAt.IsZero() {
-		end, err := a.endOf(ctx, key, approval)
+		end, err := qs.endOf(ctx, key, approval)
 		if err != nil {
 			return err
 		}
 		switch {
 		case approval.Status == consent.Pending:
-			err = a.Approvals.Cancel(ctx, key.Namespace, approvalID, end.why())
+			err = qs.ports.Approvals.Cancel(ctx, key.Namespace, approvalID, end.why())
 		case end.fired():
-			err = a.Approvals.Consume(ctx, key.Namespace, approvalID, approval.Digest, fmt.Sprintf("%s@%d", key.ID, end.RunVersion))
+			err = qs.ports.Approvals.Consume(ctx, key.Namespace, approvalID, approval.Digest, fmt.Sprintf("%s@%d", key.ID, end.RunVersion))
 		default:
-			err = a.Approvals.Void(ctx, key.Namespace, approvalID, end.why())
+			err = qs.ports.Approvals.Void(ctx, key.Namespace, approvalID, end.why())
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return a.endTimer(ctx, key, approvalID)
+	return qs.endTimer(ctx, key, approvalID)
 }
 
-func (a *App) endTimer(ctx context.Context, key store.Key, approvalID string) error {
-	if _, err := a.store.Commit(ctx, store.Batch{ClearTimers: []store.TimerID{approvalTimer(key, approvalID)}}); err != nil {
+func (qs *Questions) endTimer(ctx context.Context, key store.Key, approvalID string) error {
+	if _, err := qs.ports.Store.Commit(ctx, store.Batch{ClearTimers: []store.TimerID{approvalTimer(key, approvalID)}}); err != nil {
 		return fault.From(err)
 	}
 	return nil
@@ -56,7 +58,7 @@ func (a *App) endTimer(ctx context.Context, key store.Key, approvalID string) er
 
 // ending is the change of a run that has settled an approval; the zero value when the
 // run has moved on without it.
-type ending struct{ Entry }
+type ending struct{ runcodec.Entry }
 
 func (e ending) fired() bool { return e.Type == workflow.EventTransitioned }
 
@@ -77,19 +79,19 @@ func (e ending) why() string {
 
 // endOf finds in the run's history, from when it was asked, the entry that settled an
 // approval.
-func (a *App) endOf(ctx context.Context, key store.Key, approval *Approval) (ending, error) {
+func (qs *Questions) endOf(ctx context.Context, key store.Key, approval *ports.Approval) (ending, error) {
 	asked, _ := approval.Action.Subject.Get("run_version")
 	after, ok := asked.Number().Int64()
 	if asked.Kind() != document.Number || !ok || after < 0 {
 		after = 0
 	}
 	for {
-		entries, err := a.store.History(ctx, key, after, readAhead)
+		entries, err := qs.ports.Store.History(ctx, key, after, readAhead)
 		if err != nil {
 			return ending{}, fault.From(err)
 		}
 		for i := range entries {
-			entry, err := decodeEntry(entries[i])
+			entry, err := runcodec.DecodeEntry(entries[i])
 			if err != nil {
 				return ending{}, fault.From(err)
 			}

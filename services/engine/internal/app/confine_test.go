@@ -7,10 +7,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // of is the agent with a token that is bound to a session, and maybe to a branch.
-func of(session, branch string) Caller {
+func of(session, branch string) ports.Caller {
 	caller := agent
 	caller.Principal.Session, caller.Principal.Branch = session, branch
 	return caller
@@ -18,12 +19,12 @@ func of(session, branch string) Caller {
 
 // acts tries all that a caller can do to a run, and answers what was let through. What
 // the run itself refuses was.
-func acts(t *testing.T, a *App, caller Caller, target Target) map[string]bool {
+func acts(t *testing.T, a *App, caller ports.Caller, target ports.Target) map[string]bool {
 	t.Helper()
 	ctx := t.Context()
-	_, fires := a.Transition(ctx, caller, Transition{Target: target, Event: "NO SUCH EVENT"})
-	_, answers := a.Answer(ctx, caller, Answer{Target: target, Answer: "no such answer"})
-	_, gets := a.Get(ctx, caller, target, false)
+	_, fires := a.Moves.Transition(ctx, caller, Transition{Target: target, Event: "NO SUCH EVENT"})
+	_, answers := a.Moves.Answer(ctx, caller, Answer{Target: target, Answer: "no such answer"})
+	_, gets := a.Reads.Get(ctx, caller, target, false)
 	through := map[string]bool{}
 	for what, err := range map[string]error{"fire": fires, "answer": answers, "get": gets} {
 		switch reason := fault.ReasonOf(err); reason {
@@ -49,26 +50,26 @@ func TestBoundToASession(t *testing.T) {
 	mine, other := g.start("outer", "s"), g.start("shipping", "x")
 	left := g.start("shipping", "s0")
 	g.start("shipping", "s0") // which pauses the one before
-	accepted(t, g.App, Target{RunID: mine}, "DELEGATE", "", "")
+	accepted(t, g.App, ports.Target{RunID: mine}, "DELEGATE", "", "")
 	child := g.is(mine, workflow.Waiting, "a").Child.RunID
 	for _, tt := range []struct {
-		caller    Caller
-		target    Target
+		caller    ports.Caller
+		target    ports.Target
 		act, read bool
 	}{
-		{of("s", ""), Target{}, true, true},
-		{of("s", ""), Target{SessionID: "s"}, true, true},
-		{of("s", ""), Target{RunID: mine}, true, true},
-		{of("s", ""), Target{RunID: child}, true, true},
-		{of("s", ""), Target{RunID: other}, false, false},
-		{of("s", ""), Target{SessionID: "x"}, false, false},
-		{of("s", ""), Target{RunID: mine, SessionID: "x"}, false, false},
-		{of("s", ""), Target{RunID: "run_none"}, false, false},
-		{of("s0", ""), Target{RunID: left}, false, true},
-		{of("none", ""), Target{RunID: mine}, false, false},
-		{of("none", ""), Target{}, false, false},
-		{agent, Target{RunID: other}, true, true},
-		{agent, Target{SessionID: "x"}, true, true},
+		{of("s", ""), ports.Target{}, true, true},
+		{of("s", ""), ports.Target{SessionID: "s"}, true, true},
+		{of("s", ""), ports.Target{RunID: mine}, true, true},
+		{of("s", ""), ports.Target{RunID: child}, true, true},
+		{of("s", ""), ports.Target{RunID: other}, false, false},
+		{of("s", ""), ports.Target{SessionID: "x"}, false, false},
+		{of("s", ""), ports.Target{RunID: mine, SessionID: "x"}, false, false},
+		{of("s", ""), ports.Target{RunID: "run_none"}, false, false},
+		{of("s0", ""), ports.Target{RunID: left}, false, true},
+		{of("none", ""), ports.Target{RunID: mine}, false, false},
+		{of("none", ""), ports.Target{}, false, false},
+		{agent, ports.Target{RunID: other}, true, true},
+		{agent, ports.Target{SessionID: "x"}, true, true},
 	} {
 		got := acts(t, g.App, tt.caller, tt.target)
 		if got["fire"] != tt.act || got["get"] != tt.read {
@@ -77,14 +78,17 @@ func TestBoundToASession(t *testing.T) {
 	}
 	// What concerns the whole run, and what is read of it.
 	for runID, may := range map[string]bool{mine: true, other: false, "run_none": false} {
-		for what, call := range map[string]func(Caller) error{
-			"pause":   func(c Caller) error { _, err := g.Pause(t.Context(), c, runID, "", ""); return err },
-			"resume":  func(c Caller) error { _, err := g.Resume(t.Context(), c, runID, ""); return err },
-			"cancel":  func(c Caller) error { _, err := g.Cancel(t.Context(), c, runID, "", ""); return err },
-			"history": func(c Caller) error { _, _, err := g.History(t.Context(), c, runID, Position{}, 1); return err },
-			"watch": func(c Caller) error {
+		for what, call := range map[string]func(ports.Caller) error{
+			"pause":  func(c ports.Caller) error { _, err := g.Moves.Pause(t.Context(), c, runID, "", ""); return err },
+			"resume": func(c ports.Caller) error { _, err := g.Moves.Resume(t.Context(), c, runID, ""); return err },
+			"cancel": func(c ports.Caller) error { _, err := g.Moves.Cancel(t.Context(), c, runID, "", ""); return err },
+			"history": func(c ports.Caller) error {
+				_, _, err := g.Reads.History(t.Context(), c, runID, Position{}, 1)
+				return err
+			},
+			"watch": func(c ports.Caller) error {
 				ctx, cancel := context.WithCancel(t.Context())
-				return g.Watch(ctx, c, runID, func(*View) error { cancel(); return nil })
+				return g.Reads.Watch(ctx, c, runID, func(*View) error { cancel(); return nil })
 			},
 		} {
 			reason := fault.ReasonOf(call(of("s", "")))
@@ -93,11 +97,11 @@ func TestBoundToASession(t *testing.T) {
 			}
 		}
 	}
-	views, _, err := g.List(t.Context(), of("s", ""), ListQuery{Limit: 10})
+	views, _, err := g.Reads.List(t.Context(), of("s", ""), ListQuery{Limit: 10})
 	if err != nil || len(views) != 2 {
 		t.Errorf("lists %d runs, %v", len(views), err)
 	}
-	if views, _, err := g.List(t.Context(), of("none", ""), ListQuery{Limit: 10}); err != nil || len(views) != 0 {
+	if views, _, err := g.Reads.List(t.Context(), of("none", ""), ListQuery{Limit: 10}); err != nil || len(views) != 0 {
 		t.Errorf("lists %d runs, %v", len(views), err)
 	}
 }
@@ -109,14 +113,14 @@ func TestBoundRepeatsCancel(t *testing.T) {
 	g := newGated(t)
 	run, other := g.start("shipping", "s"), g.start("shipping", "x")
 	for range 2 {
-		if outcome, err := g.Cancel(t.Context(), of("s", ""), run, "enough", "k"); err != nil || outcome.Rejection != nil {
+		if outcome, err := g.Moves.Cancel(t.Context(), of("s", ""), run, "enough", "k"); err != nil || outcome.Rejection != nil {
 			t.Errorf("%+v, %v", outcome, err)
 		}
 	}
-	if _, err := g.Cancel(t.Context(), agent, other, "", ""); err != nil {
+	if _, err := g.Moves.Cancel(t.Context(), agent, other, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Cancel(t.Context(), of("s", ""), other, "", ""); fault.ReasonOf(err) != fault.PermissionDenied {
+	if _, err := g.Moves.Cancel(t.Context(), of("s", ""), other, "", ""); fault.ReasonOf(err) != fault.PermissionDenied {
 		t.Errorf("another's: %v", err)
 	}
 }
@@ -126,30 +130,30 @@ func TestBoundStarts(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)
 	other := g.start("shipping", "x")
-	if _, err := g.Pause(t.Context(), agent, other, "", ""); err != nil {
+	if _, err := g.Moves.Pause(t.Context(), agent, other, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	view, resumed, err := g.Start(t.Context(), of("s", ""), Start{Workflow: "shipping", Resume: true})
+	view, resumed, err := g.Starts.Start(t.Context(), of("s", ""), Start{Workflow: "shipping", Resume: true})
 	if err != nil || resumed || view.Run.SessionID != "s" {
 		t.Fatalf("%+v, resumed %t, %v", view, resumed, err)
 	}
 	mine := view.Run.ID
-	if _, err := g.StartProcess(t.Context(), of("s", ""), Start{Workflow: "signoff", SessionID: "s"}); err != nil {
+	if _, err := g.Starts.StartProcess(t.Context(), of("s", ""), Start{Workflow: "signoff", SessionID: "s"}); err != nil {
 		t.Error(err)
 	}
 	g.is(mine, workflow.Paused, "ready")
 	completeProcess(t, g, "s")
-	if view, resumed, err := g.Start(t.Context(), of("s", ""), Start{Workflow: "shipping", Resume: true}); err != nil || !resumed || view.Run.ID != mine {
+	if view, resumed, err := g.Starts.Start(t.Context(), of("s", ""), Start{Workflow: "shipping", Resume: true}); err != nil || !resumed || view.Run.ID != mine {
 		t.Errorf("resumed %t, %v", resumed, err)
 	}
 	for name, tt := range map[string]struct {
-		caller Caller
+		caller ports.Caller
 		req    Start
 	}{
 		"another session": {of("s", ""), Start{Workflow: "shipping", SessionID: "x"}},
 		"a branch":        {of("s", "lint"), Start{Workflow: "shipping"}},
 	} {
-		if _, _, err := g.Start(t.Context(), tt.caller, tt.req); fault.ReasonOf(err) != fault.PermissionDenied {
+		if _, _, err := g.Starts.Start(t.Context(), tt.caller, tt.req); fault.ReasonOf(err) != fault.PermissionDenied {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -163,11 +167,11 @@ func TestBoundInAFork(t *testing.T) {
 	g := newGated(t)
 	registerAll(t, g.App)
 	run := g.start("checks", "m")
-	accepted(t, g.App, Target{RunID: run}, "CHECK", "", "")
-	strangers := mustStart(t, g.App, Caller{Namespace: "default", Principal: auth.Principal{Name: "zoe", Role: auth.Agent}}, Start{Workflow: "checks", SessionID: "z"}).ID
-	accepted(t, g.App, Target{RunID: strangers}, "CHECK", "", "")
+	accepted(t, g.App, ports.Target{RunID: run}, "CHECK", "", "")
+	strangers := mustStart(t, g.App, ports.Caller{Namespace: "default", Principal: auth.Principal{Name: "zoe", Role: auth.Agent}}, Start{Workflow: "checks", SessionID: "z"}).ID
+	accepted(t, g.App, ports.Target{RunID: strangers}, "CHECK", "", "")
 	for name, tt := range map[string]struct {
-		caller Caller
+		caller ports.Caller
 		req    Bind
 		denied bool
 	}{
@@ -179,25 +183,25 @@ func TestBoundInAFork(t *testing.T) {
 		"by workflow, not its own": {of("m7", ""), Bind{Workflow: "checks", Branch: "lint", SessionID: "m8"}, true},
 		"no such run":              {of("m9", ""), Bind{RunID: "run_none", Branch: "lint", SessionID: "m9"}, true},
 	} {
-		if _, err := g.Bind(t.Context(), tt.caller, tt.req); (fault.ReasonOf(err) == fault.PermissionDenied) != tt.denied || err != nil && !tt.denied {
+		if _, err := g.Branches.Bind(t.Context(), tt.caller, tt.req); (fault.ReasonOf(err) == fault.PermissionDenied) != tt.denied || err != nil && !tt.denied {
 			t.Errorf("bind %s: %v", name, err)
 		}
 	}
 	// The whole run is not assigned to a branch.
-	for _, caller := range []Caller{of("m/2", ""), of("m", "lint")} {
-		if _, err := g.Pause(t.Context(), caller, run, "", ""); fault.ReasonOf(err) != fault.PermissionDenied {
+	for _, caller := range []ports.Caller{of("m/2", ""), of("m", "lint")} {
+		if _, err := g.Moves.Pause(t.Context(), caller, run, "", ""); fault.ReasonOf(err) != fault.PermissionDenied {
 			t.Errorf("%s pauses: %v", caller.Principal.Session, err)
 		}
 	}
 	// A branch that another session takes over is lost, for anyone who names the run too.
-	if _, err := g.Bind(t.Context(), agent, Bind{RunID: run, Branch: "tests", SessionID: "m10"}); err != nil {
+	if _, err := g.Branches.Bind(t.Context(), agent, Bind{RunID: run, Branch: "tests", SessionID: "m10"}); err != nil {
 		t.Fatal(err)
 	}
-	view, err := g.Get(t.Context(), of("m/2", ""), Target{RunID: run}, true)
+	view, err := g.Reads.Get(t.Context(), of("m/2", ""), ports.Target{RunID: run}, true)
 	if err != nil || !view.At.Over {
 		t.Errorf("the branch is still assigned: %+v, %v", view, err)
 	}
-	outcome, err := g.Transition(t.Context(), of("m/2", ""), Transition{Target: Target{RunID: run}, Event: "OK"})
+	outcome, err := g.Moves.Transition(t.Context(), of("m/2", ""), Transition{Target: ports.Target{RunID: run}, Event: "OK"})
 	if err != nil || outcome.Rejection == nil {
 		t.Errorf("it fires: %+v, %v", outcome, err)
 	}
@@ -209,7 +213,7 @@ func TestBoundInterrupts(t *testing.T) {
 	g := newGated(t)
 	mine, other := g.start("shipping", "s"), g.start("shipping", "x")
 	for runID, want := range map[string]fault.Reason{mine: fault.FailedPrecondition, other: fault.PermissionDenied} {
-		_, err := g.Interrupt(t.Context(), of("s", ""), runID, "call_1", nil)
+		_, err := g.Moves.Interrupt(t.Context(), of("s", ""), runID, "call_1", nil)
 		if fault.ReasonOf(err) != want {
 			t.Errorf("%v, want %s", err, want)
 		}

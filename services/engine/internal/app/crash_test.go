@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // story is what happens to a parked transition, and how everything stands in the end.
@@ -27,7 +28,7 @@ var stories = map[string]story{
 	"granted": {
 		func(g *gated, run, id string) error {
 			g.humans.decide(g.T, id, true, "", "")
-			_, _, err := g.SettleApproval(g.Context(), "default", run, id)
+			_, _, err := g.Settlement.SettleApproval(g.Context(), "default", run, id)
 			return err
 		},
 		workflow.Running, "shipped", "USED", "transitioned ready-shipped",
@@ -35,7 +36,7 @@ var stories = map[string]story{
 	"granted, and stale": {
 		func(g *gated, run, id string) error {
 			g.humans.decide(g.T, id, true, "", `{"_n": 1}`)
-			_, _, err := g.SettleApproval(g.Context(), "default", run, id)
+			_, _, err := g.Settlement.SettleApproval(g.Context(), "default", run, id)
 			return err
 		},
 		workflow.Running, "ready", "STALE", "approval.stale ready-ready",
@@ -43,7 +44,7 @@ var stories = map[string]story{
 	"rejected": {
 		func(g *gated, run, id string) error {
 			g.humans.decide(g.T, id, false, "no", "")
-			_, _, err := g.SettleApproval(g.Context(), "default", run, id)
+			_, _, err := g.Settlement.SettleApproval(g.Context(), "default", run, id)
 			return err
 		},
 		workflow.Running, "ready", "REJECTED", "approval.rejected ready-ready",
@@ -51,21 +52,21 @@ var stories = map[string]story{
 	"expired": {
 		func(g *gated, run, id string) error {
 			g.clock.Advance(25 * time.Hour)
-			_, _, err := g.SettleApproval(g.Context(), "default", run, id)
+			_, _, err := g.Settlement.SettleApproval(g.Context(), "default", run, id)
 			return err
 		},
 		workflow.Running, "ready", "EXPIRED", "approval.expired ready-ready",
 	},
 	"forced away": {
 		func(g *gated, run, _ string) error {
-			_, err := g.Force(g.Context(), operator, Force{Target: Target{RunID: run}, State: "shipped", IdempotencyKey: "f"})
+			_, err := g.Moves.Force(g.Context(), operator, Force{Target: ports.Target{RunID: run}, State: "shipped", IdempotencyKey: "f"})
 			return err
 		},
 		workflow.Running, "shipped", "CANCELLED", "forced ready-shipped",
 	},
 	"cancelled": {
 		func(g *gated, run, _ string) error {
-			_, err := g.Cancel(g.Context(), agent, run, "", "c")
+			_, err := g.Moves.Cancel(g.Context(), agent, run, "", "c")
 			return err
 		},
 		workflow.Cancelled, "ready", "CANCELLED", "cancelled ready-ready",
@@ -73,7 +74,7 @@ var stories = map[string]story{
 	"granted, and cancelled before it is settled": {
 		func(g *gated, run, id string) error {
 			g.humans.decide(g.T, id, true, "", "")
-			_, err := g.Cancel(g.Context(), agent, run, "", "c")
+			_, err := g.Moves.Cancel(g.Context(), agent, run, "", "c")
 			return err
 		},
 		workflow.Cancelled, "ready", "STALE", "cancelled ready-ready",
@@ -214,9 +215,9 @@ func playWith(t *testing.T, s story, parking, happening *crash) bool {
 // happensAgain repeats what a caller has asked for, with the same key.
 func (s story) happensAgain(g *gated, run string) error {
 	if strings.Contains(s.history, "forced") {
-		_, err := g.Force(g.Context(), operator, Force{Target: Target{RunID: run}, State: "shipped", IdempotencyKey: "f"})
+		_, err := g.Moves.Force(g.Context(), operator, Force{Target: ports.Target{RunID: run}, State: "shipped", IdempotencyKey: "f"})
 		return err
 	}
-	_, err := g.Cancel(g.Context(), agent, run, "", "c")
+	_, err := g.Moves.Cancel(g.Context(), agent, run, "", "c")
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // A dry run says what an event would come to, and leaves nothing behind: no version, no
@@ -15,7 +16,7 @@ func TestDryRun(t *testing.T) {
 	before := g.types(run)
 	dry := func(event string) *Outcome {
 		t.Helper()
-		outcome, err := g.Transition(t.Context(), agent, Transition{Target: Target{RunID: run}, Event: event, IdempotencyKey: "k", DryRun: true})
+		outcome, err := g.Moves.Transition(t.Context(), agent, Transition{Target: ports.Target{RunID: run}, Event: event, IdempotencyKey: "k", DryRun: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,7 @@ func TestDryRun(t *testing.T) {
 	if err != nil || outcome.Rejection != nil || !outcome.Changed {
 		t.Errorf("the event itself: %+v, %v", outcome, err)
 	}
-	if _, err := g.Transition(t.Context(), agent, Transition{Target: Target{RunID: run}, Event: "LOOK", ExpectedVersion: 1, DryRun: true}); err == nil {
+	if _, err := g.Moves.Transition(t.Context(), agent, Transition{Target: ports.Target{RunID: run}, Event: "LOOK", ExpectedVersion: 1, DryRun: true}); err == nil {
 		t.Error("a dry run on another version is answered")
 	}
 }

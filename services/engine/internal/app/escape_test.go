@@ -10,12 +10,13 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/once"
 )
 
-func mustStart(t *testing.T, a *App, caller Caller, req Start) *workflow.Run {
+func mustStart(t *testing.T, a *App, caller ports.Caller, req Start) *workflow.Run {
 	t.Helper()
-	view, _, err := a.Start(t.Context(), caller, req)
+	view, _, err := a.Starts.Start(t.Context(), caller, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func mustStart(t *testing.T, a *App, caller Caller, req Start) *workflow.Run {
 // driven is the run that a session drives.
 func driven(t *testing.T, a *App, session string) *workflow.Run {
 	t.Helper()
-	view, err := a.Get(t.Context(), operator, Target{SessionID: session}, false)
+	view, err := a.Reads.Get(t.Context(), operator, ports.Target{SessionID: session}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestUsedKeyIsNoWayOut(t *testing.T) {
 		{Workflow: "review", SessionID: "s", IdempotencyKey: "k", Resume: true},
 		{Workflow: "review", SessionID: "s", IdempotencyKey: "k", Workspace: "/elsewhere"},
 	} {
-		if _, _, err := a.Start(t.Context(), agent, req); fault.ReasonOf(err) != fault.IdempotencyMismatch {
+		if _, _, err := a.Starts.Start(t.Context(), agent, req); fault.ReasonOf(err) != fault.IdempotencyMismatch {
 			t.Errorf("%+v: %v", req, err)
 		}
 	}
@@ -56,7 +57,7 @@ func TestRepeatedStartOfWhatCanNotBeLeft(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
 	first := newRun(t, a, agent, Start{Workflow: "locked", SessionID: "s", IdempotencyKey: "k"})
-	if _, err := a.Pause(t.Context(), operator, first.ID, "", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), operator, first.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	again := mustStart(t, a, agent, Start{Workflow: "locked", SessionID: "s", IdempotencyKey: "k"})
@@ -71,7 +72,7 @@ func TestRepeatedStartAfterANewVersion(t *testing.T) {
 	a := newApp(newStore(t))
 	first := newRun(t, a, agent, Start{Workflow: "review", IdempotencyKey: "k"})
 	newer := strings.Replace(review, `"n": 0`, `"n": 7`, 1)
-	if _, _, _, err := a.Register(t.Context(), operator, []byte(newer), ""); err != nil {
+	if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(newer), ""); err != nil {
 		t.Fatal(err)
 	}
 	if again := mustStart(t, a, agent, Start{Workflow: "review", IdempotencyKey: "k"}); again.ID != first.ID {
@@ -83,15 +84,15 @@ func TestRepeatedStartAfterANewVersion(t *testing.T) {
 // started is not given to an agent. The key of the agent's own request finds the agent's own run.
 func TestKeysArePerPrincipal(t *testing.T) {
 	t.Parallel()
-	bound := Caller{Namespace: agent.Namespace, Principal: auth.Principal{
+	bound := ports.Caller{Namespace: agent.Namespace, Principal: auth.Principal{
 		Name: agent.Principal.Name, Role: auth.Agent, Session: "own", Namespace: agent.Namespace,
 	}}
-	namesake := Caller{Namespace: agent.Namespace, Principal: auth.Principal{Name: operator.Principal.Name, Role: auth.Agent}}
+	namesake := ports.Caller{Namespace: agent.Namespace, Principal: auth.Principal{Name: operator.Principal.Name, Role: auth.Agent}}
 	a := newApp(newStore(t))
 	newRun(t, a, operator, Start{Workflow: "review"})
 	of := map[string]string{}
 	for range 2 {
-		for who, caller := range map[string]Caller{"operator": operator, "agent": agent, "bound": bound, "namesake": namesake} {
+		for who, caller := range map[string]ports.Caller{"operator": operator, "agent": agent, "bound": bound, "namesake": namesake} {
 			id := mustStart(t, a, caller, Start{Workflow: "review", IdempotencyKey: "k"}).ID
 			if before, again := of[who]; again && before != id {
 				t.Errorf("the repeat of the %s started %s after %s", who, id, before)
@@ -113,16 +114,16 @@ func TestKeysOfChangesArePerPrincipal(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
 	run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s"})
-	if _, err := a.Pause(t.Context(), operator, run.ID, "", "k"); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), operator, run.ID, "", "k"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Resume(t.Context(), operator, run.ID, "r"); err != nil {
+	if _, err := a.Moves.Resume(t.Context(), operator, run.ID, "r"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Pause(t.Context(), agent, run.ID, "", "k"); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), agent, run.ID, "", "k"); err != nil {
 		t.Fatal(err)
 	}
-	now, err := a.Get(t.Context(), agent, Target{RunID: run.ID}, false)
+	now, err := a.Reads.Get(t.Context(), agent, ports.Target{RunID: run.ID}, false)
 	if err != nil || now.Run.Status != workflow.Paused {
 		t.Errorf("after the agent's pause the run is %+v, %v", now, err)
 	}
@@ -136,7 +137,7 @@ func TestRepeatedResumeChangesNothing(t *testing.T) {
 	run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s", IdempotencyKey: "fresh", Resume: true})
 	pause := func() {
 		t.Helper()
-		if _, err := a.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
+		if _, err := a.Moves.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,7 +155,7 @@ func TestRepeatedResumeChangesNothing(t *testing.T) {
 	mustStart(t, a, agent, Start{Workflow: "review", SessionID: "s", IdempotencyKey: "again", Resume: true})
 	pause()
 	repeat("again")
-	_, _, err := a.Start(t.Context(), agent, Start{Workflow: "locked", SessionID: "s", IdempotencyKey: "again", Resume: true})
+	_, _, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "locked", SessionID: "s", IdempotencyKey: "again", Resume: true})
 	if fault.ReasonOf(err) != fault.IdempotencyMismatch {
 		t.Errorf("another request with the key: %v", err)
 	}
@@ -166,7 +167,7 @@ func TestSessionPausesOnlyItsOwnRun(t *testing.T) {
 	a := newApp(newStore(t))
 	run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s0"})
 	for before, session := range []string{"s1", "s2", "s3", "s4"} { // whose bindings are in several shards
-		if _, err := a.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
+		if _, err := a.Moves.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
 			t.Fatal(err)
 		}
 		mustStart(t, a, agent, Start{Workflow: "review", SessionID: session, Resume: true})
@@ -183,16 +184,16 @@ func TestHoldTakenWhileLeaving(t *testing.T) {
 	st := newStore(t)
 	a, b := newApp(st), newApp(st.Store)
 	run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s"})
-	if _, err := a.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	once := true
 	st.Decide = hookOnce(&once, func() {
-		if _, err := b.Pause(context.Background(), operator, run.ID, "", ""); err != nil {
+		if _, err := b.Moves.Pause(context.Background(), operator, run.ID, "", ""); err != nil {
 			t.Error(err)
 		}
 	})
-	if _, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); fault.ReasonOf(err) != fault.RunHeld {
+	if _, _, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("leaving: %v", err)
 	}
 }
@@ -205,8 +206,8 @@ func TestSessionIsReadAtOneMoment(t *testing.T) {
 	a, b := newApp(st.Store), newApp(st.Store)
 	newRun(t, b, agent, Start{Workflow: "review", SessionID: "s"})
 	loaded := false
-	a.store = &reading{Store: st.Store, before: func(key store.Key) {
-		if key.Kind == KindRun && !loaded {
+	a.Store = &reading{Store: st.Store, before: func(key store.Key) {
+		if key.Kind == ports.KindRun && !loaded {
 			loaded = true
 			mustStart(t, b, agent, Start{Workflow: "locked", SessionID: "s"})
 		}
@@ -232,8 +233,8 @@ func TestOperatorClaimsAWorkflow(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	a, b := newApp(st), newApp(st.Store)
-	register := func(a *App, by Caller, n string) error {
-		_, _, _, err := a.Register(context.Background(), by, []byte(strings.Replace(review, `"n": 0`, `"n": `+n, 1)), "")
+	register := func(a *App, by ports.Caller, n string) error {
+		_, _, _, err := a.Registry.Register(context.Background(), by, []byte(strings.Replace(review, `"n": 0`, `"n": `+n, 1)), "")
 		return err
 	}
 	if err := register(a, agent, "1"); err != nil {
@@ -274,7 +275,7 @@ func TestLargeContextsAreReadBack(t *testing.T) {
 		if err != nil || outcome.Rejection != nil {
 			t.Fatalf("%q: %+v, %v", text, outcome, err)
 		}
-		if view, err := newApp(st).Get(t.Context(), operator, Target{RunID: run.ID}, false); err != nil || view.Run.Version != outcome.View.Run.Version {
+		if view, err := newApp(st).Reads.Get(t.Context(), operator, ports.Target{RunID: run.ID}, false); err != nil || view.Run.Version != outcome.View.Run.Version {
 			t.Errorf("%q cannot be read back: %v", text, err)
 		}
 	}
@@ -289,18 +290,18 @@ func TestUsedKeyOfAnotherRequest(t *testing.T) {
 	if _, err := fire(a, agent, run.ID, "NOPE", "", "k"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Cancel(t.Context(), agent, run.ID, "", "k"); fault.ReasonOf(err) != fault.IdempotencyMismatch {
+	if _, err := a.Moves.Cancel(t.Context(), agent, run.ID, "", "k"); fault.ReasonOf(err) != fault.IdempotencyMismatch {
 		t.Errorf("cancelling with the key of a transition: %v", err)
 	}
 	// The decision on a tool call is kept next to the answers, in another form.
 	owner := runKey("default", run.ID)
-	_, err := a.store.Commit(t.Context(), store.Batch{Idempotency: &store.Idempotency{
+	_, err := a.Store.Commit(t.Context(), store.Batch{Idempotency: &store.Idempotency{
 		Owner: owner, Name: "call/1", Digest: "x", Answer: []byte(`{"verdict":{}}`), TTL: once.Kept,
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Cancel(t.Context(), agent, run.ID, "", "call/1"); fault.ReasonOf(err) != fault.EnforcementKept {
+	if _, err := a.Moves.Cancel(t.Context(), agent, run.ID, "", "call/1"); fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("cancelling with a key like a call's: %v", err)
 	}
 }

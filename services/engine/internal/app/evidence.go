@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -12,12 +11,6 @@ import (
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
-
-// SharedState is the shared state of a session, as evidence asks for it. Written.Unknown
-// explains unknown values.
-type SharedState interface {
-	Written(ctx context.Context, namespace, session, pointer string, byWhom bool) (evidence.Written, error)
-}
 
 // evidenceFor returns how the evidence of a run stands for an event, or for a transition
 // that was parked; none where that does not ask for any. The reads are a precondition of
@@ -27,17 +20,17 @@ func (f *family) evidenceFor(ctx context.Context, at workflow.View, m definition
 		return nil, nil
 	}
 	key := ledger.EvidenceOf(f.key(at.Root()))
-	record, version, err := f.app.observed(ctx, key)
+	record, version, err := f.app.views.observed(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	f.scene.checks = append(f.scene.checks, store.Check{Key: key, Version: version})
-	return f.app.judge(ctx, f.caller.Namespace, at, m.Machine, record, f.treeFor(ctx, &at, m.Machine, &record))
+	return f.app.views.judge(ctx, f.caller.Namespace, at, m.Machine, record, f.treeFor(ctx, &at, m.Machine, &record))
 }
 
 // observed returns the observations of a family, and their version.
-func (a *App) observed(ctx context.Context, key store.Key) (evidence.Record, int64, error) {
-	stored, err := a.store.Get(ctx, key)
+func (vs *Views) observed(ctx context.Context, key store.Key) (evidence.Record, int64, error) {
+	stored, err := vs.ports.Store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return evidence.Record{}, store.Absent, nil
 	}
@@ -53,10 +46,10 @@ func (a *App) observed(ctx context.Context, key store.Key) (evidence.Record, int
 
 // judge returns the standings of the evidence of a run for a lane. tree is the digest of the workspace's files now, empty
 // when that is not known.
-func (a *App) judge(
+func (vs *Views) judge(
 	ctx context.Context, namespace string, at workflow.View, m *workflow.Machine, record evidence.Record, tree string,
 ) (evidence.Statuses, error) {
-	basis := at.EvidenceOf(record, a.clock().UTC())
+	basis := at.EvidenceOf(record, vs.ports.Clock().UTC())
 	basis.Tree = tree
 	specs := m.Evidence()
 	for i := range specs {
@@ -65,9 +58,9 @@ func (a *App) judge(
 			continue
 		}
 		written := evidence.Written{Unknown: "the run has no session with a shared state"}
-		if session := at.SessionIn(at.Branch); session != "" && a.SharedState != nil {
+		if session := at.SessionIn(at.Branch); session != "" && vs.ports.SharedState != nil {
 			var err error
-			written, err = a.SharedState.Written(ctx, namespace, session, spec.State.Pointer, spec.Writer != "" || spec.MaxAge > 0)
+			written, err = vs.ports.SharedState.Written(ctx, namespace, session, spec.State.Pointer, spec.Writer != "" || spec.MaxAge > 0)
 			if err != nil {
 				return nil, fault.From(err)
 			}
@@ -88,16 +81,16 @@ func (a *App) judge(
 }
 
 // addEvidence adds to a view how the evidence of its workflow stands.
-func (a *App) addEvidence(ctx context.Context, namespace string, v *View, tree string) error {
+func (vs *Views) addEvidence(ctx context.Context, namespace string, v *View, tree string) error {
 	specs := v.Machine.Evidence()
 	if len(specs) == 0 {
 		return nil
 	}
-	record, _, err := a.observed(ctx, ledger.EvidenceOf(runKey(namespace, v.Run.Root())))
+	record, _, err := vs.observed(ctx, ledger.EvidenceOf(runKey(namespace, v.Run.Root())))
 	if err != nil {
 		return err
 	}
-	standings, err := a.judge(ctx, namespace, v.At, v.Machine, record, tree)
+	standings, err := vs.judge(ctx, namespace, v.At, v.Machine, record, tree)
 	if err != nil {
 		return err
 	}
@@ -119,7 +112,7 @@ func (f *family) voidResumed(ctx context.Context, s *step, batch *store.Batch) e
 		return nil
 	}
 	key := ledger.EvidenceOf(f.key(s.out.Run.Root()))
-	record, version, err := f.app.observed(ctx, key)
+	record, version, err := f.app.views.observed(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -130,12 +123,4 @@ func (f *family) voidResumed(ctx context.Context, s *step, batch *store.Batch) e
 	}
 	batch.Puts = append(batch.Puts, store.Put{Key: key, Expect: version, Data: data})
 	return nil
-}
-
-// source returns the source of a caller's data: only an operator is more than an agent.
-func (c Caller) source() evidence.Source {
-	if c.who().Role == authority.Agent {
-		return evidence.Agent
-	}
-	return evidence.Operator
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
@@ -19,8 +20,8 @@ import (
 // invoked or cancels, and those that wait for it. They share a shard, so no change can
 // come between a child's end and its parent's step (S5.5).
 type family struct {
-	app    *App
-	caller Caller
+	app    *Changes
+	caller ports.Caller
 	now    time.Time
 	// scene has the facts that the change was decided on.
 	scene *scene
@@ -41,8 +42,8 @@ type step struct {
 	branch string
 }
 
-func newFamily(a *App, caller Caller, s *scene) *family {
-	return &family{app: a, caller: caller, now: a.clock().UTC(), scene: s}
+func newFamily(a *Changes, caller ports.Caller, s *scene) *family {
+	return &family{app: a, caller: caller, now: a.ports.Clock().UTC(), scene: s}
 }
 
 func (f *family) key(runID string) store.Key { return runKey(f.caller.Namespace, runID) }
@@ -59,7 +60,7 @@ func (f *family) stepOn(ctx context.Context, id string, cmd workflow.Command) (*
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.app.machine(ctx, f.caller.Namespace, run.Workflow, run.WorkflowVersion)
+	m, err := f.app.registry.Machine(ctx, f.caller.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 	switch c := cmd.(type) {
 	case workflow.Fire:
 		c.Branch, c.Lost = at.Branch, at.Lost()
-		c.Source = f.caller.source()
+		c.Source = f.caller.Source()
 		lane := at.View()
 		if lane.Status != workflow.Running {
 			return c, nil
@@ -111,7 +112,7 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 		return c, err
 	case workflow.Force:
 		c.Branch, c.Lost = at.Branch, at.Lost()
-		c.Source = f.caller.source()
+		c.Source = f.caller.Source()
 		return c, nil
 	case workflow.Divert:
 		c.Branch, c.Lost = at.Branch, at.Lost()
@@ -127,7 +128,7 @@ const notAsked = "dry_run"
 // askable gives an event the id of the approval that it may have to wait for, or says why
 // that could never be granted.
 func (f *family) askable(m definition.Compiled, fire workflow.Fire) workflow.Fire {
-	if f.app.Approvals == nil {
+	if f.app.ports.Approvals == nil {
 		fire.Unasked = "this engine has no approval service to ask"
 		return fire
 	}
@@ -150,7 +151,7 @@ func (f *family) askable(m definition.Compiled, fire workflow.Fire) workflow.Fir
 // could change it at will.
 func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (definition.Compiled, string, error) {
 	a, namespace := f.app, f.caller.Namespace
-	latest, err := a.Workflow(ctx, namespace, name, 0)
+	latest, err := a.registry.Workflow(ctx, namespace, name, 0)
 	if fault.ReasonOf(err) == fault.NotFound {
 		return definition.Compiled{}, "", nil
 	}
@@ -158,24 +159,24 @@ func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (
 		return definition.Compiled{}, "", err
 	}
 	if latest.Role.Drives() {
-		invoking, err := a.Workflow(ctx, namespace, run.Workflow, run.WorkflowVersion)
+		invoking, err := a.registry.Workflow(ctx, namespace, run.Workflow, run.WorkflowVersion)
 		if err != nil {
 			return definition.Compiled{}, "", err
 		}
 		if !invoking.Role.Drives() {
-			if claimed, err := a.claimed(ctx, namespace, latest); err != nil || !claimed {
+			if claimed, err := a.registry.Claimed(ctx, namespace, latest); err != nil || !claimed {
 				return definition.Compiled{}, "", err
 			}
 		}
 	}
-	m, err := a.machine(ctx, namespace, name, latest.Number)
+	m, err := a.registry.Machine(ctx, namespace, name, latest.Number)
 	if err != nil {
 		return definition.Compiled{}, "", err
 	}
-	if err := a.havePolicies(ctx, namespace, name, m.Meta().Policies); err != nil {
+	if err := a.registry.HavePolicies(ctx, namespace, name, m.Meta().Policies); err != nil {
 		return definition.Compiled{}, "", err
 	}
-	shards := a.store.Shards()
+	shards := a.ports.Store.Shards()
 	id, err := typeid.NewWhere(typeid.Run, func(id string) bool {
 		return f.key(id).Shard(shards) == f.key(run.ID).Shard(shards)
 	})
@@ -213,7 +214,7 @@ func (f *family) follow(ctx context.Context, s *step, r request) error {
 // that waited for this one. ended is a child that has ended by itself.
 func (f *family) consequences(ctx context.Context, s *step, ended string) error {
 	if child := s.out.Spawned; child != nil {
-		m, err := f.app.machine(ctx, s.key.Namespace, child.Run.Workflow, child.Run.WorkflowVersion)
+		m, err := f.app.registry.Machine(ctx, s.key.Namespace, child.Run.Workflow, child.Run.WorkflowVersion)
 		if err != nil {
 			return err
 		}

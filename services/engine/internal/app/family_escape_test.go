@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 const (
@@ -42,7 +43,7 @@ const (
 func registerEscapes(t *testing.T, a *App) {
 	t.Helper()
 	for _, definition := range []string{locked, lockedFork, looseFork, free, around, lockedAround} {
-		if _, _, _, err := a.Register(t.Context(), operator, []byte(definition), ""); err != nil {
+		if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(definition), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,7 +51,7 @@ func registerEscapes(t *testing.T, a *App) {
 
 func mustBind(t *testing.T, a *App, run, branch, session string) *View {
 	t.Helper()
-	view, err := a.Bind(t.Context(), agent, Bind{RunID: run, Branch: branch, SessionID: session})
+	view, err := a.Branches.Bind(t.Context(), agent, Bind{RunID: run, Branch: branch, SessionID: session})
 	if err != nil {
 		t.Fatalf("bind %s to %s: %v", session, branch, err)
 	}
@@ -60,7 +61,7 @@ func mustBind(t *testing.T, a *App, run, branch, session string) *View {
 // loads is why a session may not load another workflow.
 func loads(t *testing.T, a *App, session string) fault.Reason {
 	t.Helper()
-	_, _, err := a.Start(t.Context(), agent, Start{Workflow: "free", SessionID: session})
+	_, _, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "free", SessionID: session})
 	return fault.ReasonOf(err)
 }
 
@@ -72,15 +73,15 @@ func TestBranchSessionsDoNotEscape(t *testing.T) {
 	a := newApp(newStore(t))
 	registerEscapes(t, a)
 	run := mustStart(t, a, agent, Start{Workflow: "lfork", SessionID: "S"})
-	accepted(t, a, Target{SessionID: "S"}, "GO", "", "")
+	accepted(t, a, ports.Target{SessionID: "S"}, "GO", "", "")
 	mustBind(t, a, run.ID, "b", "S/x")
 	mustBind(t, a, run.ID, "b", "S/x") // is no leaving
-	accepted(t, a, Target{SessionID: "S/x"}, "OK", "", "")
+	accepted(t, a, ports.Target{SessionID: "S/x"}, "OK", "", "")
 	if got := loads(t, a, "S/x"); got != fault.EnforcementKept {
 		t.Errorf("after its branch: %v", got)
 	}
-	accepted(t, a, Target{SessionID: "S"}, "OK", "", "")
-	accepted(t, a, Target{SessionID: "S"}, "END", "", "")
+	accepted(t, a, ports.Target{SessionID: "S"}, "OK", "", "")
+	accepted(t, a, ports.Target{SessionID: "S"}, "END", "", "")
 	for _, session := range []string{"S", "S/x"} { // what enforces always stays in force
 		if got := loads(t, a, session); got != fault.EnforcementKept {
 			t.Errorf("after the run, %s: %v", session, got)
@@ -89,9 +90,9 @@ func TestBranchSessionsDoNotEscape(t *testing.T) {
 	mustStart(t, a, agent, Start{Workflow: "lfork", SessionID: "S"})
 
 	run = mustStart(t, a, agent, Start{Workflow: "nfork", SessionID: "H"})
-	accepted(t, a, Target{SessionID: "H"}, "GO", "", "")
+	accepted(t, a, ports.Target{SessionID: "H"}, "GO", "", "")
 	mustBind(t, a, run.ID, "b", "H2")
-	if _, err := a.Pause(t.Context(), operator, run.ID, "stop", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), operator, run.ID, "stop", ""); err != nil {
 		t.Fatal(err)
 	}
 	if own, branch := loads(t, a, "H"), loads(t, a, "H2"); own != fault.RunHeld || branch != fault.RunHeld {
@@ -99,9 +100,9 @@ func TestBranchSessionsDoNotEscape(t *testing.T) {
 	}
 
 	run = mustStart(t, a, agent, Start{Workflow: "nfork", SessionID: "C"})
-	accepted(t, a, Target{SessionID: "C"}, "GO", "", "")
+	accepted(t, a, ports.Target{SessionID: "C"}, "GO", "", "")
 	mustBind(t, a, run.ID, "b", "C2")
-	accepted(t, a, Target{SessionID: "C2"}, "SUB", "", "")
+	accepted(t, a, ports.Target{SessionID: "C2"}, "SUB", "", "")
 	if got := loads(t, a, "C2"); got != fault.EnforcementKept {
 		t.Errorf("with a child that enforces always: %v", got)
 	}
@@ -114,13 +115,13 @@ func TestChildIsNoWayOut(t *testing.T) {
 	a := newApp(newStore(t))
 	registerEscapes(t, a)
 	run := mustStart(t, a, agent, Start{Workflow: "laround", SessionID: "S"})
-	child := accepted(t, a, Target{SessionID: "S"}, "SUB", "", "").Run
+	child := accepted(t, a, ports.Target{SessionID: "S"}, "SUB", "", "").Run
 	for _, id := range []string{run.ID, child.ID} {
-		if _, err := a.Cancel(t.Context(), agent, id, "", ""); fault.ReasonOf(err) != fault.EnforcementKept {
+		if _, err := a.Moves.Cancel(t.Context(), agent, id, "", ""); fault.ReasonOf(err) != fault.EnforcementKept {
 			t.Errorf("cancel: %v", err)
 		}
 	}
-	if _, err := a.Cancel(t.Context(), operator, child.ID, "", ""); err != nil {
+	if _, err := a.Moves.Cancel(t.Context(), operator, child.ID, "", ""); err != nil {
 		t.Error(err)
 	}
 }
@@ -131,9 +132,9 @@ func TestAgentsFillInNothing(t *testing.T) {
 	a := newApp(newStore(t))
 	invoking := strings.Replace(around, `"nfork"`, `"later"`, 1)
 	later := strings.Replace(free, `"free"`, `"later"`, 1)
-	register := func(by Caller, definition string) {
+	register := func(by ports.Caller, definition string) {
 		t.Helper()
-		if _, _, _, err := a.Register(t.Context(), by, []byte(definition), ""); err != nil {
+		if _, _, _, err := a.Registry.Register(t.Context(), by, []byte(definition), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,9 +147,9 @@ func TestAgentsFillInNothing(t *testing.T) {
 		t.Errorf("an agent's workflow is invoked by an operator's: %+v, %v", outcome, err)
 	}
 	mine := mustStart(t, a, agent, Start{Workflow: "mine"})
-	accepted(t, a, Target{RunID: mine.ID}, "SUB", "", "")
+	accepted(t, a, ports.Target{RunID: mine.ID}, "SUB", "", "")
 	register(operator, later) // claims it
-	accepted(t, a, Target{RunID: run.ID}, "SUB", "", "")
+	accepted(t, a, ports.Target{RunID: run.ID}, "SUB", "", "")
 }
 
 // A replica whose cache is old still stops a family.
@@ -158,17 +159,17 @@ func TestPauseByAStaleReplica(t *testing.T) {
 	a, b := newApp(st), newApp(st)
 	registerAll(t, a)
 	run := mustStart(t, a, agent, Start{Workflow: "release", SessionID: "S"})
-	accepted(t, a, Target{SessionID: "S"}, "TEST", "", "")
-	accepted(t, b, Target{SessionID: "S"}, "PASS", "", "")
+	accepted(t, a, ports.Target{SessionID: "S"}, "TEST", "", "")
+	accepted(t, b, ports.Target{SessionID: "S"}, "PASS", "", "")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	outcome, err := a.Pause(ctx, operator, run.ID, "stop", "")
+	outcome, err := a.Moves.Pause(ctx, operator, run.ID, "stop", "")
 	if err != nil || outcome.Rejection != nil || load(t, b, run.ID).Status != workflow.Held {
 		t.Errorf("%+v, %v", outcome, err)
 	}
 	run = mustStart(t, a, agent, Start{Workflow: "release", SessionID: "S2"})
-	accepted(t, a, Target{SessionID: "S2"}, "TEST", "", "")
-	accepted(t, b, Target{SessionID: "S2"}, "PASS", "", "")
+	accepted(t, a, ports.Target{SessionID: "S2"}, "TEST", "", "")
+	accepted(t, b, ports.Target{SessionID: "S2"}, "PASS", "", "")
 	outcome, err = fire(a, agent, run.ID, "NOPE", "", "")
 	if err != nil || outcome.Rejection == nil || outcome.View.Run.ID != run.ID || outcome.Rejection.State != "shipping" {
 		t.Errorf("a stale rejection: %+v, %v", outcome, err)
@@ -181,12 +182,12 @@ func TestKeysInBranches(t *testing.T) {
 	a := newApp(newStore(t))
 	registerEscapes(t, a)
 	run := mustStart(t, a, agent, Start{Workflow: "nfork", SessionID: "S"})
-	accepted(t, a, Target{SessionID: "S"}, "GO", "", "")
+	accepted(t, a, ports.Target{SessionID: "S"}, "GO", "", "")
 	mustBind(t, a, run.ID, "a", "S1")
 	mustBind(t, a, run.ID, "b", "S2")
 	for range 2 { // and are answered again
-		accepted(t, a, Target{SessionID: "S1"}, "OK", "", "step-1")
-		accepted(t, a, Target{SessionID: "S2"}, "OK", "", "step-1")
+		accepted(t, a, ports.Target{SessionID: "S1"}, "OK", "", "step-1")
+		accepted(t, a, ports.Target{SessionID: "S2"}, "OK", "", "step-1")
 	}
 	if r := load(t, a, run.ID); r.State != "end" || r.TransitionCount != 3 {
 		t.Errorf("the run is in %s after %d transitions", r.State, r.TransitionCount)
@@ -200,8 +201,8 @@ func TestDriverTakesABranchOfItsChild(t *testing.T) {
 	a := newApp(newStore(t))
 	registerEscapes(t, a)
 	run := mustStart(t, a, agent, Start{Workflow: "around", SessionID: "S"})
-	child := accepted(t, a, Target{SessionID: "S"}, "SUB", "", "").Run
-	accepted(t, a, Target{SessionID: "S"}, "GO", "", "")
+	child := accepted(t, a, ports.Target{SessionID: "S"}, "SUB", "", "").Run
+	accepted(t, a, ports.Target{SessionID: "S"}, "GO", "", "")
 	if view := mustBind(t, a, child.ID, "b", "S"); view.At.Branch != "b" || view.At.Status != workflow.Running {
 		t.Errorf("bound to %+v", view.At)
 	}
@@ -215,7 +216,7 @@ func TestDriverTakesABranchOfItsChild(t *testing.T) {
 	if got := states(); got != "PAUSED PAUSED" {
 		t.Errorf("after loading another: %s", got)
 	}
-	if _, resumed, err := a.Start(t.Context(), agent, Start{Workflow: "around", SessionID: "S", Resume: true}); err != nil || !resumed {
+	if _, resumed, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "around", SessionID: "S", Resume: true}); err != nil || !resumed {
 		t.Errorf("resumed %t, %v", resumed, err)
 	}
 	if got := states(); got != "WAITING RUNNING" {
@@ -234,14 +235,14 @@ func TestCancelFreesASessionElsewhere(t *testing.T) {
 	for i := 0; session == "" || bindingKey("default", session).Shard(st.Shards()) == runKey("default", run.ID).Shard(st.Shards()); i++ {
 		session = fmt.Sprint("T", i)
 	}
-	if _, err := a.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	mustStart(t, a, agent, Start{Workflow: "free", SessionID: session, Resume: true})
-	if _, err := a.Cancel(t.Context(), agent, run.ID, "", ""); err != nil {
+	if _, err := a.Moves.Cancel(t.Context(), agent, run.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Get(t.Context(), operator, Target{SessionID: session}, false); fault.ReasonOf(err) != fault.NotFound {
+	if _, err := a.Reads.Get(t.Context(), operator, ports.Target{SessionID: session}, false); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("the session still drives: %v", err)
 	}
 }

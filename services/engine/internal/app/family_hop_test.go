@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 const (
@@ -45,7 +46,7 @@ func registerHubs(t *testing.T, a *App) {
 	plain := strings.Replace(hub, `"meta": {"enforcement": "normal"},`, "", 1)
 	always := strings.NewReplacer(`"id": "hub"`, `"id": "lhub"`, `"normal"`, `"always"`).Replace(hub)
 	for _, definition := range []string{plain, always, nest} {
-		if _, _, _, err := a.Register(t.Context(), operator, []byte(definition), ""); err != nil {
+		if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(definition), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,10 +58,10 @@ func TestHopBetweenBranches(t *testing.T) {
 	a := newApp(newStore(t))
 	registerHubs(t, a)
 	run := mustStart(t, a, agent, Start{Workflow: "hub", SessionID: "m"})
-	accepted(t, a, Target{SessionID: "m"}, "GO", "", "")
+	accepted(t, a, ports.Target{SessionID: "m"}, "GO", "", "")
 	mustBind(t, a, run.ID, "y", "m/2")
-	accepted(t, a, Target{SessionID: "m/2"}, "SUB", "", "")
-	_, err := a.Bind(t.Context(), of("m/2", ""), Bind{RunID: run.ID, Branch: "x", SessionID: "m/2"})
+	accepted(t, a, ports.Target{SessionID: "m/2"}, "SUB", "", "")
+	_, err := a.Branches.Bind(t.Context(), of("m/2", ""), Bind{RunID: run.ID, Branch: "x", SessionID: "m/2"})
 	if fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("the other branch: %v", err)
 	}
@@ -76,18 +77,18 @@ func TestHopOutOfAnInvokedRun(t *testing.T) {
 	a := newApp(newStore(t))
 	registerHubs(t, a)
 	inv := strings.NewReplacer(`"id": "hub"`, `"id": "hub2"`, `"meta": {"enforcement": "normal"},`, "", `"nfork"`, `"lfork"`).Replace(hub)
-	if _, _, _, err := a.Register(t.Context(), operator, []byte(inv), ""); err != nil {
+	if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(inv), ""); err != nil {
 		t.Fatal(err)
 	}
 	run := mustStart(t, a, agent, Start{Workflow: "hub2", SessionID: "m"})
-	accepted(t, a, Target{SessionID: "m"}, "GO", "", "")
-	child := accepted(t, a, Target{SessionID: "m", Branch: "x"}, "INN", "", "").Run
-	accepted(t, a, Target{RunID: child.ID}, "GO", "", "")
+	accepted(t, a, ports.Target{SessionID: "m"}, "GO", "", "")
+	child := accepted(t, a, ports.Target{SessionID: "m", Branch: "x"}, "INN", "", "").Run
+	accepted(t, a, ports.Target{RunID: child.ID}, "GO", "", "")
 	mustBind(t, a, child.ID, "a", "m/2")
 	if got := loads(t, a, "m/2"); got != fault.EnforcementKept {
 		t.Errorf("before: %q", got)
 	}
-	_, err := a.Bind(t.Context(), of("m/2", ""), Bind{RunID: run.ID, Branch: "y", SessionID: "m/2"})
+	_, err := a.Branches.Bind(t.Context(), of("m/2", ""), Bind{RunID: run.ID, Branch: "y", SessionID: "m/2"})
 	if fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("the branch outside: %v", err)
 	}
@@ -106,30 +107,30 @@ func TestEndedChildFreesItsBranchSession(t *testing.T) {
 			a := newApp(newStore(t))
 			registerHubs(t, a)
 			run := mustStart(t, a, agent, Start{Workflow: "lhub", SessionID: "m"})
-			accepted(t, a, Target{SessionID: "m"}, "GO", "", "")
+			accepted(t, a, ports.Target{SessionID: "m"}, "GO", "", "")
 			who := "m/2"
 			if driver {
 				const other = "m/2"
 				who = "m"
 				mustBind(t, a, run.ID, "x", other)
-				accepted(t, a, Target{SessionID: other}, "INN", "", "")
+				accepted(t, a, ports.Target{SessionID: other}, "INN", "", "")
 			} else {
-				accepted(t, a, Target{SessionID: "m", Branch: "x"}, "INN", "", "")
+				accepted(t, a, ports.Target{SessionID: "m", Branch: "x"}, "INN", "", "")
 				mustBind(t, a, run.ID, "x", who)
 			}
-			at, err := a.Get(t.Context(), operator, Target{RunID: run.ID, Branch: "x"}, false)
+			at, err := a.Reads.Get(t.Context(), operator, ports.Target{RunID: run.ID, Branch: "x"}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			child := at.At.Child.RunID
-			accepted(t, a, Target{RunID: child}, "GO", "", "")
+			accepted(t, a, ports.Target{RunID: child}, "GO", "", "")
 			mustBind(t, a, child, "a", who)
 			if got := loads(t, a, who); got != fault.EnforcementKept {
 				t.Errorf("while it runs: %q", got)
 			}
-			accepted(t, a, Target{RunID: child, Branch: "a"}, "OK", "", "")
-			accepted(t, a, Target{RunID: child, Branch: "b"}, "OK", "", "")
-			accepted(t, a, Target{RunID: child}, "END", "", "")
+			accepted(t, a, ports.Target{RunID: child, Branch: "a"}, "OK", "", "")
+			accepted(t, a, ports.Target{RunID: child, Branch: "b"}, "OK", "", "")
+			accepted(t, a, ports.Target{RunID: child}, "END", "", "")
 			if got := loads(t, a, who); got != fault.EnforcementKept {
 				t.Errorf("after the child has ended: %q; the run is %s", got, load(t, a, run.ID).Status)
 			}
@@ -144,20 +145,20 @@ func TestDriverForgetsItsOwnRun(t *testing.T) {
 	a := newApp(newStore(t))
 	registerHubs(t, a)
 	run := mustStart(t, a, agent, Start{Workflow: "hub", SessionID: "m"})
-	accepted(t, a, Target{SessionID: "m"}, "GO", "", "")
+	accepted(t, a, ports.Target{SessionID: "m"}, "GO", "", "")
 	mustBind(t, a, run.ID, "x", "m/2")
-	accepted(t, a, Target{SessionID: "m/2"}, "INN", "", "")
-	accepted(t, a, Target{SessionID: "m"}, "SUB", "", "") // in y
+	accepted(t, a, ports.Target{SessionID: "m/2"}, "INN", "", "")
+	accepted(t, a, ports.Target{SessionID: "m"}, "SUB", "", "") // in y
 	if got := loads(t, a, "m"); got != fault.EnforcementKept {
 		t.Errorf("before: %q", got)
 	}
-	at, err := a.Get(t.Context(), operator, Target{RunID: run.ID, Branch: "x"}, false)
+	at, err := a.Reads.Get(t.Context(), operator, ports.Target{RunID: run.ID, Branch: "x"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	child := at.At.Child.RunID
-	accepted(t, a, Target{RunID: child}, "GO", "", "")
-	if _, err := a.Bind(t.Context(), agent, Bind{RunID: child, Branch: "a", SessionID: "m"}); fault.ReasonOf(err) != fault.EnforcementKept {
+	accepted(t, a, ports.Target{RunID: child}, "GO", "", "")
+	if _, err := a.Branches.Bind(t.Context(), agent, Bind{RunID: child, Branch: "a", SessionID: "m"}); fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("it leaves the one that it waits for: %v", err)
 	}
 	if got := loads(t, a, "m"); got != fault.EnforcementKept {
@@ -172,10 +173,10 @@ func TestForkInABranchHidesWhatItWaitsFor(t *testing.T) {
 	a := newApp(newStore(t))
 	registerHubs(t, a)
 	run := mustStart(t, a, agent, Start{Workflow: "nest", SessionID: "m"})
-	accepted(t, a, Target{SessionID: "m"}, "GO", "", "")
+	accepted(t, a, ports.Target{SessionID: "m"}, "GO", "", "")
 	mustBind(t, a, run.ID, "b", "m/2")
-	accepted(t, a, Target{SessionID: "m/2"}, "SPLIT", "", "")
-	accepted(t, a, Target{RunID: run.ID, Branch: "b/q"}, "SUB", "", "")
+	accepted(t, a, ports.Target{SessionID: "m/2"}, "SPLIT", "", "")
+	accepted(t, a, ports.Target{RunID: run.ID, Branch: "b/q"}, "SUB", "", "")
 	if got := loads(t, a, "m/2"); got != fault.EnforcementKept {
 		t.Errorf("with a child in b/q: %q", got)
 	}
@@ -185,13 +186,13 @@ func TestForkInABranchHidesWhatItWaitsFor(t *testing.T) {
 func TestEndOfADriverInABranch(t *testing.T) {
 	t.Parallel()
 	a, run, _ := driverInABranch(t)
-	if err := a.SessionEnded(t.Context(), "default", "e1", "m"); err != nil {
+	if err := a.Ends.SessionEnded(t.Context(), "default", "e1", "m"); err != nil {
 		t.Fatal(err)
 	}
 	if now := load(t, a, run); !now.Held() {
 		t.Errorf("the run is %s, held by nobody", now.Status)
 	}
-	if err := a.SessionResumed(t.Context(), "default", "r1", "m"); err != nil {
+	if err := a.Ends.SessionResumed(t.Context(), "default", "r1", "m"); err != nil {
 		t.Fatal(err)
 	}
 	if now := load(t, a, run); now.Held() {
@@ -214,7 +215,7 @@ func TestDriverInABranchPausesTheFamily(t *testing.T) {
 func TestDriverInABranchIsKeptByItsRun(t *testing.T) {
 	t.Parallel()
 	a, run, _ := driverInABranch(t)
-	accepted(t, a, Target{RunID: run, Branch: "y"}, "SUB", "", "")
+	accepted(t, a, ports.Target{RunID: run, Branch: "y"}, "SUB", "", "")
 	if got := loads(t, a, "m"); got != fault.EnforcementKept {
 		t.Errorf("the driver: %q", got)
 	}
@@ -227,10 +228,10 @@ func driverInABranch(t *testing.T) (a *App, run, child string) {
 	a = newApp(newStore(t))
 	registerHubs(t, a)
 	run = mustStart(t, a, agent, Start{Workflow: "hub", SessionID: "m"}).ID
-	accepted(t, a, Target{SessionID: "m"}, "GO", "", "")
+	accepted(t, a, ports.Target{SessionID: "m"}, "GO", "", "")
 	mustBind(t, a, run, "x", "m/2")
-	child = accepted(t, a, Target{SessionID: "m/2"}, "INN", "", "").Run.ID
-	accepted(t, a, Target{SessionID: "m/2"}, "GO", "", "")
+	child = accepted(t, a, ports.Target{SessionID: "m/2"}, "INN", "", "").Run.ID
+	accepted(t, a, ports.Target{SessionID: "m/2"}, "GO", "", "")
 	mustBind(t, a, child, "a", "m")
 	return a, run, child
 }

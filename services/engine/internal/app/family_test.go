@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 const (
@@ -57,16 +58,16 @@ const (
 func registerAll(t *testing.T, a *App) {
 	t.Helper()
 	for _, definition := range []string{release, suite, deep, checks} {
-		if _, _, _, err := a.Register(t.Context(), operator, []byte(definition), ""); err != nil {
+		if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(definition), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // accepted fires an event that must be accepted, and answers the run in force.
-func accepted(t *testing.T, a *App, target Target, event, data, key string) *View {
+func accepted(t *testing.T, a *App, target ports.Target, event, data, key string) *View {
 	t.Helper()
-	outcome, err := a.Transition(t.Context(), agent, Transition{Target: target, Event: event, Data: []byte(data), IdempotencyKey: key})
+	outcome, err := a.Moves.Transition(t.Context(), agent, Transition{Target: target, Event: event, Data: []byte(data), IdempotencyKey: key})
 	if err != nil {
 		t.Fatalf("%s: %v", event, err)
 	}
@@ -78,7 +79,7 @@ func accepted(t *testing.T, a *App, target Target, event, data, key string) *Vie
 
 func load(t *testing.T, a *App, id string) *workflow.Run {
 	t.Helper()
-	view, err := a.Get(t.Context(), operator, Target{RunID: id}, false)
+	view, err := a.Reads.Get(t.Context(), operator, ports.Target{RunID: id}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestInvoke(t *testing.T) {
 	a := newApp(newStore(t))
 	registerAll(t, a)
 	parent := mustStart(t, a, agent, Start{Workflow: "release", SessionID: "s", Workspace: "/w"})
-	bySession := Target{SessionID: "s"}
+	bySession := ports.Target{SessionID: "s"}
 	child := accepted(t, a, bySession, "TEST", `{"asked": true}`, "").Run
 	if child.Workflow != "suite" || child.SessionID != "s" || child.Workspace != "/w" || child.Parent.RunID != parent.ID ||
 		child.Context.String() != `{"kind":"all"}` {
@@ -101,8 +102,8 @@ func TestInvoke(t *testing.T) {
 	if p := load(t, a, parent.ID); p.Status != workflow.Waiting || p.State != "building" || p.Context.String() != `{"by":"us","asked":true}` {
 		t.Errorf("parent %+v", p)
 	}
-	for _, target := range []Target{bySession, {RunID: parent.ID}, {RunID: child.ID}} {
-		view, err := a.Get(t.Context(), operator, target, true)
+	for _, target := range []ports.Target{bySession, {RunID: parent.ID}, {RunID: child.ID}} {
+		view, err := a.Reads.Get(t.Context(), operator, target, true)
 		if err != nil || view.Run.ID != child.ID {
 			t.Errorf("%+v is run %s, %v", target, view.Run.ID, err)
 		}
@@ -110,7 +111,7 @@ func TestInvoke(t *testing.T) {
 			t.Errorf("%+v was asked as %s, want %s", target, view.AskedID, want)
 		}
 	}
-	after := accepted(t, a, Target{RunID: parent.ID}, "PASS", `{"passed": 7}`, "").Run
+	after := accepted(t, a, ports.Target{RunID: parent.ID}, "PASS", `{"passed": 7}`, "").Run
 	if after.ID != parent.ID || after.State != "shipping" || after.Status != workflow.Running ||
 		after.Context.String() != `{"by":"us","asked":true,"results":{"TEST":{"kind":"all","passed":7}}}` {
 		t.Errorf("afterwards %+v, context %s", after, after.Context)
@@ -127,26 +128,26 @@ func TestInvokeThatFails(t *testing.T) {
 	registerAll(t, a)
 	begin := func(event string) (parent string, child string) {
 		run := mustStart(t, a, agent, Start{Workflow: "release"})
-		return run.ID, accepted(t, a, Target{RunID: run.ID}, event, "", "").Run.ID
+		return run.ID, accepted(t, a, ports.Target{RunID: run.ID}, event, "", "").Run.ID
 	}
 	parent, _ := begin("TEST")
-	if after := accepted(t, a, Target{RunID: parent}, "FAIL", "", "").Run; after.State != "fixing" {
+	if after := accepted(t, a, ports.Target{RunID: parent}, "FAIL", "", "").Run; after.State != "fixing" {
 		t.Errorf("after a failed child: %+v", after)
 	}
 	parent, child := begin("STRICT")
-	if after := accepted(t, a, Target{RunID: child}, "FAIL", "", "").Run; after.ID != parent || after.Status != workflow.Failed {
+	if after := accepted(t, a, ports.Target{RunID: child}, "FAIL", "", "").Run; after.ID != parent || after.Status != workflow.Failed {
 		t.Errorf("without on_fail: %+v", after)
 	}
 	parent, child = begin("TEST")
-	if _, err := a.Cancel(t.Context(), operator, child, "enough", ""); err != nil {
+	if _, err := a.Moves.Cancel(t.Context(), operator, child, "enough", ""); err != nil {
 		t.Fatal(err)
 	}
 	if p := load(t, a, parent); p.State != "fixing" || p.Status != workflow.Running {
 		t.Errorf("after a cancelled child: %+v", p)
 	}
 	parent, child = begin("TEST")
-	grandchild := accepted(t, a, Target{RunID: parent}, "DEEPER", "", "").Run.ID
-	if _, err := a.Cancel(t.Context(), operator, parent, "enough", ""); err != nil {
+	grandchild := accepted(t, a, ports.Target{RunID: parent}, "DEEPER", "", "").Run.ID
+	if _, err := a.Moves.Cancel(t.Context(), operator, parent, "enough", ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{parent, child, grandchild} {
@@ -159,16 +160,16 @@ func TestInvokeThatFails(t *testing.T) {
 	if err != nil || outcome.Rejection == nil || outcome.Rejection.Code != workflow.RejectUnknownWorkflow {
 		t.Errorf("an unknown workflow: %+v, %v", outcome, err)
 	}
-	accepted(t, a, Target{RunID: run.ID}, "TEST", "", "")
+	accepted(t, a, ports.Target{RunID: run.ID}, "TEST", "", "")
 	for depth := 1; depth < workflow.MaxInvokeDepth; depth++ {
-		accepted(t, a, Target{RunID: run.ID}, "DEEPER", "", "")
+		accepted(t, a, ports.Target{RunID: run.ID}, "DEEPER", "", "")
 	}
 	outcome, err = fire(a, agent, run.ID, "DEEPER", "", "")
 	if err != nil || outcome.Rejection == nil || outcome.Rejection.Code != workflow.RejectInvokeTooDeep {
 		t.Errorf("at the limit: %+v, %v", outcome, err)
 	}
 	// All of them end together: each is the success of the one above.
-	if after := accepted(t, a, Target{RunID: run.ID}, "PASS", "", "").Run; after.ID != run.ID || after.State != "shipping" {
+	if after := accepted(t, a, ports.Target{RunID: run.ID}, "PASS", "", "").Run; after.ID != run.ID || after.State != "shipping" {
 		t.Errorf("after %d children: %+v", workflow.MaxInvokeDepth, after)
 	}
 }
@@ -180,8 +181,8 @@ func TestFamilyPausesTogether(t *testing.T) {
 	a := newApp(newStore(t))
 	registerAll(t, a)
 	parent := mustStart(t, a, agent, Start{Workflow: "release", SessionID: "s"})
-	child := accepted(t, a, Target{SessionID: "s"}, "TEST", "", "").Run
-	if _, err := a.Pause(t.Context(), operator, child.ID, "look", ""); err != nil {
+	child := accepted(t, a, ports.Target{SessionID: "s"}, "TEST", "", "").Run
+	if _, err := a.Moves.Pause(t.Context(), operator, child.ID, "look", ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{parent.ID, child.ID} {
@@ -193,10 +194,10 @@ func TestFamilyPausesTogether(t *testing.T) {
 	if err != nil || outcome.Rejection == nil || outcome.Rejection.Code != workflow.RejectRunNotRunning {
 		t.Errorf("an event while held: %+v, %v", outcome, err)
 	}
-	if _, err := a.Resume(t.Context(), agent, parent.ID, ""); fault.ReasonOf(err) != fault.RunHeld {
+	if _, err := a.Moves.Resume(t.Context(), agent, parent.ID, ""); fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("an agent lifts a hold: %v", err)
 	}
-	if _, err := a.Resume(t.Context(), operator, parent.ID, ""); err != nil {
+	if _, err := a.Moves.Resume(t.Context(), operator, parent.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	if p, c := load(t, a, parent.ID), load(t, a, child.ID); p.Status != workflow.Waiting || c.Status != workflow.Running {
@@ -207,11 +208,11 @@ func TestFamilyPausesTogether(t *testing.T) {
 	if p, c := load(t, a, parent.ID), load(t, a, child.ID); p.Status != workflow.Paused || c.Status != workflow.Paused {
 		t.Errorf("left: parent %s, child %s", p.Status, c.Status)
 	}
-	view, resumed, err := a.Start(t.Context(), agent, Start{Workflow: "release", SessionID: "s2", Resume: true})
+	view, resumed, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "release", SessionID: "s2", Resume: true})
 	if err != nil || !resumed || view.Run.ID != child.ID || view.Run.SessionID != "s2" {
 		t.Errorf("resumed %t as %+v, %v", resumed, view.Run, err)
 	}
-	if after := accepted(t, a, Target{SessionID: "s2"}, "PASS", "", "").Run; after.ID != parent.ID || after.State != "shipping" {
+	if after := accepted(t, a, ports.Target{SessionID: "s2"}, "PASS", "", "").Run; after.ID != parent.ID || after.State != "shipping" {
 		t.Errorf("afterwards %+v", after)
 	}
 }
@@ -229,11 +230,11 @@ func TestInvokeSurvivesFaults(t *testing.T) {
 			run := mustStart(t, a, agent, Start{Workflow: "release", SessionID: "s"})
 			st.Decide = storetest.Nth(st.Commits()+n, kind)
 			for i, event := range []string{"TEST", "DEEPER", "PASS", "DONE"} {
-				request := Transition{Target: Target{RunID: run.ID}, Event: event, IdempotencyKey: fmt.Sprint("k", i)}
-				outcome, err := a.Transition(t.Context(), agent, request)
+				request := Transition{Target: ports.Target{RunID: run.ID}, Event: event, IdempotencyKey: fmt.Sprint("k", i)}
+				outcome, err := a.Moves.Transition(t.Context(), agent, request)
 				for try := 0; err != nil && try < 3; try++ {
 					a = newApp(st) // another replica, or this one after a restart
-					outcome, err = a.Transition(t.Context(), agent, request)
+					outcome, err = a.Moves.Transition(t.Context(), agent, request)
 				}
 				if err != nil || outcome.Rejection != nil {
 					t.Fatalf("fault %d at commit %d: %s: %+v, %v", kind, n, event, outcome, err)
@@ -242,7 +243,7 @@ func TestInvokeSurvivesFaults(t *testing.T) {
 			if p := load(t, a, run.ID); p.State != "done" || p.TransitionCount != 3 {
 				t.Errorf("fault %d at commit %d: %+v", kind, n, p)
 			}
-			views, _, err := a.List(t.Context(), operator, ListQuery{Limit: 100})
+			views, _, err := a.Reads.List(t.Context(), operator, ListQuery{Limit: 100})
 			if err != nil || len(views) != 3 {
 				t.Errorf("fault %d at commit %d: %d runs were started, %v", kind, n, len(views), err)
 			}
@@ -257,12 +258,12 @@ func TestJoinCancelsChildren(t *testing.T) {
 	a := newApp(newStore(t))
 	registerAll(t, a)
 	run := mustStart(t, a, agent, Start{Workflow: "checks"})
-	accepted(t, a, Target{RunID: run.ID}, "CHECK", "", "")
-	child := accepted(t, a, Target{RunID: run.ID, Branch: "tests"}, "RUN", "", "").Run
+	accepted(t, a, ports.Target{RunID: run.ID}, "CHECK", "", "")
+	child := accepted(t, a, ports.Target{RunID: run.ID, Branch: "tests"}, "RUN", "", "").Run
 	if child.Workflow != "suite" {
 		t.Fatalf("invoked %+v", child)
 	}
-	accepted(t, a, Target{RunID: run.ID, Branch: "lint"}, "BAD", "", "")
+	accepted(t, a, ports.Target{RunID: run.ID, Branch: "lint"}, "BAD", "", "")
 	if r, c := load(t, a, run.ID), load(t, a, child.ID); r.State != "broken" || c.Status != workflow.Cancelled {
 		t.Errorf("run in %s, child %s", r.State, c.Status)
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 )
@@ -22,11 +23,6 @@ import (
 // kindForget owns the timers of runs that are to be forgotten.
 const kindForget = "run_retention"
 
-// Retention is how long runs are kept.
-type Retention struct {
-	Runs time.Duration `name:"run-retention" help:"How long a run is kept with its history after it has ended, 24h at least; 0 keeps it forever." default:"0s" env:"INTERLOCK_RUN_RETENTION"`
-}
-
 const (
 	// forgetInterval is how late a run may be forgotten.
 	forgetInterval = time.Minute
@@ -37,24 +33,15 @@ const (
 	bindingsKept = time.Minute
 )
 
-// kept returns how long runs are kept: the answers to their callers are not kept for
-// less.
-func (r Retention) kept() time.Duration {
-	if r.Runs <= 0 {
-		return 0
-	}
-	return max(r.Runs, once.Kept)
-}
-
 // forgetTimer returns the timer set by the commit that ends a run which no other has
 // invoked.
-func (s *step) forgetTimer(retention Retention) []store.Timer {
+func (s *step) forgetTimer(retention ports.Retention) []store.Timer {
 	run := &s.out.Run
 	ended := run.Status.Ended() && (s.before == nil || !s.before.Status.Ended())
-	if retention.kept() == 0 || !ended || run.Parent != nil {
+	if retention.Kept() == 0 || !ended || run.Parent != nil {
 		return nil
 	}
-	return []store.Timer{{TimerID: forgetTimer(s.key), Due: run.UpdatedAt.Add(retention.kept())}}
+	return []store.Timer{{TimerID: forgetTimer(s.key), Due: run.UpdatedAt.Add(retention.Kept())}}
 }
 
 func forgetTimer(run store.Key) store.TimerID {
@@ -63,34 +50,34 @@ func forgetTimer(run store.Key) store.TimerID {
 }
 
 // forgetter forgets runs.
-func (a *App) forgetter() *sweep.Sweeper {
+func (up *Upkeep) forgetter() *sweep.Sweeper {
 	return &sweep.Sweeper{
-		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{kindForget}, Fire: a.forget,
-		Interval: forgetInterval, Page: sweepPage, Limit: sweepLimit, Watch: a.Timers,
+		Store: up.ports.Store, Clock: up.ports.Clock, Log: up.ports.Log, Kinds: []string{kindForget}, Fire: up.forget,
+		Interval: forgetInterval, Page: sweepPage, Limit: sweepLimit, Watch: up.ports.Timers,
 		Again: func(store.Timer, time.Time) time.Duration { return lookAgain },
 	}
 }
 
 // forget forgets a run, with those that it has invoked, unless something needs one of them.
-func (a *App) forget(ctx context.Context, timer store.Timer) error {
+func (up *Upkeep) forget(ctx context.Context, timer store.Timer) error {
 	key := runKey(timer.Key.Namespace, timer.Key.ID)
-	run, err := a.loadRun(ctx, key)
+	run, err := up.runs.load(ctx, key)
 	if fault.ReasonOf(err) == fault.NotFound {
-		return sweep.Clear(ctx, a.store, timer.TimerID, store.Check{Key: key, Version: store.Absent})
+		return sweep.Clear(ctx, up.ports.Store, timer.TimerID, store.Check{Key: key, Version: store.Absent})
 	}
 	if err != nil {
 		return err
 	}
-	kept := a.Retention.kept()
+	kept := up.ports.Retention.Kept()
 	if kept == 0 { // there was an end to it when the timer was set
-		return sweep.Clear(ctx, a.store, timer.TimerID, store.Check{Key: key, Version: run.Version})
+		return sweep.Clear(ctx, up.ports.Store, timer.TimerID, store.Check{Key: key, Version: run.Version})
 	}
-	if due := run.UpdatedAt.Add(kept); due.After(a.clock()) { // and another one
+	if due := run.UpdatedAt.Add(kept); due.After(up.ports.Clock()) { // and another one
 		timer.Due = due
-		_, err := a.store.Commit(ctx, store.Batch{SetTimers: []store.Timer{timer}})
+		_, err := up.ports.Store.Commit(ctx, store.Batch{SetTimers: []store.Timer{timer}})
 		return err
 	}
-	family, err := a.unneeded(ctx, timer.Key.Namespace, run)
+	family, err := up.unneeded(ctx, timer.Key.Namespace, run)
 	if err != nil {
 		return err
 	}
@@ -100,12 +87,12 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 		if i == 0 {
 			batch.ClearTimers = []store.TimerID{timer.TimerID}
 		}
-		if _, err := a.store.Commit(ctx, batch); err != nil {
+		if _, err := up.ports.Store.Commit(ctx, batch); err != nil {
 			return retry.Fault(err)
 		}
 		gone := runKey(key.Namespace, family[i].ID)
-		a.runs.Drop(gone)
-		a.changes.Wake(gone)
+		up.runs.cache.Drop(gone)
+		up.ports.Changed.Wake(gone)
 	}
 	return nil
 }
@@ -134,25 +121,25 @@ func forgetting(namespace string, run *workflow.Run) store.Batch {
 // unneeded returns a run and all that it has invoked, each before those that it has invoked
 // itself. ErrLater when one of them has not ended, is bound to a session, or humans are asked
 // for it.
-func (a *App) unneeded(ctx context.Context, namespace string, root *workflow.Run) ([]*workflow.Run, error) {
-	bound, err := a.boundRuns(ctx, namespace)
+func (up *Upkeep) unneeded(ctx context.Context, namespace string, root *workflow.Run) ([]*workflow.Run, error) {
+	bound, err := up.boundRuns(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
 	family := []*workflow.Run{root}
 	for i := 0; i < len(family); i++ {
 		run := family[i]
-		if !run.Status.Ended() || bound[run.ID] || a.Approvals == nil {
+		if !run.Status.Ended() || bound[run.ID] || up.ports.Approvals == nil {
 			return nil, sweep.ErrLater
 		}
-		open, err := a.Approvals.Open(ctx, namespace, run.ID)
+		open, err := up.ports.Approvals.Open(ctx, namespace, run.ID)
 		if err != nil {
 			return nil, err
 		}
 		if open {
 			return nil, sweep.ErrLater
 		}
-		invoked, err := a.invoked(ctx, runKey(namespace, run.ID))
+		invoked, err := up.invoked(ctx, runKey(namespace, run.ID))
 		if err != nil {
 			return nil, err
 		}
@@ -162,16 +149,16 @@ func (a *App) unneeded(ctx context.Context, namespace string, root *workflow.Run
 }
 
 // invoked returns the runs that a run has invoked and that are still there.
-func (a *App) invoked(ctx context.Context, run store.Key) (runs []*workflow.Run, err error) {
+func (up *Upkeep) invoked(ctx context.Context, run store.Key) (runs []*workflow.Run, err error) {
 	seen := map[string]bool{}
 	for after := int64(0); ; {
-		entries, err := a.store.History(ctx, run, after, readAhead)
+		entries, err := up.ports.Store.History(ctx, run, after, readAhead)
 		if err != nil {
 			return nil, fault.From(err)
 		}
 		for i := range entries {
 			after = entries[i].Version
-			entry, err := decodeEntry(entries[i])
+			entry, err := runcodec.DecodeEntry(entries[i])
 			if err != nil {
 				return nil, fault.From(err)
 			}
@@ -179,7 +166,7 @@ func (a *App) invoked(ctx context.Context, run store.Key) (runs []*workflow.Run,
 				continue
 			}
 			seen[entry.ChildRunID] = true
-			child, err := a.loadRun(ctx, runKey(run.Namespace, entry.ChildRunID))
+			child, err := up.runs.load(ctx, runKey(run.Namespace, entry.ChildRunID))
 			if fault.ReasonOf(err) == fault.NotFound {
 				continue
 			}
@@ -202,16 +189,16 @@ type bound struct {
 }
 
 // boundRuns returns the runs of a namespace that sessions are bound to.
-func (a *App) boundRuns(ctx context.Context, namespace string) (map[string]bool, error) {
-	a.bound.mu.Lock()
-	defer a.bound.mu.Unlock()
-	now := a.clock()
-	if since := now.Sub(a.bound.at[namespace]); a.bound.runs[namespace] != nil && since >= 0 && since < bindingsKept {
-		return a.bound.runs[namespace], nil
+func (up *Upkeep) boundRuns(ctx context.Context, namespace string) (map[string]bool, error) {
+	up.bound.mu.Lock()
+	defer up.bound.mu.Unlock()
+	now := up.ports.Clock()
+	if since := now.Sub(up.bound.at[namespace]); up.bound.runs[namespace] != nil && since >= 0 && since < bindingsKept {
+		return up.bound.runs[namespace], nil
 	}
 	runs := map[string]bool{}
-	for query := (store.Query{Namespace: namespace, Kind: kindBinding, Limit: 1000}); ; {
-		page, err := a.store.List(ctx, query)
+	for query := (store.Query{Namespace: namespace, Kind: ports.KindBinding, Limit: 1000}); ; {
+		page, err := up.ports.Store.List(ctx, query)
 		if err != nil {
 			return nil, fault.From(err)
 		}
@@ -222,6 +209,6 @@ func (a *App) boundRuns(ctx context.Context, namespace string) (map[string]bool,
 			break
 		}
 	}
-	a.bound.at[namespace], a.bound.runs[namespace] = now, runs
+	up.bound.at[namespace], up.bound.runs[namespace] = now, runs
 	return runs, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -17,9 +18,9 @@ const day = 24 * time.Hour
 func newKeeping(t *testing.T) *gated {
 	t.Helper()
 	g := newGated(t)
-	g.Retention = Retention{Runs: 2 * day}
+	g.Retention = ports.Retention{Runs: 2 * day}
 	registerAll(t, g.App)
-	if _, _, _, err := g.Register(t.Context(), operator, []byte(locked), ""); err != nil {
+	if _, _, _, err := g.Registry.Register(t.Context(), operator, []byte(locked), ""); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -28,7 +29,7 @@ func newKeeping(t *testing.T) *gated {
 // later lets time pass, and what is due be done.
 func (g *gated) later(d time.Duration) {
 	g.clock.Advance(d)
-	g.SweepOnce(g.Context())
+	g.Upkeep.SweepOnce(g.Context())
 }
 
 // there reports whether anything is kept of a run.
@@ -57,7 +58,7 @@ func (g *gated) there(id string) bool {
 		}
 		kept += len(counters)
 	}
-	if _, err := g.Get(g.Context(), operator, Target{RunID: id}, false); (err == nil) != (kept > 0) {
+	if _, err := g.Reads.Get(g.Context(), operator, ports.Target{RunID: id}, false); (err == nil) != (kept > 0) {
 		g.Fatalf("run %s: %d parts are kept, and reading it is %v", id, kept, err)
 	}
 	return kept > 0
@@ -86,8 +87,8 @@ func TestRunsAreForgotten(t *testing.T) {
 	g := newKeeping(t)
 	working := mustStart(t, g.App, agent, Start{Workflow: "release"}).ID
 	parent := mustStart(t, g.App, agent, Start{Workflow: "release"}).ID
-	child := accepted(t, g.App, Target{RunID: parent}, "TEST", "", "").Run.ID
-	inner := accepted(t, g.App, Target{RunID: parent}, "DEEPER", "", "").Run.ID
+	child := accepted(t, g.App, ports.Target{RunID: parent}, "TEST", "", "").Run.ID
+	inner := accepted(t, g.App, ports.Target{RunID: parent}, "DEEPER", "", "").Run.ID
 	g.later(10 * day)
 	for _, id := range []string{inner, child, parent} {
 		g.used(id, load(t, g.App, id).Entry)
@@ -95,12 +96,12 @@ func TestRunsAreForgotten(t *testing.T) {
 			t.Fatalf("run %s has not ended, and is forgotten", id)
 		}
 	}
-	accepted(t, g.App, Target{RunID: inner}, "PASS", "", "")
+	accepted(t, g.App, ports.Target{RunID: inner}, "PASS", "", "")
 	g.later(10 * day) // its parents have not ended
 	if !g.there(inner) || !g.there(child) {
 		t.Error("a run is forgotten that another one waits for")
 	}
-	accepted(t, g.App, Target{RunID: parent}, "DONE", "", "")
+	accepted(t, g.App, ports.Target{RunID: parent}, "DONE", "", "")
 	g.later(2*day - time.Second)
 	if !g.there(parent) || !g.there(child) || !g.there(inner) {
 		t.Error("a run is forgotten too early")
@@ -109,7 +110,7 @@ func TestRunsAreForgotten(t *testing.T) {
 	if g.there(parent) || g.there(child) || g.there(inner) {
 		t.Error("a run is kept for too long")
 	}
-	page, _, err := g.List(t.Context(), operator, ListQuery{Limit: 100})
+	page, _, err := g.Reads.List(t.Context(), operator, ListQuery{Limit: 100})
 	if err != nil || len(page) != 1 || page[0].Run.ID != working {
 		t.Errorf("listed are %d runs, %v", len(page), err)
 	}
@@ -124,24 +125,24 @@ func TestBoundRunsStay(t *testing.T) {
 	t.Parallel()
 	g := newKeeping(t)
 	run := mustStart(t, g.App, agent, Start{Workflow: "locked", SessionID: "s"}).ID
-	accepted(t, g.App, Target{RunID: run}, "GO", "", "")
+	accepted(t, g.App, ports.Target{RunID: run}, "GO", "", "")
 	for range 3 {
 		g.later(100 * day)
 		if !g.there(run) {
 			t.Fatal("a run is forgotten that a session is bound to")
 		}
-		if view, err := g.Get(t.Context(), agent, Target{SessionID: "s"}, false); err != nil || view.Run.ID != run {
+		if view, err := g.Reads.Get(t.Context(), agent, ports.Target{SessionID: "s"}, false); err != nil || view.Run.ID != run {
 			t.Fatalf("the session drives %+v, %v", view, err)
 		}
 	}
-	if err := g.SessionEnded(t.Context(), "default", "e", "s"); err != nil {
+	if err := g.Ends.SessionEnded(t.Context(), "default", "e", "s"); err != nil {
 		t.Fatal(err)
 	}
 	g.later(100 * day)
 	if !g.there(run) {
 		t.Fatal("a run is forgotten that a session was bound to when it ended")
 	}
-	if err := g.SessionResumed(t.Context(), "default", "r", "s"); err != nil {
+	if err := g.Ends.SessionResumed(t.Context(), "default", "r", "s"); err != nil {
 		t.Fatal(err)
 	}
 	mustStart(t, g.App, operator, Start{Workflow: "release", SessionID: "s"})
@@ -156,7 +157,7 @@ func TestRunsStayWhileHumansAreAsked(t *testing.T) {
 	t.Parallel()
 	g := newKeeping(t)
 	run := mustStart(t, g.App, agent, Start{Workflow: "locked"}).ID
-	accepted(t, g.App, Target{RunID: run}, "GO", "", "")
+	accepted(t, g.App, ports.Target{RunID: run}, "GO", "", "")
 	err := g.humans.Create(t.Context(), "default", run, consent.Request{
 		ID: "apr_1", Action: consent.Action{Kind: consent.ToolCall, Subject: value(t, `{}`)}, Asker: consent.Asker{Principal: "amir"},
 		Terms: consent.Terms{TTL: 30 * day},
@@ -186,8 +187,8 @@ func TestRunsAreKeptByDefault(t *testing.T) {
 	t.Parallel()
 	g := newKeeping(t)
 	run := mustStart(t, g.App, agent, Start{Workflow: "locked"}).ID
-	accepted(t, g.App, Target{RunID: run}, "GO", "", "")
-	g.Retention = Retention{}
+	accepted(t, g.App, ports.Target{RunID: run}, "GO", "", "")
+	g.Retention = ports.Retention{}
 	g.later(1000 * day)
 	if n := g.timers(); !g.there(run) || n != 0 {
 		t.Errorf("kept: %t, with %d timers", g.there(run), n)
@@ -207,12 +208,12 @@ func TestABoundSessionWithoutItsRunIsDenied(t *testing.T) {
 	}
 	for name, a := range map[string]*App{"this replica": g.App, "another": g.replica()} {
 		for _, active := range []bool{true, false} {
-			_, err := a.Get(t.Context(), agent, Target{SessionID: "s"}, active)
+			_, err := a.Reads.Get(t.Context(), agent, ports.Target{SessionID: "s"}, active)
 			if fault.ReasonOf(err) != fault.Internal {
 				t.Errorf("%s: the run of the session is read with %v", name, err)
 			}
 		}
-		_, err := a.Transition(t.Context(), agent, Transition{Target: Target{SessionID: "s"}, Event: "TEST"})
+		_, err := a.Moves.Transition(t.Context(), agent, Transition{Target: ports.Target{SessionID: "s"}, Event: "TEST"})
 		if fault.ReasonOf(err) != fault.Internal {
 			t.Errorf("%s: the session moves on with %v", name, err)
 		}

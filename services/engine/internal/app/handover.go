@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -14,16 +15,16 @@ import (
 // session's binding changes, and the run that it drove is paused.
 type handover struct {
 	*scene
-	caller  Caller
+	caller  ports.Caller
 	session string
 	batch   store.Batch
 	paused  []*workflow.Run
 }
 
 // newHandover prepares one for a session, which may be empty: then it has no effect.
-func (a *App) newHandover(caller Caller, session, runID string) *handover {
+func (ch *Changes) newHandover(caller ports.Caller, session, runID string) *handover {
 	return &handover{
-		scene: a.newScene(caller, Target{RunID: runID, SessionID: session}, true), caller: caller, session: session,
+		scene: ch.newScene(caller, ports.Target{RunID: runID, SessionID: session}, true), caller: caller, session: session,
 	}
 }
 
@@ -35,7 +36,7 @@ func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim
 	case err != nil:
 		return err
 	case refusal != nil:
-		return refused(refusal)
+		return ports.Refused(refusal)
 	case h.session == "":
 		return nil
 	}
@@ -66,10 +67,10 @@ func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim
 // another session.
 func (h *handover) pause(ctx context.Context, now *workflow.Run) error {
 	pause := request{
-		op: authority.Pause, target: Target{RunID: now.ID},
+		op: authority.Pause, target: ports.Target{RunID: now.ID},
 		command: workflow.Pause{Reason: "another workflow was loaded", Actor: h.caller.Principal.Name},
 	}
-	shards := h.app.store.Shards()
+	shards := h.app.ports.Store.Shards()
 	if runKey(h.namespace, now.ID).Shard(shards) != bindingKey(h.namespace, h.session).Shard(shards) {
 		if _, err := h.app.change(ctx, h.caller, pause); err != nil {
 			return err
@@ -110,9 +111,9 @@ func (h *handover) commit(ctx context.Context) (store.Result, error) {
 			return store.Result{}, err
 		}
 	}
-	result, err := h.app.commit(ctx, h.batch)
+	result, err := h.app.ports.Commit(ctx, h.batch)
 	if err == nil && !result.Replayed {
-		h.app.refresh(h.namespace, h.paused...)
+		h.app.runs.refresh(h.namespace, h.paused...)
 	}
 	return result, retry.Fault(err)
 }

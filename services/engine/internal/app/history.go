@@ -6,6 +6,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -18,15 +20,15 @@ type Position struct{ Version, Result int64 }
 // more. A page of large entries has less than limit of them.
 //
 // Tool results come after the change that made the version they came at.
-func (a *App) History(ctx context.Context, caller Caller, runID string, after Position, limit int) (entries []Entry, next Position, err error) {
+func (rd *Reads) History(ctx context.Context, caller ports.Caller, runID string, after Position, limit int) (entries []runcodec.Entry, next Position, err error) {
 	key := runKey(caller.Namespace, runID)
 	if caller.Principal.Session != "" {
-		if _, err := a.readableRun(ctx, caller, runID); err != nil {
+		if _, err := rd.readableRun(ctx, caller, runID); err != nil {
 			return nil, Position{}, err
 		}
 	}
-	changes := &stream{store: a.store, key: key, after: after.Version, decode: decodeEntry}
-	results := &stream{store: a.store, key: ledger.ResultsOf(key), after: after.Result, decode: decodeResult}
+	changes := &stream{store: rd.ports.Store, key: key, after: after.Version, decode: runcodec.DecodeEntry}
+	results := &stream{store: rd.ports.Store, key: ledger.ResultsOf(key), after: after.Result, decode: runcodec.DecodeResult}
 	for size := 0; len(entries) < limit; {
 		from, err := earlier(ctx, changes, results)
 		if err != nil {
@@ -35,12 +37,12 @@ func (a *App) History(ctx context.Context, caller Caller, runID string, after Po
 		if from == nil {
 			if len(entries) == 0 && after == (Position{}) {
 				// Distinguish a run without a history from one that never was.
-				_, err = a.cachedRun(ctx, key)
+				_, err = rd.runs.cached(ctx, key)
 			}
 			return entries, Position{}, err
 		}
 		entry, bytes := from.next()
-		if size += bytes; size > a.pageBytes && len(entries) > 0 {
+		if size += bytes; size > rd.pageBytes && len(entries) > 0 {
 			from.after-- // the next page begins with it
 			break
 		}
@@ -76,14 +78,14 @@ type stream struct {
 	store  store.Store
 	key    store.Key
 	after  int64 // version of the last entry that was taken
-	decode func(store.HistoryEntry) (Entry, error)
+	decode func(store.HistoryEntry) (runcodec.Entry, error)
 
 	read []store.HistoryEntry
-	head *Entry // the decoded first of read
+	head *runcodec.Entry // the decoded first of read
 	done bool
 }
 
-func (s *stream) peek(ctx context.Context) (*Entry, error) {
+func (s *stream) peek(ctx context.Context) (*runcodec.Entry, error) {
 	if s.head != nil {
 		return s.head, nil
 	}
@@ -106,7 +108,7 @@ func (s *stream) peek(ctx context.Context) (*Entry, error) {
 }
 
 // next removes the entry that peek returned.
-func (s *stream) next() (Entry, int) {
+func (s *stream) next() (runcodec.Entry, int) {
 	entry, stored := *s.head, s.read[0]
 	s.head, s.read, s.after = nil, s.read[1:], stored.Version
 	return entry, len(stored.Data)

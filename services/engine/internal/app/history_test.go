@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -31,13 +32,13 @@ func TestHistoryWithResults(t *testing.T) {
 			}
 			want = append(want, fmt.Sprint("tool_result ", version))
 		}
-		accepted(t, a, Target{RunID: run.ID}, "COUNT", "", "")
+		accepted(t, a, ports.Target{RunID: run.ID}, "COUNT", "", "")
 		want = append(want, fmt.Sprint("transitioned ", version+1))
 	}
 	for limit := 1; limit <= len(want)+1; limit++ {
 		var got []string
 		for after, pages := (Position{}), 0; pages == 0 || after != (Position{}); pages++ {
-			entries, next, err := a.History(t.Context(), operator, run.ID, after, limit)
+			entries, next, err := a.Reads.History(t.Context(), operator, run.ID, after, limit)
 			if err != nil || len(entries) > limit {
 				t.Fatalf("%d entries, %v", len(entries), err)
 			}
@@ -50,7 +51,7 @@ func TestHistoryWithResults(t *testing.T) {
 			t.Errorf("in pages of %d: %v, want %v", limit, got, want)
 		}
 	}
-	if _, _, err := a.History(t.Context(), operator, "run_none", Position{}, 10); fault.ReasonOf(err) != fault.NotFound {
+	if _, _, err := a.Reads.History(t.Context(), operator, "run_none", Position{}, 10); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("no run: %v", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -29,19 +30,19 @@ type humans struct {
 	befalls func(call string) (before, after error)
 
 	mu    sync.Mutex
-	asked map[string]*Approval
+	asked map[string]*ports.Approval
 	used  map[string]string
 	calls []string
 }
 
-var _ Approvals = (*humans)(nil)
+var _ ports.Approvals = (*humans)(nil)
 
 func newHumans(clock *storetest.Clock) *humans {
-	return &humans{clock: clock, asked: map[string]*Approval{}, used: map[string]string{}}
+	return &humans{clock: clock, asked: map[string]*ports.Approval{}, used: map[string]string{}}
 }
 
 // do is one call.
-func (h *humans) do(call, namespace, id string, work func(a *Approval) error) error {
+func (h *humans) do(call, namespace, id string, work func(a *ports.Approval) error) error {
 	var before, after error
 	if h.befalls != nil {
 		before, after = h.befalls(call)
@@ -63,7 +64,7 @@ func (h *humans) do(call, namespace, id string, work func(a *Approval) error) er
 }
 
 // become makes the result of a command how an approval stands.
-func (a *Approval) become(r consent.Result) error {
+func become(a *ports.Approval, r consent.Result) error {
 	if r.Refusal != nil {
 		return fault.New(fault.FailedPrecondition, "%s", r.Refusal.Message)
 	}
@@ -72,7 +73,7 @@ func (a *Approval) become(r consent.Result) error {
 }
 
 func (h *humans) Create(_ context.Context, namespace, runID string, r consent.Request) error {
-	return h.do("create", namespace, r.ID, func(a *Approval) error {
+	return h.do("create", namespace, r.ID, func(a *ports.Approval) error {
 		if a != nil {
 			if a.Action.Digest() != r.Action.Digest() {
 				return fault.New(fault.IdempotencyMismatch, "another action")
@@ -83,14 +84,14 @@ func (h *humans) Create(_ context.Context, namespace, runID string, r consent.Re
 		if err != nil {
 			return fault.New(fault.InvalidRequest, "%s", err)
 		}
-		h.asked[namespace+"/"+r.ID] = &Approval{Approval: *opened.Approval, RunID: runID}
+		h.asked[namespace+"/"+r.ID] = &ports.Approval{Approval: *opened.Approval, RunID: runID}
 		return nil
 	})
 }
 
-func (h *humans) Get(_ context.Context, namespace, id string) (*Approval, error) {
-	var found Approval
-	err := h.do("get", namespace, id, func(a *Approval) error { found = *a; return nil })
+func (h *humans) Get(_ context.Context, namespace, id string) (*ports.Approval, error) {
+	var found ports.Approval
+	err := h.do("get", namespace, id, func(a *ports.Approval) error { found = *a; return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -98,30 +99,30 @@ func (h *humans) Get(_ context.Context, namespace, id string) (*Approval, error)
 }
 
 func (h *humans) Consume(_ context.Context, namespace, id, digest, usedBy string) error {
-	return h.do("consume", namespace, id, func(a *Approval) error {
+	return h.do("consume", namespace, id, func(a *ports.Approval) error {
 		if !a.UsedAt.IsZero() && h.used[id] == usedBy {
 			return nil
 		}
 		h.used[id] = usedBy
-		return a.become(a.Consume(digest, h.clock.Now()))
+		return become(a, a.Consume(digest, h.clock.Now()))
 	})
 }
 
 func (h *humans) Void(_ context.Context, namespace, id, reason string) error {
-	return h.do("void", namespace, id, func(a *Approval) error {
+	return h.do("void", namespace, id, func(a *ports.Approval) error {
 		if a.Status == consent.Stale {
 			return nil
 		}
-		return a.become(a.Void(reason, h.clock.Now()))
+		return become(a, a.Void(reason, h.clock.Now()))
 	})
 }
 
 func (h *humans) Cancel(_ context.Context, namespace, id, reason string) error {
-	return h.do("cancel", namespace, id, func(a *Approval) error {
+	return h.do("cancel", namespace, id, func(a *ports.Approval) error {
 		if a.Status == consent.Cancelled {
 			return nil
 		}
-		return a.become(a.Cancel("engine", reason, h.clock.Now()))
+		return become(a, a.Cancel("engine", reason, h.clock.Now()))
 	})
 }
 
@@ -151,7 +152,7 @@ func (h *humans) decide(t *testing.T, id string, approve bool, note, edited stri
 	if edited != "" {
 		d.Data = value(t, edited)
 	}
-	if err := a.become(a.Decide(consent.Approver{Name: "alice", Role: consent.RoleApprover}, d, h.clock.Now())); err != nil {
+	if err := become(a, a.Decide(consent.Approver{Name: "alice", Role: consent.RoleApprover}, d, h.clock.Now())); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -196,11 +197,11 @@ func newGated(t *testing.T) *gated {
 		t.Fatal(err)
 	}
 	for _, definition := range []string{shipping, outer, parallel, alone} {
-		if _, _, _, err := g.Register(t.Context(), operator, []byte(definition), ""); err != nil {
+		if _, _, _, err := g.Registry.Register(t.Context(), operator, []byte(definition), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, _, _, err := g.RegisterProcess(t.Context(), operator, []byte(signoff), ""); err != nil {
+	if _, _, _, err := g.Registry.RegisterProcess(t.Context(), operator, []byte(signoff), ""); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -232,7 +233,7 @@ func (g *gated) park(runID, event, data string) string {
 
 func (g *gated) settle(runID, approvalID string, want bool) *View {
 	g.Helper()
-	view, settled, err := g.SettleApproval(g.Context(), "default", runID, approvalID)
+	view, settled, err := g.Settlement.SettleApproval(g.Context(), "default", runID, approvalID)
 	if err != nil || settled != want {
 		g.Fatalf("settled %t, %v; want %t", settled, err, want)
 	}
@@ -242,7 +243,7 @@ func (g *gated) settle(runID, approvalID string, want bool) *View {
 // is checks where a run stands.
 func (g *gated) is(runID string, status workflow.Status, state string) *workflow.Run {
 	g.Helper()
-	run, err := g.loadRun(g.Context(), runKey("default", runID))
+	run, err := g.runs.load(g.Context(), runKey("default", runID))
 	if err != nil || run.Status != status || run.State != state {
 		g.Fatalf("the run is %s in %s (%v), want %s in %s", run.Status, run.State, err, status, state)
 	}
@@ -260,13 +261,13 @@ func (g *gated) stands(id, want string) {
 func (g *gated) pass(d time.Duration) {
 	g.Helper()
 	g.clock.Advance(d)
-	g.SweepOnce(g.Context())
+	g.Upkeep.SweepOnce(g.Context())
 }
 
 // timers counts those that are set.
 func (g *gated) timers() int {
 	g.Helper()
-	due, err := g.store.Due(g.Context(), g.clock.Now().Add(1000*time.Hour), 1000, KindRun, kindForget)
+	due, err := g.store.Due(g.Context(), g.clock.Now().Add(1000*time.Hour), 1000, ports.KindRun, kindForget)
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -276,7 +277,7 @@ func (g *gated) timers() int {
 // types are those of a run's history.
 func (g *gated) types(runID string) string {
 	g.Helper()
-	entries, _, err := g.History(g.Context(), operator, runID, Position{}, 100)
+	entries, _, err := g.Reads.History(g.Context(), operator, runID, Position{}, 100)
 	if err != nil {
 		g.Fatal(err)
 	}

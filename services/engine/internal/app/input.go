@@ -1,13 +1,8 @@
 package app
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"strconv"
-
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // parseObject reads a caller's JSON object; an empty text is a missing value.
@@ -33,28 +28,6 @@ func invalidField(reason fault.Reason, field string, p document.Problem) error {
 	return e
 }
 
-// requestKey makes a caller's request happen once, by its idempotency key; it has no name
-// without that. Other keys have names of other forms (the decisions on a run's tool calls, say),
-// which no caller's key may be taken for.
-func requestKey(caller Caller, idempotencyKey, digest string) once.Key {
-	if idempotencyKey == "" {
-		return once.Key{Digest: digest}
-	}
-	return once.Key{Name: "request/" + once.NameBy(caller.Principal, idempotencyKey), Digest: digest}
-}
-
 // causeName returns the name of the consequence of a cause. A caller's key cannot equal
 // it, although callers know the names of Interlock's events.
 func causeName(cause string) string { return "cause/" + cause }
-
-// digest binds an idempotency key to its request.
-func digest(parts ...string) string {
-	var room [1024]byte // most requests fit, and need no memory of their own
-	asked := room[:0]
-	for _, p := range parts {
-		asked = append(strconv.AppendInt(asked, int64(len(p)), 10), ':')
-		asked = append(append(asked, p...), ',')
-	}
-	sum := sha256.Sum256(asked)
-	return hex.EncodeToString(sum[:])
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 )
@@ -30,12 +31,12 @@ type Interrupted struct {
 // file matches (S4.1). Only a call that was allowed can do so, and only once:
 // the enforcer's record of it is the proof. Files are those that the call's input
 // named and those that were reported; of a command in a jail those that the jail has seen.
-func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string, reported []string) (*Interrupted, error) {
-	asked, err := a.readableRun(ctx, caller, runID)
+func (mv *Moves) Interrupt(ctx context.Context, caller ports.Caller, runID, callID string, reported []string) (*Interrupted, error) {
+	asked, err := mv.reads.readableRun(ctx, caller, runID)
 	if err != nil {
 		return nil, err
 	}
-	data, err := once.Answer(ctx, a.store, runKey(caller.Namespace, asked.Root()), ledger.CallName(callID))
+	data, err := once.Answer(ctx, mv.ports.Store, runKey(caller.Namespace, asked.Root()), ledger.CallName(callID))
 	switch {
 	case err != nil:
 		return nil, err
@@ -49,17 +50,17 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 	if call.Verdict.Decision != toolcall.Allow {
 		return nil, notAllowed(runID, callID)
 	}
-	run, err := a.cachedRun(ctx, runKey(caller.Namespace, call.RunID))
+	run, err := mv.runs.cached(ctx, runKey(caller.Namespace, call.RunID))
 	if err != nil {
 		return nil, err
 	}
-	m, err := a.machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
+	m, err := mv.registry.Machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
 	changed, unknown := slices.Concat(call.Verdict.Paths, reported), false
 	if !toolcall.Edits(m.Machine, call.Verdict.Tool) {
-		changed, unknown, err = a.written(ctx, runKey(caller.Namespace, asked.Root()), callID, call)
+		changed, unknown, err = mv.written(ctx, runKey(caller.Namespace, asked.Root()), callID, call)
 		if changed == nil && !unknown {
 			return nil, cmp.Or(err, notAllowed(runID, callID))
 		}
@@ -71,15 +72,15 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 		name, matches = m.FirstInterrupt()
 	}
 	if !matches {
-		view, err := a.Get(ctx, caller, Target{RunID: runID, Branch: call.Branch}, true)
+		view, err := mv.reads.Get(ctx, caller, ports.Target{RunID: runID, Branch: call.Branch}, true)
 		return &Interrupted{View: view}, err
 	}
-	outcome, err := a.change(ctx, caller, request{
+	outcome, err := mv.changes.change(ctx, caller, request{
 		// The call that was allowed admits it.
 		op:      authority.Interrupt,
-		target:  Target{RunID: call.RunID, Branch: call.Branch},
+		target:  ports.Target{RunID: call.RunID, Branch: call.Branch},
 		command: workflow.Divert{Interrupt: name, Files: files, Actor: caller.Principal.Name},
-		key:     once.Key{Name: ledger.InterruptName(callID), Digest: digest("interrupt", name)},
+		key:     once.Key{Name: ledger.InterruptName(callID), Digest: ports.Digest("interrupt", name)},
 	})
 	if err != nil {
 		return nil, err
@@ -88,8 +89,8 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 }
 
 // written returns the files that a jail has seen a call write, nil for none, and whether there may be others.
-func (a *App) written(ctx context.Context, root store.Key, callID string, call *ledger.Call) (files []string, unknown bool, err error) {
-	data, err := once.Answer(ctx, a.store, root, ledger.WitnessName(callID))
+func (mv *Moves) written(ctx context.Context, root store.Key, callID string, call *ledger.Call) (files []string, unknown bool, err error) {
+	data, err := once.Answer(ctx, mv.ports.Store, root, ledger.WitnessName(callID))
 	if data == nil || err != nil {
 		return nil, false, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 )
@@ -46,7 +47,7 @@ func TestInterruptNeedsAnAllowedCall(t *testing.T) {
 		"interrupts": {"sql": {"trigger": {"file_pattern": "**/*.sql"}, "target": "check"}},
 		"states": {"work": {"on": {"END": "done"}}, "check": {"on": {"OK": "$return"}}, "done": {"type": "final"}}
 	}`
-	if _, _, _, err := a.Register(t.Context(), operator, []byte(watched), ""); err != nil {
+	if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(watched), ""); err != nil {
 		t.Fatal(err)
 	}
 	run := mustStart(t, a, agent, Start{Workflow: "watched", Workspace: "/w"})
@@ -76,19 +77,19 @@ func TestInterruptNeedsAnAllowedCall(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if in, err := a.Interrupt(t.Context(), agent, run.ID, "jailed", []string{"db/1.sql"}); err != nil || in.Fired {
+	if in, err := a.Moves.Interrupt(t.Context(), agent, run.ID, "jailed", []string{"db/1.sql"}); err != nil || in.Fired {
 		t.Errorf("a file that its jail has not seen: %+v, %v", in, err)
 	}
 	for _, id := range []string{"none", "denied", "shell"} {
-		if _, err := a.Interrupt(t.Context(), agent, run.ID, id, []string{"db/1.sql"}); fault.ReasonOf(err) != fault.FailedPrecondition {
+		if _, err := a.Moves.Interrupt(t.Context(), agent, run.ID, id, []string{"db/1.sql"}); fault.ReasonOf(err) != fault.FailedPrecondition {
 			t.Errorf("call %s: %v", id, err)
 		}
 	}
-	if in, err := a.Interrupt(t.Context(), agent, run.ID, "other", []string{"b.go"}); err != nil || in.Fired {
+	if in, err := a.Moves.Interrupt(t.Context(), agent, run.ID, "other", []string{"b.go"}); err != nil || in.Fired {
 		t.Errorf("no match: %+v, %v", in, err)
 	}
 	for range 2 {
-		in, err := a.Interrupt(t.Context(), agent, run.ID, "edit", nil)
+		in, err := a.Moves.Interrupt(t.Context(), agent, run.ID, "edit", nil)
 		if err != nil || !in.Fired || in.Interrupt != "sql" || in.From != "work" || in.View.At.State != "check" {
 			t.Fatalf("%+v, %v", in, err)
 		}
@@ -96,19 +97,19 @@ func TestInterruptNeedsAnAllowedCall(t *testing.T) {
 	if counters, err := st.Counters(t.Context(), ledger.Entry(key, 1)); err != nil || len(counters) != 0 {
 		t.Errorf("the entry that was left still counts %v, %v", counters, err)
 	}
-	if view := accepted(t, a, Target{RunID: run.ID}, "OK", "", ""); view.At.State != "work" || view.At.Entry != 3 {
+	if view := accepted(t, a, ports.Target{RunID: run.ID}, "OK", "", ""); view.At.State != "work" || view.At.Entry != 3 {
 		t.Errorf("returned to %+v", view.At)
 	}
-	if in, err := a.Interrupt(t.Context(), agent, run.ID, "schema", nil); err != nil || !in.Fired || in.From != "work" {
+	if in, err := a.Moves.Interrupt(t.Context(), agent, run.ID, "schema", nil); err != nil || !in.Fired || in.From != "work" {
 		t.Errorf("a file that a jail has seen: %+v, %v", in, err)
 	}
-	accepted(t, a, Target{RunID: run.ID}, "OK", "", "")
-	if in, err := a.Interrupt(t.Context(), agent, run.ID, "unknown", nil); err != nil || !in.Fired || in.Interrupt != "sql" || in.From != "work" {
+	accepted(t, a, ports.Target{RunID: run.ID}, "OK", "", "")
+	if in, err := a.Moves.Interrupt(t.Context(), agent, run.ID, "unknown", nil); err != nil || !in.Fired || in.Interrupt != "sql" || in.From != "work" {
 		t.Errorf("files that no jail has seen: %+v, %v", in, err)
 	}
-	accepted(t, a, Target{RunID: run.ID}, "OK", "", "")
+	accepted(t, a, ports.Target{RunID: run.ID}, "OK", "", "")
 	// The same call does not fire again.
-	if in, err := a.Interrupt(t.Context(), agent, run.ID, "edit", nil); err != nil || load(t, a, run.ID).State != "work" {
+	if in, err := a.Moves.Interrupt(t.Context(), agent, run.ID, "edit", nil); err != nil || load(t, a, run.ID).State != "work" {
 		t.Errorf("%+v, %v", in, err)
 	}
 }

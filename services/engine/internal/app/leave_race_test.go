@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // S11.1: no key that an agent uses keeps the end of its session from holding its run.
@@ -18,7 +19,7 @@ func TestPoisonedKeyOfASessionEnd(t *testing.T) {
 	if _, err := fire(a, of("s", ""), run.ID, "NOPE", "", "session end e1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.SessionEnded(t.Context(), "default", "e1", "s"); err != nil {
+	if err := a.Ends.SessionEnded(t.Context(), "default", "e1", "s"); err != nil {
 		t.Errorf("the end: %v", err)
 	}
 	if now := load(t, a, run.ID); !now.Held() {
@@ -28,7 +29,7 @@ func TestPoisonedKeyOfASessionEnd(t *testing.T) {
 
 // elsewhere is a session whose binding is in another shard than a run.
 func elsewhere(a *App, run string) string {
-	shards := a.store.Shards()
+	shards := a.Store.Shards()
 	for i := 0; ; i++ {
 		if s := fmt.Sprint("T", i); bindingKey("default", s).Shard(shards) != runKey("default", run).Shard(shards) {
 			return s
@@ -44,20 +45,20 @@ func TestHoldBetweenPauseAndHandover(t *testing.T) {
 	a, b := newApp(st), newApp(st.Store)
 	run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s"})
 	session := elsewhere(a, run.ID)
-	if _, err := a.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	mustStart(t, a, agent, Start{Workflow: "review", SessionID: session, Resume: true})
 	n := 0
 	st.Decide = func(int, *store.Batch) storetest.Fault {
 		if n++; n == 2 { // the first is the pause
-			if _, err := b.Pause(context.Background(), operator, run.ID, "stop", ""); err != nil {
+			if _, err := b.Moves.Pause(context.Background(), operator, run.ID, "stop", ""); err != nil {
 				t.Error(err)
 			}
 		}
 		return storetest.Healthy
 	}
-	_, _, err := a.Start(t.Context(), agent, Start{Workflow: "locked", SessionID: session})
+	_, _, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "locked", SessionID: session})
 	if fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("leaving: %v after %d commits; the run is held: %t", err, n, load(t, b, run.ID).Held())
 	}
@@ -75,15 +76,15 @@ func TestOldCacheAcrossShards(t *testing.T) {
 	a, b := newApp(narrow{st}), newApp(narrow{st})
 	registerHubs(t, a)
 	old := mustStart(t, a, agent, Start{Workflow: "free", SessionID: "s"}).ID
-	if _, err := a.Pause(t.Context(), agent, old, "", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), agent, old, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	session := elsewhere(a, old)
 	mustStart(t, a, agent, Start{Workflow: "free", SessionID: session, Resume: true})
 	mustStart(t, a, agent, Start{Workflow: "hub", SessionID: session})
-	accepted(t, a, Target{SessionID: session}, "GO", "", "")
-	accepted(t, b, Target{SessionID: session}, "SUB", "", "")
-	if _, err := a.Resume(t.Context(), agent, old, ""); fault.ReasonOf(err) != fault.EnforcementKept {
+	accepted(t, a, ports.Target{SessionID: session}, "GO", "", "")
+	accepted(t, b, ports.Target{SessionID: session}, "SUB", "", "")
+	if _, err := a.Moves.Resume(t.Context(), agent, old, ""); fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("resumed: %v", err)
 	}
 }

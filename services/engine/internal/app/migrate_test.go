@@ -11,6 +11,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -34,7 +36,7 @@ func newMoving(t *testing.T) *gated {
 		strings.Replace(moving, `go test -vet=all`, `go test -race`, 1),
 		strings.NewReplacer(`"work"`, `"toil"`).Replace(moving),
 	} {
-		if _, _, _, err := g.Register(t.Context(), operator, []byte(text), ""); err != nil {
+		if _, _, _, err := g.Registry.Register(t.Context(), operator, []byte(text), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +65,7 @@ func (g *gated) observe(run string, names ...string) {
 
 func (g *gated) observedOf(run string) (names string) {
 	g.Helper()
-	record, _, err := g.observed(g.Context(), ledger.EvidenceOf(runKey("default", run)))
+	record, _, err := g.Views.observed(g.Context(), ledger.EvidenceOf(runKey("default", run)))
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -87,12 +89,12 @@ func TestMigrate(t *testing.T) {
 
 	dry := req
 	dry.DryRun = true
-	if out, err := g.Migrate(t.Context(), operator, dry); err != nil || !out.Changed {
+	if out, err := g.Moves.Migrate(t.Context(), operator, dry); err != nil || !out.Changed {
 		t.Fatalf("%+v %v", out, err)
 	}
 	g.is(run, workflow.AwaitingApproval, "work")
 	for range 2 { // the second is a repeat
-		out, err := g.Migrate(t.Context(), operator, req)
+		out, err := g.Moves.Migrate(t.Context(), operator, req)
 		if err != nil || !out.Changed || out.View.Run.WorkflowVersion != 2 || out.View.Run.State != "work" {
 			t.Fatalf("%+v %v", out, err)
 		}
@@ -106,7 +108,7 @@ func TestMigrate(t *testing.T) {
 		t.Error(got)
 	}
 	for version, want := range map[int64]string{2: "1 AWAITING_APPROVAL", 3: "2 RUNNING"} {
-		view, _, err := g.Version(t.Context(), operator, run, version)
+		view, _, err := g.Reads.Version(t.Context(), operator, run, version)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,11 +129,11 @@ func TestMigrateDropsEvidence(t *testing.T) {
 	g := newMoving(t)
 	run := g.startAt(1, "s")
 	g.observe(run, "green", "vetted")
-	plan, err := g.PlanMigration(t.Context(), operator, "moving", 1, 4, nil, 0)
+	plan, err := g.Registry.PlanMigration(t.Context(), operator, "moving", 1, 4, nil, 0)
 	if err != nil || plan.Verdict != verify.Refuted || strings.Join(plan.Dropped, " ") != "vetted" {
 		t.Fatalf("%+v %v", plan, err)
 	}
-	if _, err := g.Migrate(t.Context(), operator, Migration{RunID: run, To: 4, Accept: plan.Digest}); err != nil {
+	if _, err := g.Moves.Migrate(t.Context(), operator, Migration{RunID: run, To: 4, Accept: plan.Digest}); err != nil {
 		t.Fatal(err)
 	}
 	if g.observedOf(run) != "green" {
@@ -149,21 +151,21 @@ func TestMigrateIsAccepted(t *testing.T) {
 	t.Parallel()
 	g := newMoving(t)
 	run := g.startAt(1, "s")
-	refused := func(caller Caller, req Migration, reason fault.Reason, part string) {
+	refused := func(caller ports.Caller, req Migration, reason fault.Reason, part string) {
 		t.Helper()
-		out, err := g.Migrate(t.Context(), caller, req)
+		out, err := g.Moves.Migrate(t.Context(), caller, req)
 		if fault.ReasonOf(err) != reason || !strings.Contains(err.Error(), part) {
 			t.Errorf("%+v: %+v %v", req, out, err)
 		}
 	}
-	plan, err := g.PlanMigration(t.Context(), operator, "moving", 1, 3, nil, 0)
+	plan, err := g.Registry.PlanMigration(t.Context(), operator, "moving", 1, 3, nil, 0)
 	if err != nil || plan.Verdict != verify.Refuted || len(plan.Gains) == 0 {
 		t.Fatalf("%+v %v", plan, err)
 	}
-	if _, err := g.PlanMigration(t.Context(), agent, "moving", 1, 3, nil, defaultPairs+1); fault.ReasonOf(err) != fault.PermissionDenied {
+	if _, err := g.Registry.PlanMigration(t.Context(), agent, "moving", 1, 3, nil, registry.DefaultPairs+1); fault.ReasonOf(err) != fault.PermissionDenied {
 		t.Errorf("an agent has a million pairs compared: %v", err)
 	}
-	if _, err := g.PlanMigration(t.Context(), agent, "moving", 1, 3, nil, defaultPairs); err != nil {
+	if _, err := g.Registry.PlanMigration(t.Context(), agent, "moving", 1, 3, nil, registry.DefaultPairs); err != nil {
 		t.Error(err)
 	}
 	refused(operator, Migration{RunID: run, To: 3}, fault.FailedPrecondition, `state "ship": tool: Edit`)
@@ -174,26 +176,26 @@ func TestMigrateIsAccepted(t *testing.T) {
 	refused(operator, Migration{RunID: run, To: 2, States: map[string]string{"shop": "release"}}, fault.InvalidRequest, `did you mean "ship"`)
 	refused(operator, Migration{RunID: run, To: 2, States: map[string]string{"ship": "releese"}}, fault.InvalidRequest, `did you mean "release"`)
 	g.is(run, workflow.Running, "work")
-	out, err := g.Migrate(t.Context(), operator, Migration{RunID: run, To: 5})
+	out, err := g.Moves.Migrate(t.Context(), operator, Migration{RunID: run, To: 5})
 	if err != nil || out.Rejection == nil || out.Rejection.Code != workflow.RejectNoImage || !strings.Contains(out.Rejection.Message, `no state "work"; map it`) {
 		t.Errorf("%+v %v", out, err)
 	}
-	if out, err = g.Migrate(t.Context(), operator, Migration{RunID: run, To: 1}); err != nil || out.Changed {
+	if out, err = g.Moves.Migrate(t.Context(), operator, Migration{RunID: run, To: 1}); err != nil || out.Changed {
 		t.Errorf("%+v %v", out, err)
 	}
-	if out, err = g.Migrate(t.Context(), operator, Migration{RunID: run, To: 3, Accept: plan.Digest}); err != nil || !out.Changed {
+	if out, err = g.Moves.Migrate(t.Context(), operator, Migration{RunID: run, To: 3, Accept: plan.Digest}); err != nil || !out.Changed {
 		t.Fatalf("%+v %v", out, err)
 	}
-	entries, _, err := g.History(t.Context(), operator, run, Position{}, 10)
+	entries, _, err := g.Reads.History(t.Context(), operator, run, Position{}, 10)
 	if last := entries[len(entries)-1]; err != nil || !strings.Contains(last.Reason, plan.Digest) {
 		t.Errorf("the history does not name the plan that was accepted: %+v %v", last, err)
 	}
-	back, err := g.PlanMigration(t.Context(), operator, "moving", 3, 1, nil, 0)
+	back, err := g.Registry.PlanMigration(t.Context(), operator, "moving", 3, 1, nil, 0)
 	if err != nil || back.Verdict != verify.Proved {
 		t.Fatalf("%+v %v", back, err)
 	}
 	refused(operator, Migration{RunID: run, To: 1}, fault.FailedPrecondition, "come from another version before")
-	if out, err = g.Migrate(t.Context(), operator, Migration{RunID: run, To: 1, Accept: back.Digest}); err != nil || !out.Changed {
+	if out, err = g.Moves.Migrate(t.Context(), operator, Migration{RunID: run, To: 1, Accept: back.Digest}); err != nil || !out.Changed {
 		t.Fatalf("%+v %v", out, err)
 	}
 }
@@ -207,11 +209,11 @@ func TestMigrateOfARunThatWasMovedElsewhere(t *testing.T) {
 	other := g.replica()
 	move := func(by *App, from, to int64) {
 		t.Helper()
-		plan, err := g.PlanMigration(t.Context(), operator, "moving", from, to, nil, 0)
+		plan, err := g.Registry.PlanMigration(t.Context(), operator, "moving", from, to, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, err := by.Migrate(t.Context(), operator, Migration{RunID: run, To: to, Accept: plan.Digest}); err != nil || !out.Changed {
+		if out, err := by.Moves.Migrate(t.Context(), operator, Migration{RunID: run, To: to, Accept: plan.Digest}); err != nil || !out.Changed {
 			t.Fatalf("from %d to %d: %+v %v", from, to, out, err)
 		}
 	}
@@ -220,7 +222,7 @@ func TestMigrateOfARunThatWasMovedElsewhere(t *testing.T) {
 	move(other, 1, 3)
 	move(other, 3, 1)
 	tighter := Migration{RunID: run, To: 2, States: map[string]string{"ship": "release"}}
-	if out, err := g.Migrate(t.Context(), operator, tighter); fault.ReasonOf(err) != fault.FailedPrecondition {
+	if out, err := g.Moves.Migrate(t.Context(), operator, tighter); fault.ReasonOf(err) != fault.FailedPrecondition {
 		t.Errorf("%+v %v", out, err)
 	}
 }
@@ -237,10 +239,10 @@ func TestMigrateRaces(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, act := range []func(){
 			func() {
-				_, _ = g.Migrate(t.Context(), operator, Migration{RunID: run, To: 2, States: map[string]string{"ship": "release"}})
+				_, _ = g.Moves.Migrate(t.Context(), operator, Migration{RunID: run, To: 2, States: map[string]string{"ship": "release"}})
 			},
 			func() {
-				_, _ = other.Migrate(t.Context(), operator, Migration{RunID: run, To: 2, States: map[string]string{"ship": "release"}})
+				_, _ = other.Moves.Migrate(t.Context(), operator, Migration{RunID: run, To: 2, States: map[string]string{"ship": "release"}})
 			},
 			func() { _, _ = fire(other, agent, run, "STOP", "", "") },
 		} {
@@ -248,7 +250,7 @@ func TestMigrateRaces(t *testing.T) {
 			go func() { defer wg.Done(); act() }()
 		}
 		wg.Wait()
-		now, err := g.loadRun(t.Context(), runKey("default", run))
+		now, err := g.runs.load(t.Context(), runKey("default", run))
 		if err != nil {
 			t.Fatal(err)
 		}

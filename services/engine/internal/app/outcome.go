@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 	"github.com/interlock-run/interlock/services/internal/once"
 )
 
@@ -42,7 +43,7 @@ func outcomeOf(out *workflow.Result) *Outcome {
 type Rejection struct {
 	Code    workflow.RejectionCode `json:"code"`
 	Message string                 `json:"message"`
-	Guards  []Guard                `json:"guards,omitempty"`
+	Guards  []runcodec.Guard       `json:"guards,omitempty"`
 	State   string                 `json:"state"`
 	Status  workflow.Status        `json:"status"`
 }
@@ -52,7 +53,7 @@ func rejectionOf(out *workflow.Result) *Rejection {
 	if r == nil {
 		return nil
 	}
-	return &Rejection{Code: r.Code, Message: r.Message, Guards: Guards(r.Guards), State: r.State, Status: r.Status}
+	return &Rejection{Code: r.Code, Message: r.Message, Guards: runcodec.Guards(r.Guards), State: r.State, Status: r.Status}
 }
 
 // storedAnswer is the stored form of an Outcome, for repeats of its request (S6.5).
@@ -76,7 +77,7 @@ func keptAnswer(owner store.Key, key once.Key, after authority.Place, out *Outco
 	w.Open()
 	w.Text("digest", key.Digest)
 	w.Name("run")
-	writeRun(w, after.Run)
+	runcodec.WriteRun(w, after.Run)
 	w.Integer("version", after.Run.Version)
 	w.OptionalText("branch", after.Branch)
 	w.OptionalTruth("lost", after.Lost())
@@ -95,20 +96,20 @@ func keptAnswer(owner store.Key, key once.Key, after authority.Place, out *Outco
 	return key.KeepAnswer(owner, w.Bytes()), nil
 }
 
-func (a *App) decodeAnswer(ctx context.Context, namespace string, data []byte) (*Outcome, error) {
+func (vs *Views) decodeAnswer(ctx context.Context, namespace string, data []byte) (*Outcome, error) {
 	var stored storedAnswer
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
 	}
-	return a.outcome(ctx, namespace, &stored)
+	return vs.outcome(ctx, namespace, &stored)
 }
 
-func (a *App) outcome(ctx context.Context, namespace string, stored *storedAnswer) (*Outcome, error) {
-	run, err := decodeRun(stored.Run, stored.Version)
+func (vs *Views) outcome(ctx context.Context, namespace string, stored *storedAnswer) (*Outcome, error) {
+	run, err := runcodec.DecodeRun(stored.Run, stored.Version)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	m, err := a.machine(ctx, namespace, run.Workflow, run.WorkflowVersion)
+	m, err := vs.registry.Machine(ctx, namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +126,8 @@ func (a *App) outcome(ctx context.Context, namespace string, stored *storedAnswe
 
 // firstAnswer returns the answer to a repeated request without a commit, or nil when it
 // is none, or has no name.
-func (a *App) firstAnswer(ctx context.Context, owner store.Key, key once.Key) (*Outcome, error) {
-	data, err := once.Answer(ctx, a.store, owner, key.Name)
+func (vs *Views) firstAnswer(ctx context.Context, owner store.Key, key once.Key) (*Outcome, error) {
+	data, err := once.Answer(ctx, vs.ports.Store, owner, key.Name)
 	if data == nil || err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func (a *App) firstAnswer(ctx context.Context, owner store.Key, key once.Key) (*
 	if err := key.Same(owner, stored.Digest); err != nil {
 		return nil, err
 	}
-	return a.outcome(ctx, owner.Namespace, &stored)
+	return vs.outcome(ctx, owner.Namespace, &stored)
 }
 
 // parkedNote returns the note to the caller of an accepted event that waits.

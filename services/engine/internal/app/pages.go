@@ -10,6 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 )
 
 // ListQuery selects runs; empty fields select all. The first fields have an index.
@@ -68,18 +70,18 @@ func (q *ListQuery) speaksOf(run *workflow.Run) bool {
 // List returns a page of runs, newest first, and where the next one begins after:
 // empty when there is none. A page of large runs has less than Limit of them, and so has
 // one that has looked at many which were not asked for.
-func (a *App) List(ctx context.Context, caller Caller, q ListQuery) (views []*View, next string, err error) {
+func (rd *Reads) List(ctx context.Context, caller ports.Caller, q ListQuery) (views []*View, next string, err error) {
 	q.Text = strings.ToLower(q.Text)
-	driven, err := a.ownRun(ctx, caller)
+	driven, err := rd.ownRun(ctx, caller)
 	if err != nil {
 		return nil, "", err
 	}
-	read := a.listed
+	read := rd.listed
 	if len(q.IDs) > 0 {
-		read = a.named
+		read = rd.named
 	}
 	for size, seen := 0, 0; ; {
-		most := min(readAhead, a.looked-seen)
+		most := min(readAhead, rd.looked-seen)
 		if !q.searches() {
 			most = min(most, q.Limit-len(views))
 		}
@@ -91,47 +93,47 @@ func (a *App) List(ctx context.Context, caller Caller, q ListQuery) (views []*Vi
 			if !strings.HasPrefix(record.Key.ID, q.Prefix) {
 				return views, "", nil
 			}
-			if len(views) == q.Limit || size > 0 && size+len(record.Data) > a.pageBytes {
+			if len(views) == q.Limit || size > 0 && size+len(record.Data) > rd.pageBytes {
 				return views, q.After, nil
 			}
-			run, err := decodeRun(record.Data, record.Version)
+			run, err := runcodec.DecodeRun(record.Data, record.Version)
 			if err != nil {
 				return nil, "", fault.From(err)
 			}
 			seen++
 			q.After = record.Key.ID
-			if !q.matches(run) || !caller.who().Owns(run, driven) {
+			if !q.matches(run) || !caller.Who().Owns(run, driven) {
 				continue
 			}
 			size += len(record.Data)
-			view, err := a.view(ctx, caller.Namespace, run.At(""), "")
+			view, err := rd.views.of(ctx, caller.Namespace, run.At(""), "")
 			if err != nil {
 				return nil, "", err
 			}
 			views = append(views, view)
 		}
 		q.After = page.Next
-		if page.Next == "" || len(views) >= q.Limit || seen >= a.looked {
+		if page.Next == "" || len(views) >= q.Limit || seen >= rd.looked {
 			return views, page.Next, nil
 		}
 	}
 }
 
 // listed returns the next part of the list of all runs that a query's index selects.
-func (a *App) listed(ctx context.Context, namespace string, q *ListQuery, most int) (store.Page, error) {
+func (rd *Reads) listed(ctx context.Context, namespace string, q *ListQuery, most int) (store.Page, error) {
 	query := store.Query{
-		Namespace: namespace, Kind: KindRun, Labels: map[string]string{}, Descending: true, After: q.After, Limit: most,
+		Namespace: namespace, Kind: ports.KindRun, Labels: map[string]string{}, Descending: true, After: q.After, Limit: most,
 	}
-	for name, value := range map[string]string{"status": string(q.Status), "workflow": q.Workflow, labelSession: q.Session} {
+	for name, value := range map[string]string{"status": string(q.Status), "workflow": q.Workflow, runcodec.LabelSession: q.Session} {
 		if value != "" {
 			query.Labels[name] = value
 		}
 	}
-	return a.store.List(ctx, query)
+	return rd.ports.Store.List(ctx, query)
 }
 
 // named returns the same of the runs that a query names.
-func (a *App) named(ctx context.Context, namespace string, q *ListQuery, most int) (store.Page, error) {
+func (rd *Reads) named(ctx context.Context, namespace string, q *ListQuery, most int) (store.Page, error) {
 	ids := slices.Clone(q.IDs)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -145,7 +147,7 @@ func (a *App) named(ctx context.Context, namespace string, q *ListQuery, most in
 		if tried++; tried > most {
 			return page, nil
 		}
-		record, err := a.store.Get(ctx, runKey(namespace, id))
+		record, err := rd.ports.Store.Get(ctx, runKey(namespace, id))
 		switch {
 		case err == nil:
 			page.Records = append(page.Records, record)

@@ -10,7 +10,7 @@ import (
 func TestPagesAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
-	a.pageBytes = 40_000
+	a.Reads.pageBytes = 40_000
 	large := `{"big": "` + strings.Repeat("x", 10_000) + `"}`
 	run := newRun(t, a, agent, Start{Workflow: "review", Context: []byte(large)})
 	const changes = 12
@@ -21,8 +21,8 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 	}
 	var versions []int64
 	for after, pages := (Position{}), 0; pages == 0 || after != (Position{}); pages++ {
-		entries, next, err := a.History(t.Context(), operator, run.ID, after, 1000)
-		if err != nil || len(entries) == 0 || len(entries) > a.pageBytes/10_000 {
+		entries, next, err := a.Reads.History(t.Context(), operator, run.ID, after, 1000)
+		if err != nil || len(entries) == 0 || len(entries) > a.Reads.pageBytes/10_000 {
 			t.Fatalf("a page of history has %d large changes, %v", len(entries), err)
 		}
 		for _, e := range entries {
@@ -45,8 +45,8 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 	}
 	var listed []string
 	for after, pages := "", 0; pages == 0 || after != ""; pages++ {
-		views, next, err := a.List(t.Context(), operator, ListQuery{Limit: 1000, After: after})
-		if err != nil || len(views) == 0 || len(views) > a.pageBytes/10_000 {
+		views, next, err := a.Reads.List(t.Context(), operator, ListQuery{Limit: 1000, After: after})
+		if err != nil || len(views) == 0 || len(views) > a.Reads.pageBytes/10_000 {
 			t.Fatalf("a page has %d large runs, %v", len(views), err)
 		}
 		for _, v := range views {
@@ -76,11 +76,11 @@ func TestPagesOfSmallRuns(t *testing.T) {
 		limit, first int
 		more         bool
 	}{{1, 1, true}, {readAhead, readAhead, true}, {n - 1, n - 1, true}, {n + 1, n, false}, {1000, n, false}} {
-		views, next, err := a.List(t.Context(), operator, ListQuery{Limit: c.limit})
+		views, next, err := a.Reads.List(t.Context(), operator, ListQuery{Limit: c.limit})
 		if err != nil || len(views) != c.first || (next != "") != c.more {
 			t.Errorf("a page of %d has %d runs, next %q, %v", c.limit, len(views), next, err)
 		}
-		entries, after, err := a.History(t.Context(), operator, run.ID, Position{}, c.limit)
+		entries, after, err := a.Reads.History(t.Context(), operator, run.ID, Position{}, c.limit)
 		if err != nil || len(entries) != c.first || (after != Position{}) != c.more {
 			t.Errorf("a page of %d has %d changes, next %v, %v", c.limit, len(entries), after, err)
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 )
 
 // S8.4, S6.7, S15.10: workflows and processes share one set of names, and everything else that
@@ -14,10 +16,10 @@ import (
 func TestRegisterProcess(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
-	register := func(caller Caller, src string, asProcess bool) (*Version, bool, error) {
-		call := a.Register
+	register := func(caller ports.Caller, src string, asProcess bool) (*registry.Version, bool, error) {
+		call := a.Registry.Register
 		if asProcess {
-			call = a.RegisterProcess
+			call = a.Registry.RegisterProcess
 		}
 		v, created, _, err := call(t.Context(), caller, []byte(src), "")
 		return v, created, err
@@ -73,10 +75,10 @@ func TestProcessesAreNoWorkflows(t *testing.T) {
 			var err error
 			name := letter + "-" + kind
 			if kind == "flow" {
-				_, _, _, err = a.Register(t.Context(), operator, []byte(strings.Replace(review, `"review"`, `"`+name+`"`, 1)), "")
+				_, _, _, err = a.Registry.Register(t.Context(), operator, []byte(strings.Replace(review, `"review"`, `"`+name+`"`, 1)), "")
 				flows = append(flows, name)
 			} else {
-				_, _, _, err = a.RegisterProcess(t.Context(), operator, []byte(strings.Replace(signoff, `"signoff"`, `"`+name+`"`, 1)), "")
+				_, _, _, err = a.Registry.RegisterProcess(t.Context(), operator, []byte(strings.Replace(signoff, `"signoff"`, `"`+name+`"`, 1)), "")
 				gates = append(gates, name)
 			}
 			if err != nil {
@@ -86,12 +88,12 @@ func TestProcessesAreNoWorkflows(t *testing.T) {
 	}
 	for limit := 1; limit <= 6; limit++ {
 		var names [2][]string
-		for i, list := range []func(after string) ([]*Version, string, error){
-			func(after string) ([]*Version, string, error) {
-				return a.Workflows(t.Context(), "default", after, limit)
+		for i, list := range []func(after string) ([]*registry.Version, string, error){
+			func(after string) ([]*registry.Version, string, error) {
+				return a.Registry.Workflows(t.Context(), "default", after, limit)
 			},
-			func(after string) ([]*Version, string, error) {
-				return a.Processes(t.Context(), "default", after, limit)
+			func(after string) ([]*registry.Version, string, error) {
+				return a.Registry.Processes(t.Context(), "default", after, limit)
 			},
 		} {
 			for after, more := "", true; more; more = after != "" {
@@ -109,23 +111,23 @@ func TestProcessesAreNoWorkflows(t *testing.T) {
 			t.Errorf("limit %d: %q and %q", limit, names[0], names[1])
 		}
 	}
-	if _, _, err := a.Process(t.Context(), "default", "a-flow", 0); fault.ReasonOf(err) != fault.NotFound || !strings.Contains(err.Error(), "a workflow of that name") {
+	if _, _, err := a.Registry.Process(t.Context(), "default", "a-flow", 0); fault.ReasonOf(err) != fault.NotFound || !strings.Contains(err.Error(), "a workflow of that name") {
 		t.Errorf("a workflow as a process: %v", err)
 	}
-	if _, err := a.StartProcess(t.Context(), agent, Start{Workflow: "a-flow"}); fault.ReasonOf(err) != fault.NotFound {
+	if _, err := a.Starts.StartProcess(t.Context(), agent, Start{Workflow: "a-flow"}); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("starts a workflow: %v", err)
 	}
-	if v, err := a.Workflow(t.Context(), "default", "a-gate", 0); err != nil || !v.Process {
+	if v, err := a.Registry.Workflow(t.Context(), "default", "a-gate", 0); err != nil || !v.Process {
 		t.Errorf("%+v, %v", v, err) // who judges by it reads it like any definition
 	}
-	if _, err := a.StartProcess(t.Context(), agent, Start{Workflow: "nope"}); fault.ReasonOf(err) != fault.NotFound {
+	if _, err := a.Starts.StartProcess(t.Context(), agent, Start{Workflow: "nope"}); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("starts nothing: %v", err)
 	}
 }
 
-func say(t *testing.T, a *App, target Target, answer, note string) *Outcome {
+func say(t *testing.T, a *App, target ports.Target, answer, note string) *Outcome {
 	t.Helper()
-	outcome, err := a.Answer(t.Context(), agent, Answer{Target: target, Answer: answer, Note: note})
+	outcome, err := a.Moves.Answer(t.Context(), agent, Answer{Target: target, Answer: answer, Note: note})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +140,7 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)
 	run := g.start("signoff", "s")
-	session := Target{SessionID: "s"}
+	session := ports.Target{SessionID: "s"}
 	if _, text := say(t, g.App, session, "", "").View.Turn(); !strings.HasPrefix(text, "Think.\nReady?") {
 		t.Errorf("the first turn is %q", text)
 	}
@@ -150,11 +152,11 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("after a refusal: %+v", turn)
 	}
 	stale := Answer{Target: session, Answer: "later", ExpectedVersion: 7}
-	if _, err := g.Answer(t.Context(), agent, stale); fault.ReasonOf(err) != fault.VersionConflict {
+	if _, err := g.Moves.Answer(t.Context(), agent, stale); fault.ReasonOf(err) != fault.VersionConflict {
 		t.Errorf("%v", err)
 	}
 	for range 2 {
-		outcome, err := g.Answer(t.Context(), agent, Answer{Target: session, Answer: "later", Note: "coffee", IdempotencyKey: "k"})
+		outcome, err := g.Moves.Answer(t.Context(), agent, Answer{Target: session, Answer: "later", Note: "coffee", IdempotencyKey: "k"})
 		if err != nil || outcome.Rejection != nil {
 			t.Fatalf("%+v, %v", outcome, err)
 		}
@@ -175,7 +177,7 @@ func TestAnswers(t *testing.T) {
 	if turn, _ := say(t, g.App, session, "yes", "").View.Turn(); turn.Status != workflow.Completed || turn.Question != "" {
 		t.Errorf("ends with %+v", turn)
 	}
-	entries, _, _ := g.History(t.Context(), operator, run, Position{}, 10)
+	entries, _, _ := g.Reads.History(t.Context(), operator, run, Position{}, 10)
 	if len(entries) != 5 || entries[1].Rationale != "coffee" || entries[1].Actor != "amir" {
 		t.Errorf("history: %s", g.types(run))
 	}
@@ -187,11 +189,11 @@ func TestProcessInAWorkflow(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)
 	parent := g.start("outer", "s")
-	session := Target{SessionID: "s"}
-	if _, err := g.Answer(t.Context(), agent, Answer{Target: session, Answer: "yes"}); fault.ReasonOf(err) != fault.FailedPrecondition {
+	session := ports.Target{SessionID: "s"}
+	if _, err := g.Moves.Answer(t.Context(), agent, Answer{Target: session, Answer: "yes"}); fault.ReasonOf(err) != fault.FailedPrecondition {
 		t.Errorf("a workflow takes an answer: %v", err)
 	}
-	if _, err := g.Answer(t.Context(), agent, Answer{Target: session}); fault.ReasonOf(err) != fault.FailedPrecondition {
+	if _, err := g.Moves.Answer(t.Context(), agent, Answer{Target: session}); fault.ReasonOf(err) != fault.FailedPrecondition {
 		t.Errorf("a workflow asks a question: %v", err)
 	}
 	accepted(t, g.App, session, "CHECK", "", "")
@@ -203,12 +205,12 @@ func TestProcessInAWorkflow(t *testing.T) {
 	g.is(parent, workflow.Running, "b")
 
 	parent = g.start("outer", "s2")
-	session = Target{SessionID: "s2"}
+	session = ports.Target{SessionID: "s2"}
 	accepted(t, g.App, session, "CHECK", "", "")
 	var outcome *Outcome
 	for range 2 { // the repeat comes when a workflow is in force
 		var err error
-		if outcome, err = g.Answer(t.Context(), agent, Answer{Target: session, Answer: "no", IdempotencyKey: "k"}); err != nil || outcome.Rejection != nil {
+		if outcome, err = g.Moves.Answer(t.Context(), agent, Answer{Target: session, Answer: "no", IdempotencyKey: "k"}); err != nil || outcome.Rejection != nil {
 			t.Fatalf("%+v, %v", outcome, err)
 		}
 	}

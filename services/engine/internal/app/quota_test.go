@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // apart is a store that does not span shards.
@@ -28,12 +29,12 @@ func TestQuotas(t *testing.T) {
 			t.Parallel()
 			a := newApp(wrap(newStore(t)))
 			a.Enforcement = workflow.UntilSuccess // so that texts keep their sizes
-			a.Quotas = Quotas{Runs: 2, DefinitionBytes: 300}
-			if _, _, _, err := a.Register(t.Context(), operator, []byte(review), ""); err != nil {
+			a.Quotas = ports.Quotas{Runs: 2, DefinitionBytes: 300}
+			if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(review), ""); err != nil {
 				t.Fatal(err)
 			}
-			start := func(who Caller, key string) (*View, error) {
-				v, _, err := a.Start(t.Context(), who, Start{Workflow: "review", IdempotencyKey: key})
+			start := func(who ports.Caller, key string) (*View, error) {
+				v, _, err := a.Starts.Start(t.Context(), who, Start{Workflow: "review", IdempotencyKey: key})
 				return v, err
 			}
 			refused := func(err error, mentions string) {
@@ -55,12 +56,12 @@ func TestQuotas(t *testing.T) {
 			refused(err, "--runs-per-principal")
 			other := agent
 			other.Principal.Name = "other"
-			for _, who := range []Caller{other, operator, operator, operator} {
+			for _, who := range []ports.Caller{other, operator, operator, operator} {
 				if _, err := start(who, ""); err != nil {
 					t.Error(err)
 				}
 			}
-			if _, err := a.Cancel(t.Context(), operator, first.Run.ID, "", ""); err != nil {
+			if _, err := a.Moves.Cancel(t.Context(), operator, first.Run.ID, "", ""); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := start(agent, "three"); err != nil {
@@ -69,11 +70,11 @@ func TestQuotas(t *testing.T) {
 			_, err = start(agent, "four")
 			refused(err, "2 runs")
 
-			register := func(who Caller, n int) error {
-				_, _, _, err := a.Register(t.Context(), who, fmt.Appendf(nil, `{"id": "w%d", "initial": "a", "states": {"a": {"on": {"GO": "b"}}, "b": {"type": "final"}}}`, n), "")
+			register := func(who ports.Caller, n int) error {
+				_, _, _, err := a.Registry.Register(t.Context(), who, fmt.Appendf(nil, `{"id": "w%d", "initial": "a", "states": {"a": {"on": {"GO": "b"}}, "b": {"type": "final"}}}`, n), "")
 				return err
 			}
-			for n, who := range []Caller{agent, agent, agent, operator, operator, operator, operator} {
+			for n, who := range []ports.Caller{agent, agent, agent, operator, operator, operator, operator} {
 				if err := register(who, n); err != nil {
 					t.Errorf("%d: %v", n, err)
 				}

@@ -18,11 +18,11 @@ func (f *family) readFor(ctx context.Context, lane workflow.View, m definition.C
 		return fire, nil
 	}
 	session := lane.SessionIn(lane.Branch)
-	if session == "" || f.app.Shared == nil {
+	if session == "" || f.app.ports.Shared == nil {
 		fire.ApprovalID, fire.Unasked = "", "the decision rests on the shared state, and the run has no session that shares one"
 		return fire, nil
 	}
-	reads, err := f.app.Shared.Reads(ctx, f.caller.Namespace, session, pointers)
+	reads, err := f.app.ports.Shared.Reads(ctx, f.caller.Namespace, session, pointers)
 	if err != nil {
 		return fire, fault.From(err)
 	}
@@ -43,14 +43,14 @@ func (f *family) moved(ctx context.Context, lane workflow.View) (string, error) 
 		return "", nil
 	}
 	session := lane.SessionIn(lane.Branch)
-	if session == "" || f.app.Shared == nil {
+	if session == "" || f.app.ports.Shared == nil {
 		return "the run has no session any more that shares a state", nil
 	}
 	pointers := make([]string, len(was.Values))
 	for i, v := range was.Values {
 		pointers[i] = v.Pointer
 	}
-	now, err := f.app.Shared.Reads(ctx, f.caller.Namespace, session, pointers)
+	now, err := f.app.ports.Shared.Reads(ctx, f.caller.Namespace, session, pointers)
 	if err != nil {
 		return "", fault.From(err) // it is not known, so it does not fire; the run's timer tries again
 	}

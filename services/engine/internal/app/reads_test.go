@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -57,7 +58,7 @@ func newTable(t *testing.T) *table {
 	t.Helper()
 	s := &table{gated: newGated(t), id: "wfstate_1"}
 	s.Shared = s
-	if _, _, _, err := s.Register(t.Context(), operator, []byte(planned), ""); err != nil {
+	if _, _, _, err := s.Registry.Register(t.Context(), operator, []byte(planned), ""); err != nil {
 		t.Fatal(err)
 	}
 	s.put(`{"plan":3,"log":0}`)
@@ -116,7 +117,7 @@ func TestReadsMoveAtTheCommit(t *testing.T) {
 		s.humans.decide(t, id, true, "", "")
 		patched := false
 		s.store.Decide = func(_ int, batch *store.Batch) storetest.Fault {
-			if !patched && len(batch.Puts) > 0 && batch.Puts[0].Key.Kind == KindRun {
+			if !patched && len(batch.Puts) > 0 && batch.Puts[0].Key.Kind == ports.KindRun {
 				patched = true
 				s.put([]string{`{"plan":4}`, `{"plan":3,"log":1}`}[round%2])
 			}
@@ -145,7 +146,7 @@ func TestReadsUnknown(t *testing.T) {
 	id := s.park(run, "SHIP", "")
 	s.humans.decide(t, id, true, "", "")
 	s.away = errors.New("the state-store is down")
-	if _, settled, err := s.SettleApproval(t.Context(), "default", run, id); err == nil || settled {
+	if _, settled, err := s.Settlement.SettleApproval(t.Context(), "default", run, id); err == nil || settled {
 		t.Errorf("settled %t, %v", settled, err)
 	}
 	if got := s.is(run, workflow.AwaitingApproval, "ready"); !got.Approval.Pending() {

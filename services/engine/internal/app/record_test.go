@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 )
@@ -104,12 +105,12 @@ func filled(t *testing.T, record any) {
 func TestRunRecordIsComplete(t *testing.T) {
 	t.Parallel()
 	run := fullRun(t)
-	var record runRecord
-	if err := json.Unmarshal(encodeRun(&run), &record); err != nil {
+	var record runcodec.RunRecord
+	if err := json.Unmarshal(runcodec.EncodeRun(&run), &record); err != nil {
 		t.Fatal(err)
 	}
 	filled(t, record)
-	got, err := decodeRun(encodeRun(&run), run.Version)
+	got, err := runcodec.DecodeRun(runcodec.EncodeRun(&run), run.Version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,20 +145,20 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 		}},
 	}
 	filled(t, e)
-	var got Entry
-	if err := json.Unmarshal(encodeEntry(&e), &got); err != nil {
-		t.Fatalf("%s: %v", encodeEntry(&e), err)
+	var got runcodec.Entry
+	if err := json.Unmarshal(runcodec.EncodeEntry(&e), &got); err != nil {
+		t.Fatalf("%s: %v", runcodec.EncodeEntry(&e), err)
 	}
 	got.Result = &ledger.Result{} // is not stored with it
 	filled(t, got)
 	got.Result = nil
 	filled(t, got.Guards[0])
 	filled(t, got.Joins[0])
-	want := Entry{
+	want := runcodec.Entry{
 		Actor: "ann", Type: "transitioned", Event: "GO NOW", From: "a", To: "b", Data: json.RawMessage(`{"rationale":"<why>"}`),
-		Rationale: "<why>", Guards: Guards(e.Guards), WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r",
+		Rationale: "<why>", Guards: runcodec.Guards(e.Guards), WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r",
 		SafeNext: true, Warned: true, Time: noon, Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2",
-		SessionID: "s2", ApprovalID: "apr_1", Joins: joinsOf(e.Joins), ChildStatus: workflow.Failed, HoldCauses: e.HoldCauses,
+		SessionID: "s2", ApprovalID: "apr_1", Joins: runcodec.JoinsOf(e.Joins), ChildStatus: workflow.Failed, HoldCauses: e.HoldCauses,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -170,7 +171,7 @@ func TestAnswerIsComplete(t *testing.T) {
 	out := &Outcome{
 		Rejection: &Rejection{
 			Code: workflow.RejectGuardFailed, Message: `"no"`, State: "building", Status: workflow.Running,
-			Guards: []Guard{{Name: "g", Field: "x", Op: "exists"}},
+			Guards: []runcodec.Guard{{Name: "g", Field: "x", Op: "exists"}},
 		},
 		Note: "n", Changed: true, From: "a", ApprovalID: "apr_1",
 	}
@@ -187,8 +188,8 @@ func TestAnswerIsComplete(t *testing.T) {
 	if !reflect.DeepEqual(got.Rejection, out.Rejection) || got.Version != 5 {
 		t.Errorf("got %+v", got)
 	}
-	if string(got.Run) != string(encodeRun(&run)) {
-		t.Errorf("run %s, want %s", got.Run, encodeRun(&run))
+	if string(got.Run) != string(runcodec.EncodeRun(&run)) {
+		t.Errorf("run %s, want %s", got.Run, runcodec.EncodeRun(&run))
 	}
 }
 
@@ -228,7 +229,7 @@ func TestStateInIsTheEngines(t *testing.T) {
 		{forked, workflow.Running, "b/", ""},
 	} {
 		run := &workflow.Run{ID: "run_1", Workflow: "w", Status: c.status, Lane: c.lane}
-		name, got, err := ledger.StateIn(encodeRun(run), "s", ledger.Binding{Branch: c.branch}, "")
+		name, got, err := ledger.StateIn(runcodec.EncodeRun(run), "s", ledger.Binding{Branch: c.branch}, "")
 		if err != nil || got != c.want || got != "" && name != "w" {
 			t.Errorf("%s %q: %q, %v, want %q", c.status, c.branch, got, err, c.want)
 		}
@@ -264,7 +265,7 @@ func TestStateInIsTheEngines(t *testing.T) {
 		{given, "t", "b", "b/y", ""},
 	} {
 		run := &workflow.Run{ID: "run_1", Status: workflow.Running, SessionID: "s", Lane: c.lane}
-		_, got, err := ledger.StateIn(encodeRun(run), c.session, ledger.Binding{Branch: c.binding}, c.only)
+		_, got, err := ledger.StateIn(runcodec.EncodeRun(run), c.session, ledger.Binding{Branch: c.binding}, c.only)
 		if err != nil || got != c.want {
 			t.Errorf("%+v: %q, %v", c, got, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/once"
 )
 
@@ -16,23 +17,23 @@ import (
 // The run and the session's binding may live in different shards, so this takes
 // two commits: the binding first, then the run. A crash in between leaves the
 // session bound to a run that is still paused; asking again finds it.
-func (a *App) resume(ctx context.Context, caller Caller, req Start) (*Outcome, error) {
-	runID, err := a.takenBefore(ctx, caller, req)
+func (ss *Starts) resume(ctx context.Context, caller ports.Caller, req Start) (*Outcome, error) {
+	runID, err := ss.takenBefore(ctx, caller, req)
 	if err != nil {
 		return nil, err
 	}
 	if runID == "" {
-		run, err := a.newestPaused(ctx, caller, req.Workflow)
+		run, err := ss.newestPaused(ctx, caller, req.Workflow)
 		if err != nil || run == nil {
 			return nil, err
 		}
-		if runID, err = a.take(ctx, caller, req, run.ID); err != nil {
+		if runID, err = ss.take(ctx, caller, req, run.ID); err != nil {
 			return nil, err
 		}
 	}
-	outcome, err := a.change(ctx, caller, request{
+	outcome, err := ss.changes.change(ctx, caller, request{
 		op:      authority.Resume,
-		target:  Target{RunID: runID},
+		target:  ports.Target{RunID: runID},
 		command: resumeBy(caller),
 		session: req.SessionID,
 		// A repeat must not resume the run once more after a later pause.
@@ -46,12 +47,12 @@ func (a *App) resume(ctx context.Context, caller Caller, req Start) (*Outcome, e
 }
 
 // takenBefore returns the run that a repeat of this request resumed, or "".
-func (a *App) takenBefore(ctx context.Context, caller Caller, req Start) (string, error) {
+func (ss *Starts) takenBefore(ctx context.Context, caller ports.Caller, req Start) (string, error) {
 	if req.IdempotencyKey == "" {
 		return "", nil
 	}
 	owner := *requestOwner(caller, req)
-	data, err := once.Answer(ctx, a.store, owner, resumeKey(caller, req).Name)
+	data, err := once.Answer(ctx, ss.ports.Store, owner, resumeKey(caller, req).Name)
 	if data == nil || err != nil {
 		return "", err
 	}
@@ -61,7 +62,7 @@ func (a *App) takenBefore(ctx context.Context, caller Caller, req Start) (string
 
 // resumeKey makes a resuming request happen once; it has no name without an idempotency
 // key.
-func resumeKey(caller Caller, req Start) once.Key {
+func resumeKey(caller ports.Caller, req Start) once.Key {
 	if req.IdempotencyKey == "" {
 		return once.Key{Digest: startDigest(req)}
 	}
@@ -70,14 +71,14 @@ func resumeKey(caller Caller, req Start) once.Key {
 
 // take makes the session drive the paused run, and remembers which run this request
 // resumed. It returns that run.
-func (a *App) take(ctx context.Context, caller Caller, req Start, runID string) (string, error) {
-	h := a.newHandover(caller, req.SessionID, runID)
+func (ss *Starts) take(ctx context.Context, caller ports.Caller, req Start, runID string) (string, error) {
+	h := ss.changes.newHandover(caller, req.SessionID, runID)
 	aim, refusal, err := h.aim(ctx, authority.Take)
 	switch {
 	case err != nil:
 		return "", err
 	case refusal != nil:
-		return "", refused(refusal)
+		return "", ports.Refused(refusal)
 	}
 	if err := h.drive(ctx, authority.Take, aim, runID, ""); err != nil {
 		return "", err
@@ -96,14 +97,14 @@ func (a *App) take(ctx context.Context, caller Caller, req Start, runID string) 
 // newestPaused finds the run of this workflow that was paused last, of those that the
 // caller may take up. Runs that were invoked are resumed with the one that waits for
 // them.
-func (a *App) newestPaused(ctx context.Context, caller Caller, name string) (*workflow.Run, error) {
+func (ss *Starts) newestPaused(ctx context.Context, caller ports.Caller, name string) (*workflow.Run, error) {
 	var newest *workflow.Run
 	for _, status := range []workflow.Status{workflow.Paused, workflow.Held} {
-		if err := a.eachRun(ctx, store.Query{
+		if err := ss.runs.each(ctx, store.Query{
 			Namespace: caller.Namespace,
 			Labels:    map[string]string{"status": string(status), "workflow": name},
 		}, func(run *workflow.Run) error {
-			if caller.who().MayTakeUp(run) && (newest == nil || run.UpdatedAt.After(newest.UpdatedAt)) {
+			if caller.Who().MayTakeUp(run) && (newest == nil || run.UpdatedAt.After(newest.UpdatedAt)) {
 				newest = run
 			}
 			return nil

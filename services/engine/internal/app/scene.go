@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // scene has the facts that a decision depends on, with the versions that it was read at:
@@ -16,7 +17,7 @@ import (
 // facts.
 type scene struct {
 	authority.Scene
-	app       *App
+	app       *Changes
 	namespace string
 	// fresh: no run is from the cache. A refusal stands only if the scene is fresh.
 	fresh    bool
@@ -26,13 +27,13 @@ type scene struct {
 
 // newScene begins with the objects that the request names; the rest is read as decisions
 // ask for it.
-func (a *App) newScene(caller Caller, target Target, fresh bool) *scene {
+func (ch *Changes) newScene(caller ports.Caller, target ports.Target, fresh bool) *scene {
 	return &scene{
 		Scene: authority.Scene{
-			Who:    caller.who(),
+			Who:    caller.Who(),
 			Target: authority.Target{RunID: target.RunID, Session: target.SessionID, Branch: target.Branch},
 		},
-		app: a, namespace: caller.Namespace, fresh: fresh, bindings: map[string]store.Record{},
+		app: ch, namespace: caller.Namespace, fresh: fresh, bindings: map[string]store.Record{},
 	}
 }
 
@@ -94,7 +95,7 @@ func (s *scene) readEnd(ctx context.Context, session string) (bool, error) {
 	}
 	key := bindingKey(s.namespace, session)
 	known, ok := s.app.ended.Get(key)
-	if !ok || s.fresh || !s.app.store.Spans() {
+	if !ok || s.fresh || !s.app.ports.Store.Spans() {
 		var err error
 		if known.ended, known.checks, err = s.app.sessions.Ended(ctx, s.namespace, session); err != nil {
 			return false, err
@@ -116,8 +117,8 @@ func (s *scene) read(ctx context.Context, need authority.Need) error {
 		return s.readRun(ctx, need.RunID)
 	case need.Session != "":
 		return s.readBinding(ctx, need.Session)
-	case need.Above && s.app.Sessions != nil:
-		above, err := s.app.Sessions.Lineage(ctx, s.namespace, s.Who.Session, s.fresh)
+	case need.Above && s.app.ports.Sessions != nil:
+		above, err := s.app.ports.Sessions.Lineage(ctx, s.namespace, s.Who.Session, s.fresh)
 		if err != nil {
 			return err
 		}
@@ -129,9 +130,9 @@ func (s *scene) read(ctx context.Context, need authority.Need) error {
 
 func (s *scene) readRun(ctx context.Context, id string) error {
 	key := runKey(s.namespace, id)
-	load := s.app.cachedRun
+	load := s.app.runs.cached
 	if s.fresh {
-		load = s.app.loadRun
+		load = s.app.runs.load
 	}
 	run, err := load(ctx, key)
 	if fault.ReasonOf(err) == fault.NotFound {
@@ -147,13 +148,13 @@ func (s *scene) readRun(ctx context.Context, id string) error {
 
 // add adds a run that was read, with the rules of its definition.
 func (s *scene) add(ctx context.Context, run *workflow.Run) error {
-	m, err := s.app.machine(ctx, s.namespace, run.Workflow, run.WorkflowVersion)
+	m, err := s.app.registry.Machine(ctx, s.namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return err
 	}
 	node := authority.Node{Run: run, Enforcement: m.Enforcement(), Process: m.Process != nil}
 	if s.Offer != nil {
-		v, err := s.app.Workflow(ctx, s.namespace, run.Workflow, run.WorkflowVersion)
+		v, err := s.app.registry.Workflow(ctx, s.namespace, run.Workflow, run.WorkflowVersion)
 		if err != nil {
 			return err
 		}
@@ -165,7 +166,7 @@ func (s *scene) add(ctx context.Context, run *workflow.Run) error {
 }
 
 func (s *scene) readBinding(ctx context.Context, session string) error {
-	record, err := s.app.binding(ctx, s.namespace, session)
+	record, err := s.app.runs.binding(ctx, s.namespace, session)
 	if err != nil {
 		return err
 	}
@@ -226,10 +227,10 @@ func (s *scene) find(id string) *workflow.Run {
 // record that the batch writes has its precondition there, which must be the version that the
 // decision was made on.
 func (s *scene) addChecks(batch *store.Batch, home store.Key) error {
-	shards := s.app.store.Shards()
+	shards := s.app.ports.Store.Shards()
 	for _, check := range s.checks {
-		if !s.app.store.Spans() && check.Key.Shard(shards) != home.Shard(shards) {
-			if !s.fresh && check.Key.Kind == KindRun {
+		if !s.app.ports.Store.Spans() && check.Key.Shard(shards) != home.Shard(shards) {
+			if !s.fresh && check.Key.Kind == ports.KindRun {
 				return &store.ConflictError{Key: check.Key, Want: check.Version}
 			}
 			continue

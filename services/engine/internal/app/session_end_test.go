@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/sessionend"
 )
 
@@ -21,7 +22,7 @@ func TestSessionEndHoldsTheRun(t *testing.T) {
 	run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s"})
 	is := func(status workflow.Status, held bool) {
 		t.Helper()
-		now, err := a.loadRun(t.Context(), runKey("default", run.ID))
+		now, err := a.runs.load(t.Context(), runKey("default", run.ID))
 		if err != nil || now.Status != status || now.Held() != held {
 			t.Fatalf("the run is %s, held %t (%v); want %s, held %t", now.Status, now.Held(), err, status, held)
 		}
@@ -33,31 +34,31 @@ func TestSessionEndHoldsTheRun(t *testing.T) {
 		}
 	}
 	for range 2 { // events come at least once
-		obey(a.SessionEnded(t.Context(), "default", "e1", "ses_1", "s"))
+		obey(a.Ends.SessionEnded(t.Context(), "default", "e1", "ses_1", "s"))
 		is(workflow.Held, true)
 	}
-	if _, err := a.Resume(t.Context(), agent, run.ID, ""); fault.ReasonOf(err) != fault.RunHeld {
+	if _, err := a.Moves.Resume(t.Context(), agent, run.ID, ""); fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("an agent resumes it: %v", err)
 	}
-	obey(a.SessionResumed(t.Context(), "default", "r1", "ses_1", "s"))
+	obey(a.Ends.SessionResumed(t.Context(), "default", "r1", "ses_1", "s"))
 	is(workflow.Running, false)
-	obey(a.SessionEnded(t.Context(), "default", "e1", "ses_1", "s"))
+	obey(a.Ends.SessionEnded(t.Context(), "default", "e1", "ses_1", "s"))
 	is(workflow.Running, false) // that end is past
 
-	if _, err := a.Pause(t.Context(), operator, run.ID, "lunch", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), operator, run.ID, "lunch", ""); err != nil {
 		t.Fatal(err)
 	}
-	obey(a.SessionEnded(t.Context(), "default", "e2", "s"))
-	obey(a.SessionResumed(t.Context(), "default", "r2", "s"))
+	obey(a.Ends.SessionEnded(t.Context(), "default", "e2", "s"))
+	obey(a.Ends.SessionResumed(t.Context(), "default", "r2", "s"))
 	is(workflow.Held, true) // an operator's hold is not the session's to lift
-	obey(a.SessionEnded(t.Context(), "default", "e3", "unknown"))
+	obey(a.Ends.SessionEnded(t.Context(), "default", "e3", "unknown"))
 
-	obey(a.SessionEnded(t.Context(), "default", "e4", "s"))
-	if _, err := a.Resume(t.Context(), operator, run.ID, ""); err != nil {
+	obey(a.Ends.SessionEnded(t.Context(), "default", "e4", "s"))
+	if _, err := a.Moves.Resume(t.Context(), operator, run.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	is(workflow.Running, false) // an operator lifts both
-	entries, _, err := a.History(t.Context(), operator, run.ID, Position{}, 100)
+	entries, _, err := a.Reads.History(t.Context(), operator, run.ID, Position{}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func TestSessionEndWhileParked(t *testing.T) {
 			g := newGated(t)
 			run := g.start("shipping", "s")
 			id := g.park(run, "SHIP", "")
-			if err := g.SessionEnded(t.Context(), "default", "e1", "s"); err != nil {
+			if err := g.Ends.SessionEnded(t.Context(), "default", "e1", "s"); err != nil {
 				t.Fatal(err)
 			}
 			decide(g, id)
@@ -91,7 +92,7 @@ func TestSessionEndWhileParked(t *testing.T) {
 			if now := g.is(run, workflow.Held, "ready"); !now.HeldFor(workflow.HoldSessionEnd) {
 				t.Fatalf("held by %v", now.Holds)
 			}
-			if err := g.SessionResumed(t.Context(), "default", "r1", "s"); err != nil {
+			if err := g.Ends.SessionResumed(t.Context(), "default", "r1", "s"); err != nil {
 				t.Fatal(err)
 			}
 			if now := g.is(run, workflow.Running, "ready"); now.Held() {
@@ -106,16 +107,16 @@ func TestSessionEndHoldsAPausedRun(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
 	run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s"})
-	if _, err := a.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.SessionEnded(t.Context(), "default", "e1", "s"); err != nil {
+	if err := a.Ends.SessionEnded(t.Context(), "default", "e1", "s"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Resume(t.Context(), agent, run.ID, ""); fault.ReasonOf(err) != fault.RunHeld {
+	if _, err := a.Moves.Resume(t.Context(), agent, run.ID, ""); fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("an agent resumes it: %v", err)
 	}
-	if err := a.SessionResumed(t.Context(), "default", "r1", "s"); err != nil {
+	if err := a.Ends.SessionResumed(t.Context(), "default", "r1", "s"); err != nil {
 		t.Fatal(err)
 	}
 	if now := load(t, a, run.ID); now.Status != workflow.Running || now.Held() {
@@ -131,10 +132,10 @@ func TestEndedSessionBeginsNothing(t *testing.T) {
 	a := newApp(st)
 	registerEscapes(t, a)
 	forked := mustStart(t, a, agent, Start{Workflow: "nfork", SessionID: "F"})
-	accepted(t, a, Target{SessionID: "F"}, "GO", "", "")
+	accepted(t, a, ports.Target{SessionID: "F"}, "GO", "", "")
 	mustBind(t, a, forked.ID, "a", "w")
 	left := mustStart(t, a, agent, Start{Workflow: "free", SessionID: "old"})
-	if _, err := a.Pause(t.Context(), agent, left.ID, "", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), agent, left.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	tell := func(what func(context.Context, string, string, ...string) error, cause string) {
@@ -147,20 +148,20 @@ func TestEndedSessionBeginsNothing(t *testing.T) {
 	}
 	over := func(want bool) {
 		t.Helper()
-		view, err := a.Get(t.Context(), operator, Target{SessionID: "w"}, true)
+		view, err := a.Reads.Get(t.Context(), operator, ports.Target{SessionID: "w"}, true)
 		if err != nil || view.At.Over != want {
 			t.Errorf("the branch is %+v, %v", view.At, err)
 		}
 	}
 	over(false)
-	tell(a.SessionEnded, "e1")
+	tell(a.Ends.SessionEnded, "e1")
 	over(true)
-	if outcome, err := a.Transition(t.Context(), agent, Transition{Target: Target{SessionID: "w"}, Event: "OK"}); err != nil || outcome.Rejection == nil {
+	if outcome, err := a.Moves.Transition(t.Context(), agent, Transition{Target: ports.Target{SessionID: "w"}, Event: "OK"}); err != nil || outcome.Rejection == nil {
 		t.Errorf("an event in the branch: %+v, %v", outcome, err)
 	}
 	for _, session := range []string{"w", "idle"} {
-		_, err := a.Bind(t.Context(), agent, Bind{RunID: forked.ID, Branch: "b", SessionID: session})
-		_, _, resumes := a.Start(t.Context(), agent, Start{Workflow: "free", SessionID: session, Resume: true})
+		_, err := a.Branches.Bind(t.Context(), agent, Bind{RunID: forked.ID, Branch: "b", SessionID: session})
+		_, _, resumes := a.Starts.Start(t.Context(), agent, Start{Workflow: "free", SessionID: session, Resume: true})
 		for _, reason := range []fault.Reason{loads(t, a, session), fault.ReasonOf(err), fault.ReasonOf(resumes)} {
 			if reason != fault.SessionEnded {
 				t.Errorf("%s begins something: %v", session, reason)
@@ -171,17 +172,17 @@ func TestEndedSessionBeginsNothing(t *testing.T) {
 		t.Errorf("another's run: %+v", run)
 	}
 	run := mustStart(t, a, operator, Start{Workflow: "free", SessionID: "idle"})
-	if _, err := a.Cancel(t.Context(), agent, run.ID, "", ""); err != nil { // which frees the session
+	if _, err := a.Moves.Cancel(t.Context(), agent, run.ID, "", ""); err != nil { // which frees the session
 		t.Fatal(err)
 	}
 	if got := loads(t, a, "idle"); got != fault.SessionEnded {
 		t.Errorf("after an operator's run: %v", got)
 	}
 
-	tell(a.SessionResumed, "r1")
-	tell(a.SessionEnded, "e1") // that end is past
+	tell(a.Ends.SessionResumed, "r1")
+	tell(a.Ends.SessionEnded, "e1") // that end is past
 	over(false)
-	accepted(t, a, Target{SessionID: "w"}, "OK", "", "")
+	accepted(t, a, ports.Target{SessionID: "w"}, "OK", "", "")
 	mustStart(t, a, agent, Start{Workflow: "free", SessionID: "idle"})
 	if _, err := st.Get(t.Context(), bindingKey("default", "ses_idle")); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the mark of a session is left: %v", err)
@@ -196,11 +197,11 @@ func TestSessionEndsWhileItStarts(t *testing.T) {
 	newRun(t, b, agent, Start{Workflow: "review"}) // registers it
 	once := true
 	st.Decide = hookOnce(&once, func() {
-		if err := b.SessionEnded(context.Background(), "default", "e1", "s"); err != nil {
+		if err := b.Ends.SessionEnded(context.Background(), "default", "e1", "s"); err != nil {
 			t.Error(err)
 		}
 	})
-	if _, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); fault.ReasonOf(err) != fault.SessionEnded {
+	if _, _, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); fault.ReasonOf(err) != fault.SessionEnded {
 		t.Errorf("started: %v", err)
 	}
 }
@@ -217,7 +218,7 @@ func TestTheLastWordOnASession(t *testing.T) {
 		t.Helper()
 		var batch store.Batch
 		word := sessionend.Word{Cause: cause, ID: "ses_1", Name: "s", Ended: ended}
-		if err := word.Say(&batch, home, a.clock()); err != nil {
+		if err := word.Say(&batch, home, a.Clock()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := st.Commit(t.Context(), batch); err != nil {
@@ -226,13 +227,13 @@ func TestTheLastWordOnASession(t *testing.T) {
 	}
 	holds := func(want bool) {
 		t.Helper()
-		if now, err := a.loadRun(t.Context(), runKey("default", run.ID)); err != nil || now.Held() != want {
+		if now, err := a.runs.load(t.Context(), runKey("default", run.ID)); err != nil || now.Held() != want {
 			t.Fatalf("held %t, %v; want %t", now.Held(), err, want)
 		}
 	}
 	waiting := func() int {
 		t.Helper()
-		timers, err := st.Due(t.Context(), a.clock().Add(time.Hour), 10, sessionend.Kind)
+		timers, err := st.Due(t.Context(), a.Clock().Add(time.Hour), 10, sessionend.Kind)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,12 +241,12 @@ func TestTheLastWordOnASession(t *testing.T) {
 	}
 	says("e1", true)
 	holds(false)
-	a.SweepOnce(t.Context())
+	a.Upkeep.SweepOnce(t.Context())
 	holds(true)
 	says("r1", false)
 	says("e2", true)
 	says("r2", false)
-	a.SweepOnce(t.Context())
+	a.Upkeep.SweepOnce(t.Context())
 	holds(false)
 	if n := waiting(); n != 0 {
 		t.Errorf("%d words are left", n)
@@ -253,7 +254,7 @@ func TestTheLastWordOnASession(t *testing.T) {
 	// An engine that cannot obey keeps the word; one is said while it obeys another.
 	says("e3", true)
 	broken := newApp(&refusingStore{Store: st, refuses: func(b store.Batch) bool { return len(b.Deletes) == 0 && len(b.Puts) > 0 }})
-	broken.SweepOnce(t.Context())
+	broken.Upkeep.SweepOnce(t.Context())
 	holds(false)
 	late := newApp(&refusingStore{Store: st, refuses: func(b store.Batch) bool {
 		if len(b.Deletes) > 0 && b.Deletes[0].Key.Kind == sessionend.Kind {
@@ -261,13 +262,13 @@ func TestTheLastWordOnASession(t *testing.T) {
 		}
 		return false
 	}})
-	late.clock = func() time.Time { return a.clock().Add(time.Minute) }
-	late.SweepOnce(t.Context())
+	late.Clock = func() time.Time { return a.Clock().Add(time.Minute) }
+	late.Upkeep.SweepOnce(t.Context())
 	holds(true)
 	if waiting() != 1 {
 		t.Error("the newer word is lost")
 	}
-	a.SweepOnce(t.Context())
+	a.Upkeep.SweepOnce(t.Context())
 	holds(false)
 }
 

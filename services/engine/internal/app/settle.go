@@ -11,21 +11,34 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/retry"
+
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 )
+
+// Settlement carries out the decisions of humans.
+type Settlement struct {
+	ports     *ports.Ports
+	registry  *registry.Registry
+	runs      *Runs
+	questions *Questions
+	changes   *Changes
+	reads     *Reads
+}
 
 // SettleApproval carries out a decided approval: the parked transition fires, or is dropped
 // (S9.1). settled is false when it is not awaited, when it is not decided yet, or when an
 // operator holds the run.
-func (a *App) SettleApproval(ctx context.Context, namespace, runID, approvalID string) (view *View, settled bool, err error) {
-	if a.Approvals == nil {
+func (se *Settlement) SettleApproval(ctx context.Context, namespace, runID, approvalID string) (view *View, settled bool, err error) {
+	if se.ports.Approvals == nil {
 		return nil, false, fault.New(fault.FailedPrecondition, "this engine has no approval service; start it with --approval")
 	}
-	s, err := a.reconcile(ctx, runKey(namespace, runID), approvalID)
+	s, err := se.reconcile(ctx, runKey(namespace, runID), approvalID)
 	if err != nil {
 		return nil, false, err
 	}
-	view, err = a.Get(ctx, system(namespace), Target{RunID: runID}, false)
+	view, err = se.reads.Get(ctx, ports.System(namespace), ports.Target{RunID: runID}, false)
 	return view, s.carriedOut, err
 }
 
@@ -41,22 +54,22 @@ type reconciled struct {
 
 // reconcile brings a run and an approval together, from wherever an earlier attempt,
 // or another replica, has left them.
-func (a *App) reconcile(ctx context.Context, key store.Key, approvalID string) (reconciled, error) {
+func (se *Settlement) reconcile(ctx context.Context, key store.Key, approvalID string) (reconciled, error) {
 	return retry.Do(ctx, "run "+key.ID, func() (reconciled, error) {
-		run, err := a.loadRun(ctx, key)
+		run, err := se.runs.load(ctx, key)
 		if err != nil {
 			return reconciled{nothing: fault.ReasonOf(err) == fault.NotFound}, err
 		}
 		at, waits := run.Asking(approvalID)
 		if !waits {
-			err := a.conclude(ctx, key, approvalID)
+			err := se.questions.conclude(ctx, key, approvalID)
 			return reconciled{over: err == nil, nothing: fault.ReasonOf(err) == fault.NotFound}, err
 		}
-		approval, err := a.approvalOf(ctx, key, approvalID)
+		approval, err := se.questions.approvalOf(ctx, key, approvalID)
 		if fault.ReasonOf(err) == fault.NotFound {
-			err := a.ask(ctx, key, run, approvalID)
+			err := se.questions.ask(ctx, key, run, approvalID)
 			if never := (*unaskableError)(nil); errors.As(err, &never) {
-				err = a.apply(ctx, key, at, system(key.Namespace).Principal.Name, workflow.Reject{
+				err = se.apply(ctx, key, at, ports.System(key.Namespace).Principal.Name, workflow.Reject{
 					ApprovalID: approvalID, Outcome: workflow.ApprovalCancelled, Note: never.Error(),
 				})
 				return reconciled{carriedOut: err == nil}, err
@@ -66,7 +79,7 @@ func (a *App) reconcile(ctx context.Context, key store.Key, approvalID string) (
 		if err != nil {
 			return reconciled{}, err
 		}
-		m, err := a.machine(ctx, key.Namespace, run.Workflow, run.WorkflowVersion)
+		m, err := se.registry.Machine(ctx, key.Namespace, run.Workflow, run.WorkflowVersion)
 		if err != nil {
 			return reconciled{}, err
 		}
@@ -74,21 +87,21 @@ func (a *App) reconcile(ctx context.Context, key store.Key, approvalID string) (
 		if command == nil || run.Held() && approval.Status == consent.Granted {
 			return reconciled{}, nil
 		}
-		if err := a.apply(ctx, key, at, decider(approval), command); err != nil {
+		if err := se.apply(ctx, key, at, decider(approval), command); err != nil {
 			return reconciled{}, err
 		}
 		// The change is made, and the timer informs the approval service if need be.
-		err = a.conclude(ctx, key, approvalID)
-		a.note(ctx, "concluded", approvalID, err)
+		err = se.questions.conclude(ctx, key, approvalID)
+		se.questions.note(ctx, "concluded", approvalID, err)
 		return reconciled{carriedOut: true, over: err == nil}, nil
 	})
 }
 
 // apply steps a run by a decision. A conflict says that it does not wait for that any
 // more, or is held since.
-func (a *App) apply(ctx context.Context, run store.Key, at workflow.View, actor string, command workflow.Command) error {
-	outcome, err := a.change(ctx, decidedBy(run.Namespace, actor), request{
-		op: authority.Settle, target: Target{RunID: run.ID, Branch: at.Branch}, command: command, settles: at.Approval.ID,
+func (se *Settlement) apply(ctx context.Context, run store.Key, at workflow.View, actor string, command workflow.Command) error {
+	outcome, err := se.changes.change(ctx, ports.DecidedBy(run.Namespace, actor), request{
+		op: authority.Settle, target: ports.Target{RunID: run.ID, Branch: at.Branch}, command: command, settles: at.Approval.ID,
 	})
 	switch {
 	case err != nil:
@@ -105,7 +118,7 @@ func (a *App) apply(ctx context.Context, run store.Key, at workflow.View, actor 
 // followsFrom returns the command that carries out a decision on the question of a lane,
 // or nil as long as there is none. Only an action that humans have seen is granted:
 // exactly that one, or as they have edited it, and once.
-func followsFrom(approval *Approval, asked consent.Action) workflow.Command {
+func followsFrom(approval *ports.Approval, asked consent.Action) workflow.Command {
 	drop := func(outcome workflow.ApprovalOutcome, note string) workflow.Command {
 		return workflow.Reject{ApprovalID: approval.ID, Outcome: outcome, Note: note, Actor: decider(approval)}
 	}
@@ -136,7 +149,7 @@ func followsFrom(approval *Approval, asked consent.Action) workflow.Command {
 }
 
 // decider returns the maker of the decision: the last of those whose votes did.
-func decider(approval *Approval) string {
+func decider(approval *ports.Approval) string {
 	approves := approval.Status == consent.Granted
 	if approves || approval.Status == consent.Rejected {
 		for _, v := range slices.Backward(approval.Votes) {
@@ -148,11 +161,11 @@ func decider(approval *Approval) string {
 	if approval.By != "" {
 		return approval.By
 	}
-	return system("").Principal.Name
+	return ports.System("").Principal.Name
 }
 
 // notes returns the notes of the people who rejected it, for the agent.
-func notes(approval *Approval) string {
+func notes(approval *ports.Approval) string {
 	var all []string
 	for _, v := range approval.Votes {
 		if !v.Approve && v.Note != "" {

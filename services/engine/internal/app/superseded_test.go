@@ -4,14 +4,15 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // superseded is what takes the place of a run, whichever way it is asked for by id.
-func superseded(t *testing.T, a *App, caller Caller, runID string) string {
+func superseded(t *testing.T, a *App, caller ports.Caller, runID string) string {
 	t.Helper()
 	var by [2]string
 	for i, active := range []bool{false, true} {
-		view, err := a.Get(t.Context(), caller, Target{RunID: runID}, active)
+		view, err := a.Reads.Get(t.Context(), caller, ports.Target{RunID: runID}, active)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +32,7 @@ func TestSuperseded(t *testing.T) {
 	registerEscapes(t, g.App)
 	want := func(what, runID, by string) {
 		t.Helper()
-		for _, caller := range []Caller{agent, of("s", ""), operator} {
+		for _, caller := range []ports.Caller{agent, of("s", ""), operator} {
 			if got := superseded(t, g.App, caller, runID); got != by {
 				t.Errorf("%s: superseded by %q, want %q", what, got, by)
 			}
@@ -39,13 +40,13 @@ func TestSuperseded(t *testing.T) {
 	}
 	ended := g.start("free", "s")
 	want("running", ended, "")
-	accepted(t, g.App, Target{RunID: ended}, "END", "", "")
+	accepted(t, g.App, ports.Target{RunID: ended}, "END", "", "")
 	want("ended, and nothing else is driven", ended, "")
 	paused := g.start("outer", "s")
 	want("ended", ended, paused)
-	child := accepted(t, g.App, Target{RunID: paused}, "DELEGATE", "", "").Run.ID
+	child := accepted(t, g.App, ports.Target{RunID: paused}, "DELEGATE", "", "").Run.ID
 	want("waiting for another", paused, "")
-	if _, err := g.Pause(t.Context(), agent, paused, "", ""); err != nil {
+	if _, err := g.Moves.Pause(t.Context(), agent, paused, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	want("paused, and nothing else is driven", paused, "")
@@ -55,13 +56,13 @@ func TestSuperseded(t *testing.T) {
 	want("paused before", paused, now)
 	want("paused before with its parent", child, now)
 	want("driven", now, "")
-	if view, err := g.Get(t.Context(), agent, Target{SessionID: "s"}, true); err != nil || view.SupersededBy != "" || view.Run.ID != now {
+	if view, err := g.Reads.Get(t.Context(), agent, ports.Target{SessionID: "s"}, true); err != nil || view.SupersededBy != "" || view.Run.ID != now {
 		t.Errorf("asked by session: %+v, %v", view, err)
 	}
 	// A session that takes a branch drives that run.
 	fork := mustStart(t, g.App, agent, Start{Workflow: "nfork", SessionID: "F"}).ID
-	accepted(t, g.App, Target{SessionID: "F"}, "GO", "", "")
-	if _, err := g.Bind(t.Context(), operator, Bind{RunID: fork, Branch: "b", SessionID: "s"}); err != nil {
+	accepted(t, g.App, ports.Target{SessionID: "F"}, "GO", "", "")
+	if _, err := g.Branches.Bind(t.Context(), operator, Bind{RunID: fork, Branch: "b", SessionID: "s"}); err != nil {
 		t.Fatal(err)
 	}
 	want("left for a branch", now, fork)
@@ -76,16 +77,16 @@ func TestEndedChildIsSuperseded(t *testing.T) {
 		g := newGated(t)
 		registerEscapes(t, g.App)
 		parent := g.start("laround", session)
-		child := accepted(t, g.App, Target{RunID: parent}, "SUB", "", "").Run.ID
+		child := accepted(t, g.App, ports.Target{RunID: parent}, "SUB", "", "").Run.ID
 		if got := superseded(t, g.App, agent, child); got != "" {
 			t.Errorf("while it is driven: by %q", got)
 		}
-		accepted(t, g.App, Target{RunID: child}, "END", "", "")
+		accepted(t, g.App, ports.Target{RunID: child}, "END", "", "")
 		g.is(child, workflow.Completed, "y")
 		if got := superseded(t, g.App, agent, child); got != parent {
 			t.Errorf("ended: by %q, want %q", got, parent)
 		}
-		accepted(t, g.App, Target{RunID: parent}, "END", "", "")
+		accepted(t, g.App, ports.Target{RunID: parent}, "END", "", "")
 		if got := superseded(t, g.App, agent, child); got != parent {
 			t.Errorf("after its parent: by %q, want %q", got, parent)
 		}

@@ -9,10 +9,21 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/internal/sessionend"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 )
+
+// Upkeep fires the timers of runs, and forgets runs that ended long ago.
+type Upkeep struct {
+	ports      *ports.Ports
+	runs       *Runs
+	questions  *Questions
+	settlement *Settlement
+	ends       *Ends
+	bound      bound
+}
 
 const (
 	// sweepInterval is how late a timer may fire.
@@ -30,15 +41,15 @@ const (
 )
 
 // Sweep looks after approvals that runs wait for, and carries out the consequences of the
-// ends of sessions, until ctx ends.
-func (a *App) Sweep(ctx context.Context) {
+// endSweeper of sessions, until ctx ends.
+func (up *Upkeep) Sweep(ctx context.Context) {
 	var both sync.WaitGroup
-	both.Go(func() { a.ends().Run(ctx) })
-	both.Go(func() { a.forgetter().Run(ctx) })
-	if a.Approvals != nil {
+	both.Go(func() { up.endSweeper().Run(ctx) })
+	both.Go(func() { up.forgetter().Run(ctx) })
+	if up.ports.Approvals != nil {
 		both.Go(func() {
-			a.catchUp(ctx)
-			a.sweeper().Run(ctx)
+			up.catchUp(ctx)
+			up.sweeper().Run(ctx)
 		})
 	}
 	both.Wait()
@@ -46,26 +57,26 @@ func (a *App) Sweep(ctx context.Context) {
 
 // catchUp looks at once after the approvals that another process has parked just before it ended,
 // and may not have asked for.
-func (a *App) catchUp(ctx context.Context) {
-	s := a.sweeper()
-	s.Clock = func() time.Time { return a.clock().Add(firstLook) }
+func (up *Upkeep) catchUp(ctx context.Context) {
+	s := up.sweeper()
+	s.Clock = func() time.Time { return up.ports.Clock().Add(firstLook) }
 	s.Once(ctx)
 }
 
 // SweepOnce does so for due timers.
-func (a *App) SweepOnce(ctx context.Context) {
-	a.ends().Once(ctx)
-	a.forgetter().Once(ctx)
-	if a.Approvals != nil {
-		a.sweeper().Once(ctx)
+func (up *Upkeep) SweepOnce(ctx context.Context) {
+	up.endSweeper().Once(ctx)
+	up.forgetter().Once(ctx)
+	if up.ports.Approvals != nil {
+		up.sweeper().Once(ctx)
 	}
 }
 
-// ends receives the reports of the state-store about sessions.
-func (a *App) ends() *sweep.Sweeper {
+// endSweeper receives the reports of the state-store about sessions.
+func (up *Upkeep) endSweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
-		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{sessionend.Kind}, Fire: a.hear,
-		Interval: endInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: soon, Watch: a.Timers,
+		Store: up.ports.Store, Clock: up.ports.Clock, Log: up.ports.Log, Kinds: []string{sessionend.Kind}, Fire: up.hear,
+		Interval: endInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: soon, Watch: up.ports.Timers,
 	}
 }
 
@@ -73,10 +84,10 @@ func (a *App) ends() *sweep.Sweeper {
 func soon(store.Timer, time.Time) time.Duration { return time.Second }
 
 // hear obeys the last word on a session. Reports in between no longer matter.
-func (a *App) hear(ctx context.Context, timer store.Timer) error {
-	record, err := a.store.Get(ctx, timer.Key)
+func (up *Upkeep) hear(ctx context.Context, timer store.Timer) error {
+	record, err := up.ports.Store.Get(ctx, timer.Key)
 	if errors.Is(err, store.ErrNotFound) {
-		return sweep.Clear(ctx, a.store, timer.TimerID, store.Check{Key: timer.Key, Version: store.Absent})
+		return sweep.Clear(ctx, up.ports.Store, timer.TimerID, store.Check{Key: timer.Key, Version: store.Absent})
 	}
 	if err != nil {
 		return err
@@ -85,14 +96,14 @@ func (a *App) hear(ctx context.Context, timer store.Timer) error {
 	if err != nil {
 		return err
 	}
-	obey := a.SessionResumed
+	obey := up.ends.SessionResumed
 	if word.Ended {
-		obey = a.SessionEnded
+		obey = up.ends.SessionEnded
 	}
 	if err := obey(ctx, timer.Key.Namespace, word.Cause, word.ID, word.Name); err != nil {
 		return err
 	}
-	_, err = a.store.Commit(ctx, sessionend.Heard(record))
+	_, err = up.ports.Store.Commit(ctx, sessionend.Heard(record))
 	if retry.Lost(err) { // there is a newer word
 		return nil
 	}
@@ -100,25 +111,25 @@ func (a *App) hear(ctx context.Context, timer store.Timer) error {
 }
 
 // sweeper stops without the service of approvals: none can be looked after then.
-func (a *App) sweeper() *sweep.Sweeper {
+func (up *Upkeep) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
-		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{KindRun}, Fire: a.lookAfter,
-		Interval: sweepInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: untilNextLook, Stop: true, Watch: a.Timers,
+		Store: up.ports.Store, Clock: up.ports.Clock, Log: up.ports.Log, Kinds: []string{ports.KindRun}, Fire: up.lookAfter,
+		Interval: sweepInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: untilNextLook, Stop: true, Watch: up.ports.Timers,
 	}
 }
 
 // lookAfter does the due work for an approval, which may not be all.
-func (a *App) lookAfter(ctx context.Context, timer store.Timer) error {
+func (up *Upkeep) lookAfter(ctx context.Context, timer store.Timer) error {
 	approvalID, ours := strings.CutPrefix(timer.Name, timerPrefix)
 	if !ours {
 		return nil
 	}
-	s, err := a.reconcile(ctx, timer.Key, approvalID)
+	s, err := up.settlement.reconcile(ctx, timer.Key, approvalID)
 	switch {
 	case s.over:
 		return nil
 	case s.nothing:
-		return a.endTimer(ctx, timer.Key, approvalID)
+		return up.questions.endTimer(ctx, timer.Key, approvalID)
 	case err == nil:
 		return sweep.ErrLater
 	default:

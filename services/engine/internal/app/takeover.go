@@ -28,7 +28,7 @@ func (h *handover) takeOver(ctx context.Context, from *workflow.Run, root string
 	if err != nil {
 		return err
 	}
-	m, err := h.app.machine(ctx, h.namespace, before.Workflow, before.WorkflowVersion)
+	m, err := h.app.registry.Machine(ctx, h.namespace, before.Workflow, before.WorkflowVersion)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (h *handover) takeOver(ctx context.Context, from *workflow.Run, root string
 		return nil
 	}
 	to := runKey(h.namespace, root)
-	next, nextVersion, err := h.app.observed(ctx, ledger.EvidenceOf(to))
+	next, nextVersion, err := h.app.views.observed(ctx, ledger.EvidenceOf(to))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (h *handover) takeOver(ctx context.Context, from *workflow.Run, root string
 	}
 	switch {
 	case batch == &separate: // it may only be too early
-		_, err := h.app.commit(ctx, separate)
+		_, err := h.app.ports.Commit(ctx, separate)
 		return err
 	case h.together(key, here):
 		if before.Status.Ended() {
@@ -71,7 +71,7 @@ func (h *handover) takeOver(ctx context.Context, from *workflow.Run, root string
 // account holds the open calls of a family, and the record that has them now.
 func (h *handover) account(ctx context.Context, root store.Key) (store.Key, evidence.Record, int64, error) {
 	for range mostHandovers {
-		record, version, err := h.app.observed(ctx, ledger.EvidenceOf(root))
+		record, version, err := h.app.views.observed(ctx, ledger.EvidenceOf(root))
 		if err != nil || record.After == "" {
 			return root, record, version, err
 		}
@@ -86,7 +86,7 @@ const mostHandovers = 64
 
 // together reports that records are in one shard.
 func (h *handover) together(key, other store.Key) bool {
-	shards := h.app.store.Shards()
+	shards := h.app.ports.Store.Shards()
 	return key.Shard(shards) == other.Shard(shards)
 }
 

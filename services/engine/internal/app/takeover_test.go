@@ -18,7 +18,7 @@ const observing = `{"id": "observing", "initial": "a", "meta": {"enforcement": "
 // leaveOpen has a run leave these calls open.
 func leaveOpen(t *testing.T, a *App, run string, calls ...evidence.Call) {
 	t.Helper()
-	record, version, err := a.observed(t.Context(), ledger.EvidenceOf(runKey("default", run)))
+	record, version, err := a.Views.observed(t.Context(), ledger.EvidenceOf(runKey("default", run)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func leaveOpen(t *testing.T, a *App, run string, calls ...evidence.Call) {
 	if err := putRecord(&batch, runKey("default", run), &record, version); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.store.Commit(t.Context(), batch); err != nil {
+	if _, err := a.Store.Commit(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -35,7 +35,7 @@ func leaveOpen(t *testing.T, a *App, run string, calls ...evidence.Call) {
 // openIn names the calls that are open in a run.
 func openIn(t *testing.T, a *App, run string) (ids []string) {
 	t.Helper()
-	record, _, err := a.observed(t.Context(), ledger.EvidenceOf(runKey("default", run)))
+	record, _, err := a.Views.observed(t.Context(), ledger.EvidenceOf(runKey("default", run)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestTakeOver(t *testing.T) {
 			},
 			"a paused run": func(t *testing.T, a *App) string {
 				paused := newRun(t, a, agent, Start{Workflow: "observing", SessionID: "paused"}).ID
-				if _, err := a.Pause(t.Context(), agent, paused, "", ""); err != nil {
+				if _, err := a.Moves.Pause(t.Context(), agent, paused, "", ""); err != nil {
 					t.Fatal(err)
 				}
 				if got := mustStart(t, a, agent, Start{Workflow: "observing", SessionID: "s", Resume: true}); got.ID != paused {
@@ -85,7 +85,7 @@ func TestTakeOver(t *testing.T) {
 			t.Run(name+", "+to, func(t *testing.T) {
 				t.Parallel()
 				a := newApp(newStore(t))
-				if _, _, _, err := a.Register(t.Context(), operator, []byte(observing), ""); err != nil {
+				if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(observing), ""); err != nil {
 					t.Fatal(err)
 				}
 				run := newRun(t, a, agent, Start{Workflow: "observing", SessionID: "s"}).ID
@@ -99,11 +99,11 @@ func TestTakeOver(t *testing.T) {
 					t.Errorf("the next run has %q open", got)
 				}
 				// That of another session is in another shard, where copies are made.
-				record, _, err := a.observed(t.Context(), ledger.EvidenceOf(runKey("default", run)))
+				record, _, err := a.Views.observed(t.Context(), ledger.EvidenceOf(runKey("default", run)))
 				if ended := name != "while it runs"; to != "a paused run" && (err != nil || (len(record.Calls) == 0) != ended || (record.After == now) != ended) {
 					t.Errorf("the run before has %+v, %v", record, err)
 				}
-				timers, err := a.store.Due(t.Context(), time.Now().Add(2*time.Hour), 100, ledger.KindEvidence)
+				timers, err := a.Store.Due(t.Context(), time.Now().Add(2*time.Hour), 100, ledger.KindEvidence)
 				if err != nil || !slices.ContainsFunc(timers, func(timer store.Timer) bool { return timer.Key.ID == now }) {
 					t.Errorf("timers: %v, %v", timers, err)
 				}
@@ -117,18 +117,18 @@ func TestTakeOver(t *testing.T) {
 func TestTakeOverIsOneCommit(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
-	if _, _, _, err := a.Register(t.Context(), operator, []byte(observing), ""); err != nil {
+	if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(observing), ""); err != nil {
 		t.Fatal(err)
 	}
 	run := newRun(t, a, agent, Start{Workflow: "observing", SessionID: "s"}).ID
 	fireAll(t, a, run, "GIVE_UP")
 	key := ledger.EvidenceOf(runKey("default", run))
-	_, before, err := a.observed(t.Context(), key)
+	_, before, err := a.Views.observed(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	newRun(t, a, agent, Start{Workflow: "observing", SessionID: "s"})
-	if _, after, err := a.observed(t.Context(), key); err != nil || after == before {
+	if _, after, err := a.Views.observed(t.Context(), key); err != nil || after == before {
 		t.Errorf("the record of the run before is still at version %d, %v", after, err)
 	}
 }
@@ -147,13 +147,13 @@ func fireAll(t *testing.T, a *App, run string, events ...string) {
 func TestTakeOverFromAForgottenRun(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
-	if _, _, _, err := a.Register(t.Context(), operator, []byte(observing), ""); err != nil {
+	if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(observing), ""); err != nil {
 		t.Fatal(err)
 	}
 	run := newRun(t, a, agent, Start{Workflow: "observing", SessionID: "s"}).ID
 	fireAll(t, a, run, "GIVE_UP")
 	key := runKey("default", run)
-	record, version, err := a.observed(t.Context(), ledger.EvidenceOf(key))
+	record, version, err := a.Views.observed(t.Context(), ledger.EvidenceOf(key))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestTakeOverFromAForgottenRun(t *testing.T) {
 	if err := putRecord(&batch, key, &record, version); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.store.Commit(t.Context(), batch); err != nil {
+	if _, err := a.Store.Commit(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}
 	mustStart(t, a, agent, Start{Workflow: "observing", SessionID: "s"})

@@ -5,11 +5,24 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 )
+
+// Moves moves runs by commands of callers.
+type Moves struct {
+	ports    *ports.Ports
+	registry *registry.Registry
+	runs     *Runs
+	views    *Views
+	changes  *Changes
+	reads    *Reads
+}
 
 // Transition is a request to move a run on.
 type Transition struct {
-	Target Target
+	Target ports.Target
 	Event  string
 	Data   []byte
 
@@ -23,7 +36,7 @@ type Transition struct {
 
 // Transition asks the machine to move on (S2). A refusal is an Outcome, not an
 // error; it is recorded and announced like any other decision, unless this is a dry run.
-func (a *App) Transition(ctx context.Context, caller Caller, req Transition) (*Outcome, error) {
+func (mv *Moves) Transition(ctx context.Context, caller ports.Caller, req Transition) (*Outcome, error) {
 	data, err := parseObject("data", req.Data)
 	if err != nil {
 		return nil, err
@@ -35,20 +48,20 @@ func (a *App) Transition(ctx context.Context, caller Caller, req Transition) (*O
 	if caller.Vouched { // an agent's word is none (S14.4)
 		tree = req.Tree
 	}
-	return a.change(ctx, caller, request{
+	return mv.changes.change(ctx, caller, request{
 		dry:      req.DryRun,
 		tree:     tree,
 		op:       authority.Transition,
 		target:   req.Target,
 		command:  workflow.Fire{Event: req.Event, Data: data, Actor: caller.Principal.Name},
 		expected: req.ExpectedVersion,
-		key:      requestKey(caller, req.IdempotencyKey, digest("transition", req.Event, string(req.Data))),
+		key:      ports.RequestKey(caller, req.IdempotencyKey, ports.Digest("transition", req.Event, string(req.Data))),
 	})
 }
 
 // Force is a request to jump to a state (S6.3).
 type Force struct {
-	Target  Target
+	Target  ports.Target
 	State   string
 	Context []byte
 
@@ -59,56 +72,56 @@ type Force struct {
 // Force jumps to a state of a workflow with meta.debug; agents do so as far as that lets
 // them (S15.7). Named by its id, the run itself jumps, and its invoked runs are
 // cancelled; named by the session that drives it, it is the run whose rules are in force.
-func (a *App) Force(ctx context.Context, caller Caller, req Force) (*Outcome, error) {
+func (mv *Moves) Force(ctx context.Context, caller ports.Caller, req Force) (*Outcome, error) {
 	data, err := parseObject("context", req.Context)
 	if err != nil {
 		return nil, err
 	}
-	return a.change(ctx, caller, request{
+	return mv.changes.change(ctx, caller, request{
 		op:       authority.Force,
 		target:   req.Target,
-		command:  workflow.Force{State: req.State, Context: data, Actor: caller.Principal.Name, Agent: caller.Principal.Role.Drives(), Source: caller.source()},
+		command:  workflow.Force{State: req.State, Context: data, Actor: caller.Principal.Name, Agent: caller.Principal.Role.Drives(), Source: caller.Source()},
 		expected: req.ExpectedVersion,
-		key:      requestKey(caller, req.IdempotencyKey, digest("force_state", req.State, string(req.Context))),
+		key:      ports.RequestKey(caller, req.IdempotencyKey, ports.Digest("force_state", req.State, string(req.Context))),
 	})
 }
 
 // Pause stops a run and its family (S6.2). An agent's pause lifts enforcement, so under
 // meta.enforcement "always" it is refused (S6.6); an operator's holds the run.
-func (a *App) Pause(ctx context.Context, caller Caller, runID, reason, key string) (*Outcome, error) {
+func (mv *Moves) Pause(ctx context.Context, caller ports.Caller, runID, reason, key string) (*Outcome, error) {
 	pause := workflow.Pause{Reason: reason, Actor: caller.Principal.Name}
 	if !caller.Principal.Role.Drives() {
 		pause.Hold = workflow.HoldOperator
 	}
-	return a.change(ctx, caller, request{
+	return mv.changes.change(ctx, caller, request{
 		op:      authority.Pause,
-		target:  Target{RunID: runID},
+		target:  ports.Target{RunID: runID},
 		command: pause,
-		key:     requestKey(caller, key, digest("pause", reason)),
+		key:     ports.RequestKey(caller, key, ports.Digest("pause", reason)),
 	})
 }
 
 // Resume continues a paused run and its family. An agent cannot lift a hold.
-func (a *App) Resume(ctx context.Context, caller Caller, runID, key string) (*Outcome, error) {
-	return a.change(ctx, caller, request{
+func (mv *Moves) Resume(ctx context.Context, caller ports.Caller, runID, key string) (*Outcome, error) {
+	return mv.changes.change(ctx, caller, request{
 		op:      authority.Resume,
-		target:  Target{RunID: runID},
+		target:  ports.Target{RunID: runID},
 		command: resumeBy(caller),
-		key:     requestKey(caller, key, digest("resume")),
+		key:     ports.RequestKey(caller, key, ports.Digest("resume")),
 	})
 }
 
 // resumeBy lifts the holds that a caller may lift.
-func resumeBy(caller Caller) workflow.Resume {
-	return workflow.Resume{Lifts: caller.who().Lifts(authority.Resume), Actor: caller.Principal.Name}
+func resumeBy(caller ports.Caller) workflow.Resume {
+	return workflow.Resume{Lifts: caller.Who().Lifts(authority.Resume), Actor: caller.Principal.Name}
 }
 
 // Cancel ends a run and its invoked runs. When its agent does, the session is free again.
-func (a *App) Cancel(ctx context.Context, caller Caller, runID, reason, key string) (*Outcome, error) {
-	return a.change(ctx, caller, request{
+func (mv *Moves) Cancel(ctx context.Context, caller ports.Caller, runID, reason, key string) (*Outcome, error) {
+	return mv.changes.change(ctx, caller, request{
 		op:      authority.Cancel,
-		target:  Target{RunID: runID},
+		target:  ports.Target{RunID: runID},
 		command: workflow.Cancel{Reason: reason, Actor: caller.Principal.Name},
-		key:     requestKey(caller, key, digest("cancel", reason)),
+		key:     ports.RequestKey(caller, key, ports.Digest("cancel", reason)),
 	})
 }

@@ -11,10 +11,6 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-// Trees returns the digest of the files of a workspace, as the jails on that machine compute it. An error means
-// that it is not known.
-type Trees func(ctx context.Context, workspace string, reread bool) (string, error)
-
 const (
 	// treeWait bounds how long a transition waits for a digest, and treeGlance how long a read does.
 	treeWait   = 15 * time.Second
@@ -53,15 +49,15 @@ func (l *lastTrees) put(workspace, digest string, now time.Time) {
 }
 
 // tree returns the digest of the files of a workspace now; empty when it is not known.
-func (a *App) tree(ctx context.Context, workspace string, reread bool, wait time.Duration) string {
-	if a.Trees == nil || workspace == "" {
+func (vs *Views) tree(ctx context.Context, workspace string, reread bool, wait time.Duration) string {
+	if vs.ports.Trees == nil || workspace == "" {
 		return ""
 	}
 	within, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	digest, err := a.Trees(within, workspace, reread)
+	digest, err := vs.ports.Trees(within, workspace, reread)
 	if err != nil {
-		a.log.LogAttrs(ctx, slog.LevelWarn, "the digest of a workspace's files is not known", slog.String("workspace", workspace), slog.Any("cause", err))
+		vs.ports.Log.LogAttrs(ctx, slog.LevelWarn, "the digest of a workspace's files is not known", slog.String("workspace", workspace), slog.Any("cause", err))
 		digest = ""
 	}
 	return digest
@@ -74,24 +70,24 @@ func (f *family) treeFor(ctx context.Context, at *workflow.View, m *workflow.Mac
 		return ""
 	}
 	if f.tree == "" || f.treeOf != "" && f.treeOf != at.Workspace {
-		f.tree, f.treeOf = f.app.tree(ctx, at.Workspace, m.LeavesRunning(), treeWait), at.Workspace
+		f.tree, f.treeOf = f.app.views.tree(ctx, at.Workspace, m.LeavesRunning(), treeWait), at.Workspace
 	}
 	return f.tree
 }
 
 // See judges the evidence of a view anew, by the files as they are now, where it is bound to files.
-func (a *App) See(ctx context.Context, namespace string, v *View) error {
-	if a.Trees == nil || len(v.Evidence) == 0 {
+func (vs *Views) See(ctx context.Context, namespace string, v *View) error {
+	if vs.ports.Trees == nil || len(v.Evidence) == 0 {
 		return nil
 	}
-	record, _, err := a.observed(ctx, ledger.EvidenceOf(runKey(namespace, v.Run.Root())))
+	record, _, err := vs.observed(ctx, ledger.EvidenceOf(runKey(namespace, v.Run.Root())))
 	if err != nil || !record.OfTrees(v.At.ID, v.Machine.Evidence()) {
 		return err
 	}
-	tree, known := a.lastTrees.get(v.At.Workspace, a.clock())
+	tree, known := vs.lastTrees.get(v.At.Workspace, vs.ports.Clock())
 	if !known {
-		tree = a.tree(ctx, v.At.Workspace, v.Machine.LeavesRunning(), treeGlance)
-		a.lastTrees.put(v.At.Workspace, tree, a.clock())
+		tree = vs.tree(ctx, v.At.Workspace, v.Machine.LeavesRunning(), treeGlance)
+		vs.lastTrees.put(v.At.Workspace, tree, vs.ports.Clock())
 	}
-	return a.addEvidence(ctx, namespace, v, tree)
+	return vs.addEvidence(ctx, namespace, v, tree)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -30,10 +31,10 @@ func proved(t *testing.T, a *App, tree string, edited bool) string {
 // provedBy is proved of another definition.
 func provedBy(t *testing.T, a *App, definition, tree string, edited bool) string {
 	t.Helper()
-	if _, _, _, err := a.Register(t.Context(), operator, []byte(definition), ""); err != nil {
+	if _, _, _, err := a.Registry.Register(t.Context(), operator, []byte(definition), ""); err != nil {
 		t.Fatal(err)
 	}
-	view, _, err := a.Start(t.Context(), vouched(operator), Start{Workflow: "shipped", SessionID: "s", Workspace: "/w"})
+	view, _, err := a.Starts.Start(t.Context(), vouched(operator), Start{Workflow: "shipped", SessionID: "s", Workspace: "/w"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,14 +48,14 @@ func provedBy(t *testing.T, a *App, definition, tree string, edited bool) string
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = a.store.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: ledger.EvidenceOf(runKey("default", id)), Expect: store.AnyVersion, Data: data}}})
+	_, err = a.Store.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: ledger.EvidenceOf(runKey("default", id)), Expect: store.AnyVersion, Data: data}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return id
 }
 
-func vouched(c Caller) Caller {
+func vouched(c ports.Caller) ports.Caller {
 	c.Vouched = true
 	return c
 }
@@ -63,14 +64,14 @@ func vouched(c Caller) Caller {
 func TestTransitionsSeeTheFiles(t *testing.T) {
 	t.Parallel()
 	const a, b = "tree:sha256:a", "tree:sha256:b"
-	says := func(tree string) Trees {
+	says := func(tree string) ports.Trees {
 		return func(context.Context, string, bool) (string, error) { return tree, nil }
 	}
 	for what, c := range map[string]struct {
 		on     string // the files of the evidence
 		edited bool   // a call is open that may change files
-		trees  Trees
-		caller Caller
+		trees  ports.Trees
+		caller ports.Caller
 		tells  string // what the caller says
 		ships  bool
 	}{
@@ -93,7 +94,7 @@ func TestTransitionsSeeTheFiles(t *testing.T) {
 			engine := newApp(newStore(t))
 			engine.Trees = c.trees
 			id := proved(t, engine, c.on, c.edited)
-			out, err := engine.Transition(t.Context(), c.caller, Transition{Target: Target{RunID: id}, Event: "SHIP", Tree: c.tells})
+			out, err := engine.Moves.Transition(t.Context(), c.caller, Transition{Target: ports.Target{RunID: id}, Event: "SHIP", Tree: c.tells})
 			if err != nil || (out.Rejection == nil) != c.ships {
 				t.Errorf("%+v, %v", out, err)
 			}
@@ -111,7 +112,7 @@ func TestFilesAreReadAnew(t *testing.T) {
 		return "tree:sha256:a", nil
 	}
 	id := provedBy(t, a, strings.Replace(shipped, `"id": "shipped"`, `"id": "shipped", "meta": {"jail": {"background": true}}`, 1), "tree:sha256:a", false)
-	if _, err := a.Transition(t.Context(), operator, Transition{Target: Target{RunID: id}, Event: "SHIP"}); err != nil || len(reread) != 1 || !reread[0] {
+	if _, err := a.Moves.Transition(t.Context(), operator, Transition{Target: ports.Target{RunID: id}, Event: "SHIP"}); err != nil || len(reread) != 1 || !reread[0] {
 		t.Errorf("%v, %v", reread, err)
 	}
 }
@@ -134,13 +135,13 @@ func TestFilesAreReadSparingly(t *testing.T) {
 		return tree.Load().(string), nil
 	}
 	now := time.Now()
-	a.clock = func() time.Time { return now }
+	a.Clock = func() time.Time { return now }
 	id := proved(t, a, "tree:sha256:a", false)
 	read := func() *View {
 		t.Helper()
-		v, err := a.Get(t.Context(), operator, Target{RunID: id}, false)
+		v, err := a.Reads.Get(t.Context(), operator, ports.Target{RunID: id}, false)
 		if err == nil {
-			err = a.See(t.Context(), "default", v)
+			err = a.Views.See(t.Context(), "default", v)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -150,7 +151,7 @@ func TestFilesAreReadSparingly(t *testing.T) {
 	if _, err := fire(a, agent, id, "WAIT", "", ""); err != nil || walks.Load() != 0 {
 		t.Errorf("an event without a guard: %d walks, %v", walks.Load(), err)
 	}
-	if _, _, err := a.List(t.Context(), operator, ListQuery{Limit: 10}); err != nil || walks.Load() != 0 {
+	if _, _, err := a.Reads.List(t.Context(), operator, ListQuery{Limit: 10}); err != nil || walks.Load() != 0 {
 		t.Errorf("a list: %d walks, %v", walks.Load(), err)
 	}
 	for range 3 {

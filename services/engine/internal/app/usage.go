@@ -19,9 +19,9 @@ type Usage struct {
 }
 
 // Usage returns the counts that the present entry of a view's state has used.
-func (a *App) Usage(ctx context.Context, namespace string, v *View) (Usage, error) {
+func (vs *Views) Usage(ctx context.Context, namespace string, v *View) (Usage, error) {
 	key := runKey(namespace, v.Run.ID)
-	counters, err := a.store.Counters(ctx, ledger.Entry(key, v.At.Entry))
+	counters, err := vs.ports.Store.Counters(ctx, ledger.Entry(key, v.At.Entry))
 	if err != nil {
 		return Usage{}, fault.From(err)
 	}
@@ -29,7 +29,7 @@ func (a *App) Usage(ctx context.Context, namespace string, v *View) (Usage, erro
 	if v.State().MaxFilesPerState == 0 {
 		return used, nil
 	}
-	record, err := a.store.Get(ctx, ledger.FilesOf(key))
+	record, err := vs.ports.Store.Get(ctx, ledger.FilesOf(key))
 	if errors.Is(err, store.ErrNotFound) {
 		return used, nil
 	}

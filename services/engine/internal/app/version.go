@@ -10,6 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
@@ -29,14 +31,14 @@ type checkpoint struct {
 // Version returns a run as it was at a version, 0 for the newest: its history, played
 // again by the workflow that it is pinned to. branches are the views of its lanes, none
 // when it was in no fork.
-func (a *App) Version(ctx context.Context, caller Caller, runID string, version int64) (view *View, branches []*View, err error) {
-	now, err := a.readableRun(ctx, caller, runID)
+func (rd *Reads) Version(ctx context.Context, caller ports.Caller, runID string, version int64) (view *View, branches []*View, err error) {
+	now, err := rd.readableRun(ctx, caller, runID)
 	if err != nil {
 		return nil, nil, err
 	}
 	key := runKey(caller.Namespace, runID)
 	if version > now.Version || version == 0 { // the copy at hand may be old
-		if now, err = a.loadRun(ctx, key); err != nil {
+		if now, err = rd.runs.load(ctx, key); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -46,11 +48,11 @@ func (a *App) Version(ctx context.Context, caller Caller, runID string, version 
 	case version > now.Version:
 		return nil, nil, fault.New(fault.NotFound, "run %s has no version %d; the latest is %d", runID, version, now.Version)
 	}
-	run, err := a.replay(ctx, key, now, version)
+	run, err := rd.replay(ctx, key, now, version)
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := a.machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
+	m, err := rd.registry.Machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,16 +72,16 @@ func lanesOf(run *workflow.Run, m definition.Compiled) []*View {
 }
 
 // replay plays the history of a run up to a version, from the last one remembered.
-func (a *App) replay(ctx context.Context, key store.Key, now *workflow.Run, version int64) (*workflow.Run, error) {
+func (rd *Reads) replay(ctx context.Context, key store.Key, now *workflow.Run, version int64) (*workflow.Run, error) {
 	run := &workflow.Run{ID: now.ID, Workspace: now.Workspace, Claimed: now.Claimed, Owner: now.Owner, Parent: now.Parent}
 	for at := version / checkpointEvery * checkpointEvery; at > 0; at -= checkpointEvery {
-		if known, ok := a.past.Get(checkpoint{key, at}); ok {
+		if known, ok := rd.past.Get(checkpoint{key, at}); ok {
 			run = known
 			break
 		}
 	}
 	for run.Version < version {
-		entries, err := a.store.History(ctx, key, run.Version, int(min(version-run.Version, readAhead)))
+		entries, err := rd.ports.Store.History(ctx, key, run.Version, int(min(version-run.Version, readAhead)))
 		if err != nil {
 			return nil, fault.From(err)
 		}
@@ -91,13 +93,13 @@ func (a *App) replay(ctx context.Context, key store.Key, now *workflow.Run, vers
 			if err != nil {
 				return nil, fault.From(fmt.Errorf("history of %s: %w", key.ID, err))
 			}
-			next, err := a.replayEntry(ctx, key, now, run, entry)
+			next, err := rd.replayEntry(ctx, key, now, run, entry)
 			if err != nil {
 				return nil, err
 			}
 			run = &next
 			if run.Version%checkpointEvery == 0 {
-				a.past.PutSized(checkpoint{key, run.Version}, run, runBytes+treeWeight*run.Bytes(), nil)
+				rd.past.PutSized(checkpoint{key, run.Version}, run, runBytes+treeWeight*run.Bytes(), nil)
 			}
 		}
 	}
@@ -105,14 +107,14 @@ func (a *App) replay(ctx context.Context, key store.Key, now *workflow.Run, vers
 }
 
 // replayEntry plays one entry, by the version of the workflow that it was made by.
-func (a *App) replayEntry(ctx context.Context, key store.Key, now, run *workflow.Run, entry *workflow.HistoryEntry) (workflow.Run, error) {
-	m, err := a.machine(ctx, key.Namespace, now.Workflow, cmp.Or(entry.WorkflowVersion, now.WorkflowVersion))
+func (rd *Reads) replayEntry(ctx context.Context, key store.Key, now, run *workflow.Run, entry *workflow.HistoryEntry) (workflow.Run, error) {
+	m, err := rd.registry.Machine(ctx, key.Namespace, now.Workflow, cmp.Or(entry.WorkflowVersion, now.WorkflowVersion))
 	if err != nil {
 		return workflow.Run{}, err
 	}
 	var next workflow.Run
 	if entry.Type == workflow.EventMigrated {
-		from, err := a.machine(ctx, key.Namespace, now.Workflow, run.WorkflowVersion)
+		from, err := rd.registry.Machine(ctx, key.Namespace, now.Workflow, run.WorkflowVersion)
 		if err != nil {
 			return workflow.Run{}, err
 		}
@@ -130,7 +132,7 @@ func (a *App) replayEntry(ctx context.Context, key store.Key, now, run *workflow
 
 // decodeHistory reads the output of encodeEntry, as far as a replay needs it.
 func decodeHistory(h store.HistoryEntry) (*workflow.HistoryEntry, error) {
-	var e Entry
+	var e runcodec.Entry
 	if err := json.Unmarshal(h.Data, &e); err != nil {
 		return nil, fmt.Errorf("decode entry %d: %w", h.Version, err)
 	}
@@ -146,7 +148,7 @@ func decodeHistory(h store.HistoryEntry) (*workflow.HistoryEntry, error) {
 	var err error
 	if len(e.Data) > 0 {
 		var data document.Value
-		data, err = storedValue(e.Data)
+		data, err = runcodec.StoredValue(e.Data)
 		out.Data = data
 	}
 	return out, err

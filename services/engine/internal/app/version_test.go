@@ -10,6 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 )
 
 // replayAll checks, when a test is over, that every run which it has left is what its
@@ -18,8 +20,8 @@ func replayAll(t *testing.T, st store.Store) {
 	a := newApp(st)
 	ctx := context.WithoutCancel(t.Context())
 	for _, namespace := range []string{"default"} {
-		err := a.eachRun(ctx, store.Query{Namespace: namespace}, func(run *workflow.Run) error {
-			view, _, err := a.Version(ctx, Caller{Namespace: namespace, Principal: operator.Principal}, run.ID, 0)
+		err := a.runs.each(ctx, store.Query{Namespace: namespace}, func(run *workflow.Run) error {
+			view, _, err := a.Reads.Version(ctx, ports.Caller{Namespace: namespace, Principal: operator.Principal}, run.ID, 0)
 			if fault.ReasonOf(err) == fault.NotFound && strings.Contains(err.Error(), "no longer kept") {
 				return nil // tests of that forget
 			}
@@ -39,7 +41,7 @@ func replayAll(t *testing.T, st store.Store) {
 
 // asText is a run as text: as its record has it.
 func asText(run *workflow.Run) string {
-	return fmt.Sprintf("%d %s", run.Version, encodeRun(run))
+	return fmt.Sprintf("%d %s", run.Version, runcodec.EncodeRun(run))
 }
 
 // TestVersionsOfARun: each version is as it was when it was the newest.
@@ -53,12 +55,12 @@ func TestVersionsOfARun(t *testing.T) {
 		now := load(t, a, run.ID)
 		was[now.Version] = asText(now)
 	}
-	keep(accepted(t, a, Target{RunID: run.ID}, "CHECK", `{"k": "v"}`, ""))
-	keep(accepted(t, a, Target{RunID: run.ID, Branch: "lint"}, "OK", ``, ""))
-	keep(accepted(t, a, Target{RunID: run.ID, Branch: "types"}, "SELF", `{"t": [1]}`, ""))
+	keep(accepted(t, a, ports.Target{RunID: run.ID}, "CHECK", `{"k": "v"}`, ""))
+	keep(accepted(t, a, ports.Target{RunID: run.ID, Branch: "lint"}, "OK", ``, ""))
+	keep(accepted(t, a, ports.Target{RunID: run.ID, Branch: "types"}, "SELF", `{"t": [1]}`, ""))
 	// Reads of old versions begin at the start, and do not depend on what was read before.
 	for _, version := range []int64{2, 1, 4, 3} {
-		view, branches, err := a.Version(t.Context(), operator, run.ID, version)
+		view, branches, err := a.Reads.Version(t.Context(), operator, run.ID, version)
 		if err != nil || asText(view.Run) != was[version] {
 			t.Errorf("version %d: %s, %v; it was %s", version, asText(view.Run), err, was[version])
 		}
@@ -67,11 +69,11 @@ func TestVersionsOfARun(t *testing.T) {
 		}
 	}
 	for version, want := range map[int64]fault.Reason{5: fault.NotFound, 0: ""} {
-		if _, _, err := a.Version(t.Context(), operator, run.ID, version); fault.ReasonOf(err) != want {
+		if _, _, err := a.Reads.Version(t.Context(), operator, run.ID, version); fault.ReasonOf(err) != want {
 			t.Errorf("version %d: %v", version, err)
 		}
 	}
-	if _, _, err := a.Version(t.Context(), operator, "run_none", 1); fault.ReasonOf(err) != fault.NotFound {
+	if _, _, err := a.Reads.Version(t.Context(), operator, "run_none", 1); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("of no run: %v", err)
 	}
 }
@@ -88,15 +90,15 @@ func TestVersionsOfALongRun(t *testing.T) {
 		}
 	}
 	for range 2 {
-		view, _, err := a.Version(t.Context(), operator, run.ID, checkpointEvery+5)
+		view, _, err := a.Reads.Version(t.Context(), operator, run.ID, checkpointEvery+5)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if i, _ := view.At.Context.Get("i"); i.String() != fmt.Sprint(checkpointEvery+3) || view.Run.Version != checkpointEvery+5 {
 			t.Errorf("version %d has %s", view.Run.Version, i)
 		}
-		if a.past.Len() != 1 {
-			t.Errorf("%d versions are remembered", a.past.Len())
+		if a.Reads.past.Len() != 1 {
+			t.Errorf("%d versions are remembered", a.Reads.past.Len())
 		}
 	}
 }
@@ -109,9 +111,9 @@ func TestListFilters(t *testing.T) {
 	newRun(t, a, agent, Start{Workflow: "review", SessionID: "Alpha"})
 	mustStart(t, a, agent, Start{Workflow: "checks", SessionID: "beta"})
 	forked := mustStart(t, a, agent, Start{Workflow: "checks"})
-	accepted(t, a, Target{RunID: forked.ID}, "CHECK", "", "")
+	accepted(t, a, ports.Target{RunID: forked.ID}, "CHECK", "", "")
 	paused := mustStart(t, a, agent, Start{Workflow: "release"})
-	if _, err := a.Pause(t.Context(), operator, paused.ID, "", ""); err != nil {
+	if _, err := a.Moves.Pause(t.Context(), operator, paused.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	ended := mustStart(t, a, agent, Start{Workflow: "review"})
@@ -141,7 +143,7 @@ func TestListFilters(t *testing.T) {
 		for _, limit := range []int{1, 2, 10} {
 			q, got := tc.q, []string{}
 			for q.Limit = limit; ; {
-				views, next, err := a.List(t.Context(), operator, q)
+				views, next, err := a.Reads.List(t.Context(), operator, q)
 				if err != nil || len(views) > limit {
 					t.Fatalf("%s: %d runs, %v", name, len(views), err)
 				}
@@ -164,9 +166,9 @@ func TestListLooksAtSoMany(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	a := newApp(st)
-	a.looked = 70
+	a.Reads.looked = 70
 	first := newRun(t, a, agent, Start{Workflow: "review", SessionID: "needle"})
-	for i := range a.looked + 10 {
+	for i := range a.Reads.looked + 10 {
 		run := *first
 		run.ID, run.SessionID = fmt.Sprintf("run_z%05d", i), ""
 		out := workflow.Result{Run: run, Entry: workflow.HistoryEntry{Time: run.CreatedAt, Actor: "amir", Type: workflow.EventStarted, To: "reading", RunVersion: 1, Status: workflow.Running}}
@@ -174,11 +176,11 @@ func TestListLooksAtSoMany(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	views, next, err := a.List(t.Context(), operator, ListQuery{Text: "needle", Limit: 5})
+	views, next, err := a.Reads.List(t.Context(), operator, ListQuery{Text: "needle", Limit: 5})
 	if err != nil || len(views) != 0 || next == "" {
 		t.Fatalf("the first page has %d runs and ends at %q, %v", len(views), next, err)
 	}
-	views, next, err = a.List(t.Context(), operator, ListQuery{Text: "needle", Limit: 5, After: next})
+	views, next, err = a.Reads.List(t.Context(), operator, ListQuery{Text: "needle", Limit: 5, After: next})
 	if err != nil || len(views) != 1 || next != "" || !reflect.DeepEqual(views[0].Run.ID, first.ID) {
 		t.Errorf("the second page has %d runs and ends at %q, %v", len(views), next, err)
 	}

@@ -7,7 +7,18 @@ import (
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
+
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 )
+
+// Views shows runs with the rules of their states and the status of their evidence.
+type Views struct {
+	ports     *ports.Ports
+	registry  *registry.Registry
+	runs      *Runs
+	lastTrees lastTrees
+}
 
 // View is a run together with the rules of its state.
 type View struct {
@@ -34,12 +45,12 @@ func newView(at workflow.View, m definition.Compiled) *View {
 // State returns the state in force.
 func (v *View) State() *workflow.StateView { return v.Machine.State(v.At.State) }
 
-// view adds the rules of its state to a run.
-func (a *App) view(ctx context.Context, namespace string, at workflow.View, tree string) (*View, error) {
-	m, err := a.machine(ctx, namespace, at.Workflow, at.WorkflowVersion)
+// of adds the rules of its state to a run.
+func (vs *Views) of(ctx context.Context, namespace string, at workflow.View, tree string) (*View, error) {
+	m, err := vs.registry.Machine(ctx, namespace, at.Workflow, at.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
 	v := newView(at, m)
-	return v, a.addEvidence(ctx, namespace, v, tree)
+	return v, vs.addEvidence(ctx, namespace, v, tree)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // watchInterval bounds how late a watcher learns of a change when no wake-up
@@ -14,23 +15,23 @@ const watchInterval = time.Second
 // Watch sends a run as it is now and then whenever its version has grown, until
 // it has ended, ctx is done or send fails. Changes in quick succession may be
 // sent as one; the history has each.
-func (a *App) Watch(ctx context.Context, caller Caller, runID string, send func(*View) error) error {
+func (rd *Reads) Watch(ctx context.Context, caller ports.Caller, runID string, send func(*View) error) error {
 	key := runKey(caller.Namespace, runID)
-	changed, stop := a.changes.Wait(key)
+	changed, stop := rd.ports.Changed.Wait(key)
 	defer stop()
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	sent := int64(0)
 	for {
-		run, err := a.loadRun(ctx, key)
+		run, err := rd.runs.load(ctx, key)
 		if err != nil {
 			return err
 		}
-		if err := a.mayRead(ctx, caller, run); err != nil {
+		if err := rd.mayRead(ctx, caller, run); err != nil {
 			return err
 		}
 		if run.Version > sent {
-			view, err := a.view(ctx, caller.Namespace, run.At(""), "")
+			view, err := rd.views.of(ctx, caller.Namespace, run.At(""), "")
 			if err != nil {
 				return err
 			}
@@ -52,4 +53,4 @@ func (a *App) Watch(ctx context.Context, caller Caller, runID string, send func(
 }
 
 // RunChanged wakes the watchers of a run.
-func (a *App) RunChanged(namespace, runID string) { a.changes.Wake(runKey(namespace, runID)) }
+func (rd *Reads) RunChanged(namespace, runID string) { rd.ports.Changed.Wake(runKey(namespace, runID)) }

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rpc"
-	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
@@ -28,7 +28,7 @@ type Approvals struct {
 	peer    peerv1.ApprovalPeerServiceClient
 }
 
-var _ app.Approvals = (*Approvals)(nil)
+var _ ports.Approvals = (*Approvals)(nil)
 
 // NewApprovals makes the adapter.
 func NewApprovals(service approvalv1.ApprovalServiceClient, peer peerv1.ApprovalPeerServiceClient) *Approvals {
@@ -57,7 +57,7 @@ func (a *Approvals) Create(ctx context.Context, namespace, runID string, r conse
 }
 
 // Get implements app.Approvals.
-func (a *Approvals) Get(ctx context.Context, namespace, approvalID string) (*app.Approval, error) {
+func (a *Approvals) Get(ctx context.Context, namespace, approvalID string) (*ports.Approval, error) {
 	resp, err := a.service.GetApproval(rpc.InNamespace(ctx, namespace), &approvalv1.GetApprovalRequest{ApprovalId: approvalID})
 	if err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func (a *Approvals) Cancel(ctx context.Context, namespace, approvalID, reason st
 }
 
 // approvalOf returns an approval as the engine needs it.
-func approvalOf(p *approvalv1.Approval) (*app.Approval, error) {
-	a := &app.Approval{RunID: p.GetRunId()}
+func approvalOf(p *approvalv1.Approval) (*ports.Approval, error) {
+	a := &ports.Approval{RunID: p.GetRunId()}
 	a.ID, a.Digest, a.Editable, a.Reason, a.By = p.GetApprovalId(), p.GetDigest(), p.GetEditable(), p.GetReason(), p.GetBy()
 	a.Status = consent.Status(strings.TrimPrefix(p.GetStatus().String(), "APPROVAL_STATUS_"))
 	if p.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_USED {

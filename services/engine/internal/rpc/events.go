@@ -12,15 +12,16 @@ import (
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 )
 
 // Announcer writes the engine's changes as events of event.v1.
 type Announcer struct{}
 
-var _ app.Announcer = Announcer{}
+var _ app.Events = Announcer{}
 
 // WorkflowEvent announces a new version of a workflow.
-func (Announcer) WorkflowEvent(namespace, actor string, v *app.Version) (store.Event, error) {
+func (Announcer) WorkflowEvent(namespace, actor string, v *registry.Version) (store.Event, error) {
 	return bus.Encode(&eventv1.Event{
 		Namespace: namespace, Entity: "workflow", EntityId: v.Name, Type: "registered",
 		Version: v.Number, Time: timestamppb.New(v.CreatedAt), Actor: actor,

@@ -4,11 +4,11 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
-	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
-func entryProto(e *app.Entry) *enginev1.HistoryEntry {
+func entryProto(e *runcodec.Entry) *enginev1.HistoryEntry {
 	out := &enginev1.HistoryEntry{
 		RunVersion: e.RunVersion, Time: timestamppb.New(e.Time), Actor: e.Actor, Type: protomap.HistoryType(e.Type),
 		Event: e.Event, From: e.From, To: e.To, Data: e.Data, Rationale: e.Rationale,

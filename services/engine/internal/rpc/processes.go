@@ -9,6 +9,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 )
 
 // Processes serves ProcessService. Their runs are those of RunService.
@@ -20,11 +22,11 @@ type Processes struct {
 
 // RegisterProcess implements ProcessService.
 func (s *Processes) RegisterProcess(ctx context.Context, req *enginev1.RegisterProcessRequest) (*enginev1.RegisterProcessResponse, error) {
-	version, created, warnings, err := s.App.RegisterProcess(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
+	version, created, warnings, err := s.App.Registry.RegisterProcess(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
-	_, compiled, err := s.App.Process(ctx, rpc.Namespace(ctx), version.Name, version.Number)
+	_, compiled, err := s.App.Registry.Process(ctx, rpc.Namespace(ctx), version.Name, version.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +37,7 @@ func (s *Processes) RegisterProcess(ctx context.Context, req *enginev1.RegisterP
 
 // GetProcess implements ProcessService.
 func (s *Processes) GetProcess(ctx context.Context, req *enginev1.GetProcessRequest) (*enginev1.GetProcessResponse, error) {
-	version, compiled, err := s.App.Process(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
+	version, compiled, err := s.App.Registry.Process(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +46,13 @@ func (s *Processes) GetProcess(ctx context.Context, req *enginev1.GetProcessRequ
 
 // ListProcesses implements ProcessService.
 func (s *Processes) ListProcesses(ctx context.Context, req *enginev1.ListProcessesRequest) (*enginev1.ListProcessesResponse, error) {
-	versions, next, err := s.App.Processes(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
+	versions, next, err := s.App.Registry.Processes(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
 	resp := &enginev1.ListProcessesResponse{NextPageToken: next}
 	for _, v := range versions {
-		_, compiled, err := s.App.Process(ctx, rpc.Namespace(ctx), v.Name, v.Number)
+		_, compiled, err := s.App.Registry.Process(ctx, rpc.Namespace(ctx), v.Name, v.Number)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +65,7 @@ func (s *Processes) ListProcesses(ctx context.Context, req *enginev1.ListProcess
 
 // StartProcess implements ProcessService.
 func (s *Processes) StartProcess(ctx context.Context, req *enginev1.StartProcessRequest) (*enginev1.StartProcessResponse, error) {
-	view, err := s.App.StartProcess(ctx, caller(ctx), app.Start{
+	view, err := s.App.Starts.StartProcess(ctx, caller(ctx), app.Start{
 		Workflow: req.GetProcess(), Version: req.GetVersion(), SessionID: req.GetSessionId(),
 		Workspace: req.GetWorkspace(), IdempotencyKey: req.GetIdempotencyKey(),
 	})
@@ -75,8 +77,8 @@ func (s *Processes) StartProcess(ctx context.Context, req *enginev1.StartProcess
 
 // AnswerQuestion implements ProcessService.
 func (s *Processes) AnswerQuestion(ctx context.Context, req *enginev1.AnswerQuestionRequest) (*enginev1.AnswerQuestionResponse, error) {
-	outcome, err := s.App.Answer(ctx, caller(ctx), app.Answer{
-		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
+	outcome, err := s.App.Moves.Answer(ctx, caller(ctx), app.Answer{
+		Target: ports.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
 		Answer: req.GetAnswer(), Note: req.GetNote(),
 		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(),
 	})
@@ -89,7 +91,7 @@ func (s *Processes) AnswerQuestion(ctx context.Context, req *enginev1.AnswerQues
 	}, nil
 }
 
-func processProto(v *app.Version, compiled *process.Process) *enginev1.Process {
+func processProto(v *registry.Version, compiled *process.Process) *enginev1.Process {
 	return &enginev1.Process{
 		ProcessId: v.ID, Name: v.Name, Version: v.Number, Digest: v.Digest, Definition: v.Definition,
 		CreatedAt: timestamppb.New(v.CreatedAt), CreatedBy: v.CreatedBy, Tools: compiled.Tools(),

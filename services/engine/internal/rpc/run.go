@@ -47,7 +47,7 @@ func (s *Runs) read(ctx context.Context, v *app.View, asked, otherwise enginev1.
 		}
 		return out, nil
 	}
-	used, err := s.app.Usage(ctx, rpc.Namespace(ctx), v)
+	used, err := s.app.Views.Usage(ctx, rpc.Namespace(ctx), v)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
@@ -36,7 +38,7 @@ func NewRuns(a *app.App) *Runs {
 
 // StartRun implements RunService.
 func (s *Runs) StartRun(ctx context.Context, req *enginev1.StartRunRequest) (*enginev1.StartRunResponse, error) {
-	view, resumed, err := s.app.Start(ctx, caller(ctx), app.Start{
+	view, resumed, err := s.app.Starts.Start(ctx, caller(ctx), app.Start{
 		Workflow: req.GetWorkflow(), Version: req.GetWorkflowVersion(), SessionID: req.GetSessionId(),
 		Context: req.GetContext(), Workspace: req.GetWorkspace(),
 		IdempotencyKey: req.GetIdempotencyKey(), Resume: req.GetResume(),
@@ -49,10 +51,10 @@ func (s *Runs) StartRun(ctx context.Context, req *enginev1.StartRunRequest) (*en
 
 // GetRun implements RunService.
 func (s *Runs) GetRun(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
-	view, err := s.app.Get(ctx, caller(ctx),
-		app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()}, req.GetActive())
+	view, err := s.app.Reads.Get(ctx, caller(ctx),
+		ports.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()}, req.GetActive())
 	if err == nil && req.GetView() != enginev1.RunView_RUN_VIEW_BASIC {
-		err = s.app.See(ctx, rpc.Namespace(ctx), view)
+		err = s.app.Views.See(ctx, rpc.Namespace(ctx), view)
 	}
 	if err != nil {
 		return nil, err
@@ -70,7 +72,7 @@ func (s *Runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*en
 	if err != nil {
 		return nil, err
 	}
-	views, next, err := s.app.List(ctx, caller(ctx), query)
+	views, next, err := s.app.Reads.List(ctx, caller(ctx), query)
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +123,8 @@ func listQuery(req *enginev1.ListRunsRequest) (q app.ListQuery, err error) {
 
 // TransitionRun implements RunService.
 func (s *Runs) TransitionRun(ctx context.Context, req *enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
-	outcome, err := s.app.Transition(ctx, caller(ctx), app.Transition{
-		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
+	outcome, err := s.app.Moves.Transition(ctx, caller(ctx), app.Transition{
+		Target: ports.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Event:  req.GetEvent(), Data: req.GetData(),
 		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(), DryRun: req.GetDryRun(), Tree: req.GetTree(),
 	})
@@ -137,7 +139,7 @@ func (s *Runs) TransitionRun(ctx context.Context, req *enginev1.TransitionRunReq
 
 // BindBranch implements RunService.
 func (s *Runs) BindBranch(ctx context.Context, req *enginev1.BindBranchRequest) (*enginev1.BindBranchResponse, error) {
-	view, err := s.app.Bind(ctx, caller(ctx), app.Bind{
+	view, err := s.app.Branches.Bind(ctx, caller(ctx), app.Bind{
 		RunID: req.GetRunId(), Workflow: req.GetWorkflow(), Branch: req.GetBranch(), SessionID: req.GetSessionId(),
 	})
 	if err != nil {
@@ -148,7 +150,7 @@ func (s *Runs) BindBranch(ctx context.Context, req *enginev1.BindBranchRequest) 
 
 // InterruptRun implements RunPeerService.
 func (s *Runs) InterruptRun(ctx context.Context, req *peerv1.InterruptRunRequest) (*peerv1.InterruptRunResponse, error) {
-	out, err := s.app.Interrupt(ctx, caller(ctx), req.GetRunId(), req.GetCallId(), req.GetFilesChanged())
+	out, err := s.app.Moves.Interrupt(ctx, caller(ctx), req.GetRunId(), req.GetCallId(), req.GetFilesChanged())
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +163,8 @@ func (s *Runs) InterruptRun(ctx context.Context, req *peerv1.InterruptRunRequest
 
 // ForceState implements RunService.
 func (s *Runs) ForceState(ctx context.Context, req *enginev1.ForceStateRequest) (*enginev1.ForceStateResponse, error) {
-	outcome, err := s.app.Force(ctx, caller(ctx), app.Force{
-		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
+	outcome, err := s.app.Moves.Force(ctx, caller(ctx), app.Force{
+		Target: ports.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		State:  req.GetState(), Context: req.GetContext(),
 		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(),
 	})
@@ -176,7 +178,7 @@ func (s *Runs) ForceState(ctx context.Context, req *enginev1.ForceStateRequest) 
 
 // MigrateRun implements RunService.
 func (s *Runs) MigrateRun(ctx context.Context, req *enginev1.MigrateRunRequest) (*enginev1.MigrateRunResponse, error) {
-	outcome, err := s.app.Migrate(ctx, caller(ctx), app.Migration{
+	outcome, err := s.app.Moves.Migrate(ctx, caller(ctx), app.Migration{
 		RunID: req.GetRunId(), To: req.GetToVersion(), States: req.GetStates(), Accept: req.GetAccept(),
 		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(), DryRun: req.GetDryRun(),
 	})
@@ -190,7 +192,7 @@ func (s *Runs) MigrateRun(ctx context.Context, req *enginev1.MigrateRunRequest) 
 
 // PauseRun implements RunService.
 func (s *Runs) PauseRun(ctx context.Context, req *enginev1.PauseRunRequest) (*enginev1.PauseRunResponse, error) {
-	run, err := s.accepted(s.app.Pause(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
+	run, err := s.accepted(s.app.Moves.Pause(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +201,7 @@ func (s *Runs) PauseRun(ctx context.Context, req *enginev1.PauseRunRequest) (*en
 
 // ResumeRun implements RunService.
 func (s *Runs) ResumeRun(ctx context.Context, req *enginev1.ResumeRunRequest) (*enginev1.ResumeRunResponse, error) {
-	run, err := s.accepted(s.app.Resume(ctx, caller(ctx), req.GetRunId(), req.GetIdempotencyKey()))
+	run, err := s.accepted(s.app.Moves.Resume(ctx, caller(ctx), req.GetRunId(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +210,7 @@ func (s *Runs) ResumeRun(ctx context.Context, req *enginev1.ResumeRunRequest) (*
 
 // CancelRun implements RunService.
 func (s *Runs) CancelRun(ctx context.Context, req *enginev1.CancelRunRequest) (*enginev1.CancelRunResponse, error) {
-	run, err := s.accepted(s.app.Cancel(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
+	run, err := s.accepted(s.app.Moves.Cancel(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +219,7 @@ func (s *Runs) CancelRun(ctx context.Context, req *enginev1.CancelRunRequest) (*
 
 // GetRunVersion implements RunService.
 func (s *Runs) GetRunVersion(ctx context.Context, req *enginev1.GetRunVersionRequest) (*enginev1.GetRunVersionResponse, error) {
-	view, branches, err := s.app.Version(ctx, caller(ctx), req.GetRunId(), req.GetVersion())
+	view, branches, err := s.app.Reads.Version(ctx, caller(ctx), req.GetRunId(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +233,7 @@ func (s *Runs) GetRunVersion(ctx context.Context, req *enginev1.GetRunVersionReq
 // GetRunHistory implements RunService.
 func (s *Runs) GetRunHistory(ctx context.Context, req *enginev1.GetRunHistoryRequest) (*enginev1.GetRunHistoryResponse, error) {
 	after := app.Position{Version: req.GetAfterVersion(), Result: req.GetAfterResult()}
-	entries, next, err := s.app.History(ctx, caller(ctx), req.GetRunId(), after, pageSize(req.GetPageSize()))
+	entries, next, err := s.app.Reads.History(ctx, caller(ctx), req.GetRunId(), after, pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +246,7 @@ func (s *Runs) GetRunHistory(ctx context.Context, req *enginev1.GetRunHistoryReq
 
 // SettleApproval implements RunPeerService.
 func (s *Runs) SettleApproval(ctx context.Context, req *peerv1.SettleApprovalRequest) (*peerv1.SettleApprovalResponse, error) {
-	view, settled, err := s.app.SettleApproval(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetApprovalId())
+	view, settled, err := s.app.Settlement.SettleApproval(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetApprovalId())
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +256,7 @@ func (s *Runs) SettleApproval(ctx context.Context, req *peerv1.SettleApprovalReq
 // WatchRun implements RunService.
 func (s *Runs) WatchRun(req *enginev1.WatchRunRequest, stream grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
 	ctx := stream.Context()
-	return s.app.Watch(ctx, caller(ctx), req.GetRunId(), func(view *app.View) error {
+	return s.app.Reads.Watch(ctx, caller(ctx), req.GetRunId(), func(view *app.View) error {
 		run, err := s.read(ctx, view, req.GetView(), enginev1.RunView_RUN_VIEW_FULL)
 		if err != nil {
 			return err
@@ -287,7 +289,7 @@ func (s *Runs) rejectionProto(o *app.Outcome) *enginev1.Rejection {
 	}
 }
 
-func guardsProto(guards []app.Guard) []*enginev1.GuardResult {
+func guardsProto(guards []runcodec.Guard) []*enginev1.GuardResult {
 	out := make([]*enginev1.GuardResult, len(guards))
 	for i, g := range guards {
 		out[i] = &enginev1.GuardResult{

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
-	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // SharedState reads shared states through the state-store's contract.
@@ -19,7 +19,7 @@ type SharedState struct {
 	states   statev1.StateServiceClient
 }
 
-var _ app.SharedState = (*SharedState)(nil)
+var _ ports.SharedState = (*SharedState)(nil)
 
 // NewSharedState makes an adapter with the credentials of the service's own connection.
 func NewSharedState(sessions statev1.SessionServiceClient, states statev1.StateServiceClient) *SharedState {

@@ -14,6 +14,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 )
 
 const defaultPageSize = 100
@@ -24,14 +26,14 @@ type Workflows struct {
 	App *app.App
 }
 
-func caller(ctx context.Context) app.Caller {
+func caller(ctx context.Context) ports.Caller {
 	principal, _ := auth.FromContext(ctx)
-	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Vouched: auth.Observes(ctx)}
+	return ports.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Vouched: auth.Observes(ctx)}
 }
 
 // RegisterWorkflow implements WorkflowService.
 func (s *Workflows) RegisterWorkflow(ctx context.Context, req *enginev1.RegisterWorkflowRequest) (*enginev1.RegisterWorkflowResponse, error) {
-	version, created, warnings, err := s.App.Register(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
+	version, created, warnings, err := s.App.Registry.Register(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +42,7 @@ func (s *Workflows) RegisterWorkflow(ctx context.Context, req *enginev1.Register
 
 // GetWorkflow implements WorkflowService.
 func (s *Workflows) GetWorkflow(ctx context.Context, req *enginev1.GetWorkflowRequest) (*enginev1.GetWorkflowResponse, error) {
-	version, err := s.App.Workflow(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
+	version, err := s.App.Registry.Workflow(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +51,7 @@ func (s *Workflows) GetWorkflow(ctx context.Context, req *enginev1.GetWorkflowRe
 
 // ListWorkflows implements WorkflowService.
 func (s *Workflows) ListWorkflows(ctx context.Context, req *enginev1.ListWorkflowsRequest) (*enginev1.ListWorkflowsResponse, error) {
-	versions, next, err := s.App.Workflows(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
+	versions, next, err := s.App.Registry.Workflows(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +66,7 @@ func (s *Workflows) ListWorkflows(ctx context.Context, req *enginev1.ListWorkflo
 
 // ValidateWorkflow implements WorkflowService.
 func (s *Workflows) ValidateWorkflow(ctx context.Context, req *enginev1.ValidateWorkflowRequest) (*enginev1.ValidateWorkflowResponse, error) {
-	problems, err := s.App.Validate(ctx, rpc.Namespace(ctx), req.GetDefinition(), req.GetStrict())
+	problems, err := s.App.Registry.Validate(ctx, rpc.Namespace(ctx), req.GetDefinition(), req.GetStrict())
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func (s *Workflows) ValidateWorkflow(ctx context.Context, req *enginev1.Validate
 
 // PlanMigration implements WorkflowService.
 func (s *Workflows) PlanMigration(ctx context.Context, req *enginev1.PlanMigrationRequest) (*enginev1.PlanMigrationResponse, error) {
-	plan, err := s.App.PlanMigration(ctx, caller(ctx), req.GetWorkflow(), req.GetFromVersion(), req.GetToVersion(), req.GetStates(), req.GetMaxStates())
+	plan, err := s.App.Registry.PlanMigration(ctx, caller(ctx), req.GetWorkflow(), req.GetFromVersion(), req.GetToVersion(), req.GetStates(), req.GetMaxStates())
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +98,7 @@ var verdicts = map[verify.Verdict]enginev1.MigrationVerdict{
 	verify.Undecided: enginev1.MigrationVerdict_MIGRATION_VERDICT_NOT_PROVED,
 }
 
-func workflowProto(v *app.Version) *enginev1.Workflow {
+func workflowProto(v *registry.Version) *enginev1.Workflow {
 	return &enginev1.Workflow{
 		Name: v.Name, Version: v.Number, Digest: v.Digest, Definition: v.Definition,
 		CreatedAt: timestamppb.New(v.CreatedAt), CreatedBy: v.CreatedBy,

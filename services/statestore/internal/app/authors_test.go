@@ -7,26 +7,29 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // TestAuthors: each value has the session that wrote it last, over whole documents of the
 // history, by a replica that knows an earlier version and by one that knows none.
 func TestAuthors(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.schema("any", `{}`)
-		st, err := r.CreateState(r.Context(), as("root"), app.NewState{Schema: "any", Data: []byte(`{"list": [], "n": 0, "first": true}`)})
+		st, err := r.Creator.Create(r.Context(), as("root"), writes.NewState{Schema: "any", Data: []byte(`{"list": [], "n": 0, "first": true}`)})
 		if err != nil {
 			r.Fatal(err)
 		}
 		id := st.Key.ID
-		r.session(app.NewSession{Name: "one", Parent: "root"})
+		r.session(opening.Request{Name: "one", Parent: "root"})
 		patch := func(who, text string) {
-			r.update(as(who), app.Update{StateID: id, Patch: []byte(text)})
+			r.update(as(who), writes.Update{StateID: id, Patch: []byte(text)})
 		}
 		told := func(a *app.App, version int64, pointers ...string) string {
 			r.Helper()
-			of, found, partial, err := a.Authors(r.Context(), operator, id, version, pointers)
+			of, found, partial, err := a.States.Authors(r.Context(), operator, id, version, pointers)
 			if err != nil || partial {
 				r.Fatalf("version %d: partial %t, %v", version, partial, err)
 			}
@@ -44,7 +47,7 @@ func TestAuthors(t *testing.T) {
 			patch("root", fmt.Sprintf(`[{"op":"replace","path":"/n","value":%d}]`, i+1))
 		}
 		patch("root", `[{"op":"add","path":"/list/0","value":"b"}]`)
-		r.update(as("one"), app.Update{StateID: id, Data: []byte(`{"list": ["b", "a", "c"], "n": 150, "first": true}`)})
+		r.update(as("one"), writes.Update{StateID: id, Data: []byte(`{"list": ["b", "a", "c"], "n": 150, "first": true}`)})
 		const want = "154 /list/0=153/root /list/1=2/one /list/2=154/one /n=152/root /first=1/root"
 		for name, a := range map[string]*app.App{"one that has been asked": r.App, "another": r.replica(r.store)} {
 			for range 2 {
@@ -56,7 +59,7 @@ func TestAuthors(t *testing.T) {
 				r.Errorf("%s says of version 140: %s", name, got)
 			}
 		}
-		if _, _, _, err := r.Authors(r.Context(), operator, id, 999, nil); fault.ReasonOf(err) != fault.NotFound {
+		if _, _, _, err := r.States.Authors(r.Context(), operator, id, 999, nil); fault.ReasonOf(err) != fault.NotFound {
 			r.Errorf("of a version that there is not: %v", err)
 		}
 	})
@@ -66,13 +69,13 @@ func TestAuthors(t *testing.T) {
 func TestAuthorsReadOnce(t *testing.T) {
 	t.Parallel()
 	const size, patches = 100 << 10, 130
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("root", anything, `{"n":0,"text":"`+strings.Repeat("x", size)+`"}`)
 		for n := range patches {
 			r.update(operator, patch(st.Key.ID, fmt.Sprintf(`[{"op":"replace","path":"/n","value":%d}]`, n)))
 		}
 		reader := &weighed{Store: r.store}
-		if _, found, partial, err := r.replica(reader).Authors(r.Context(), operator, st.Key.ID, 0, nil); len(found) != 2 || partial || err != nil {
+		if _, found, partial, err := r.replica(reader).States.Authors(r.Context(), operator, st.Key.ID, 0, nil); len(found) != 2 || partial || err != nil {
 			r.Fatalf("%d found, partial %t, %v", len(found), partial, err)
 		}
 		// The document, three whole ones in its history, and small patches.

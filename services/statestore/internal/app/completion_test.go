@@ -11,24 +11,28 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/tasks"
 )
 
 // family makes a root with a state, and a child of it.
 func (r *rig) family() (stateID string) {
 	r.Helper()
 	id := r.state("root", anything, `{"todo":true}`).Key.ID
-	r.session(app.NewSession{Name: "child", Parent: "root"})
+	r.session(opening.Request{Name: "child", Parent: "root"})
 	return id
 }
 
 // is demands how a session stands: status, report, attempts and kind and status of
 // its task.
-func (r *rig) is(name, want string) *app.Member {
+func (r *rig) is(name, want string) *member.Member {
 	r.Helper()
 	m := r.member(name)
 	got := fmt.Sprintf("%s %s %d", m.Status, m.Update, m.Attempts)
 	if m.Task != nil {
-		got += fmt.Sprintf(" %s %s", m.Task.Kind, app.StatusOf(m.Task))
+		got += fmt.Sprintf(" %s %s", m.Task.Kind, member.StatusOf(m.Task))
 	}
 	if got != want {
 		r.Errorf("%s is %s, want %s", name, got, want)
@@ -37,9 +41,9 @@ func (r *rig) is(name, want string) *app.Member {
 }
 
 // task takes the task that a session has, as a runner does.
-func (r *rig) task(a *app.App, name string) *app.Task {
+func (r *rig) task(a *app.App, name string) *tasks.Task {
 	r.Helper()
-	l := r.claim(a, app.Runner{Name: "runner", MaxInFlight: 1})
+	l := r.claim(a, tasks.Runner{Name: "runner", MaxInFlight: 1})
 	defer l.stop()
 	task := receive(r, l.tasks)
 	if task.Member.Name != name {
@@ -48,9 +52,9 @@ func (r *rig) task(a *app.App, name string) *app.Task {
 	return task
 }
 
-func (r *rig) ack(task *app.Task) {
+func (r *rig) ack(task *tasks.Task) {
 	r.Helper()
-	if _, err := r.AckTask(r.Context(), operator, task.ID, task.Token, nil); err != nil {
+	if _, err := r.Tasks.Ack(r.Context(), operator, task.ID, task.Token, nil); err != nil {
 		r.Fatalf("ack: %v", err)
 	}
 }
@@ -59,7 +63,7 @@ func (r *rig) ack(task *app.Task) {
 // parent is called back.
 func TestChildReportsBeforeItIsDone(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.family()
 		r.is("child", "RUNNING NONE 0")
 		r.stop("child", session.Stop{})
@@ -76,7 +80,7 @@ func TestChildReportsBeforeItIsDone(t *testing.T) {
 			}
 		}
 		r.is("child", "RUNNING PENDING 1 STATE_UPDATE CLAIMED")
-		if _, err := r.Update(r.Context(), agent("child"), merge("", `[`)); err == nil {
+		if _, err := r.Editor.Update(r.Context(), agent("child"), merge("", `[`)); err == nil {
 			r.Error("a bad update was accepted")
 		}
 		r.is("child", "RUNNING PENDING 1 STATE_UPDATE CLAIMED")
@@ -107,7 +111,7 @@ func TestChildReportsBeforeItIsDone(t *testing.T) {
 // parent is told so. Each timer fires once, no matter who sweeps, also after a restart.
 func TestChildThatDoesNotReportFails(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.family()
 		other := r.replica(r.open())
 		pass := func(d time.Duration) {
@@ -138,13 +142,13 @@ func TestChildThatDoesNotReportFails(t *testing.T) {
 			case 1:
 				r.ack(task) // the agent has run, and did not update
 			case 2:
-				if _, err := r.FailTask(r.Context(), operator, task.ID, task.Token, "it crashed", false); err != nil {
+				if _, err := r.Tasks.Fail(r.Context(), operator, task.ID, task.Token, "it crashed", false); err != nil {
 					r.Fatal(err)
 				}
 			default: // the agent hangs, and its runner continues
 				for range 5 {
 					pass(20 * time.Second)
-					if _, err := r.ExtendTask(r.Context(), operator, task.ID, task.Token); err != nil {
+					if _, err := r.Tasks.Extend(r.Context(), operator, task.ID, task.Token); err != nil {
 						r.Fatal(err)
 					}
 				}
@@ -165,7 +169,7 @@ func TestChildThatDoesNotReportFails(t *testing.T) {
 			r.Errorf("the callback reads %s", back.Prompt)
 		}
 		// It is late, but its own: the state is for sessions that have not ended.
-		_, err := r.Update(r.Context(), agent("child"), merge("", `{}`))
+		_, err := r.Editor.Update(r.Context(), agent("child"), merge("", `{}`))
 		r.refused(err, fault.SessionEnded)
 	})
 }
@@ -174,11 +178,11 @@ func TestChildThatDoesNotReportFails(t *testing.T) {
 // there are attempts.
 func TestChildIsAskedInPlace(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.family()
 		stop := func() string {
 			r.Helper()
-			_, prompt, err := r.StopSession(r.Context(), agent("child"), "child", session.Stop{InPlace: true}, "")
+			_, prompt, err := r.Sessions.Stop(r.Context(), agent("child"), "child", session.Stop{InPlace: true}, "")
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -199,7 +203,7 @@ func TestChildIsAskedInPlace(t *testing.T) {
 		r.is("child", "ENDED FAILED 3")
 
 		// Resumed, it is asked anew; an update is accepted as the report.
-		if _, err := r.ResumeSession(r.Context(), operator, "child", "", ""); err != nil {
+		if _, err := r.Sessions.Resume(r.Context(), operator, "child", "", ""); err != nil {
 			r.Fatal(err)
 		}
 		r.is("child", "RUNNING NONE 0")
@@ -221,26 +225,26 @@ func TestChildIsAskedInPlace(t *testing.T) {
 // session ends, and no runner is given a task that it cannot do.
 func TestStateIsDeletedWhileItsReportIsDue(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.family()
-		r.session(app.NewSession{Name: "in place", Parent: "root"})
-		r.session(app.NewSession{Name: "claimed", Parent: "root"})
+		r.session(opening.Request{Name: "in place", Parent: "root"})
+		r.session(opening.Request{Name: "claimed", Parent: "root"})
 		r.stop("claimed", session.Stop{})
 		claimed := r.task(r.App, "claimed")
 		r.stop("child", session.Stop{})
-		if _, prompt, err := r.StopSession(r.Context(), agent("in place"), "in place", session.Stop{InPlace: true}, ""); err != nil || prompt == "" {
+		if _, prompt, err := r.Sessions.Stop(r.Context(), agent("in place"), "in place", session.Stop{InPlace: true}, ""); err != nil || prompt == "" {
 			r.Fatalf("%q, %v", prompt, err)
 		}
-		if err := r.DeleteState(r.Context(), operator, id, 0, true); err != nil {
+		if err := r.Remover.Delete(r.Context(), operator, id, 0, true); err != nil {
 			r.Fatal(err)
 		}
 		r.ack(claimed)
-		if _, prompt, err := r.StopSession(r.Context(), agent("in place"), "in place", session.Stop{InPlace: true}, ""); err != nil || prompt != "" {
+		if _, prompt, err := r.Sessions.Stop(r.Context(), agent("in place"), "in place", session.Stop{InPlace: true}, ""); err != nil || prompt != "" {
 			r.Errorf("it is asked %q, %v", prompt, err)
 		}
 		// The runner that would have been given the child's task gets the next one.
-		l := r.claim(r.App, app.Runner{Name: "runner", MaxInFlight: 3})
-		var back *app.Task
+		l := r.claim(r.App, tasks.Runner{Name: "runner", MaxInFlight: 3})
+		var back *tasks.Task
 		for delivered := 0; delivered < 3; delivered += len(back.Callbacks) {
 			back = receive(r, l.tasks)
 			if back.Kind != session.KindCallback {
@@ -262,26 +266,26 @@ func TestStateIsDeletedWhileItsReportIsDue(t *testing.T) {
 // however it races with a stop or with the last timeout through another replica.
 func TestUpdateRacesStop(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{Session: session.Config{MaxAttempts: 1}}, func(r *rig) {
+	everywhere(t, ports.Config{Session: session.Config{MaxAttempts: 1}}, func(r *rig) {
 		r.state("root", anything, `{}`)
 		replicas := r.replicas(2)
 		var completed, failed atomic.Int64
 		for round := range 60 {
 			name := fmt.Sprint("child", round)
-			r.session(app.NewSession{Name: name, Parent: "root"})
+			r.session(opening.Request{Name: name, Parent: "root"})
 			r.stop(name, session.Stop{InPlace: true})
 			r.is(name, "RUNNING PENDING 1")
 			var group sync.WaitGroup
 			var updated bool
 			group.Go(func() {
-				_, err := replicas[0].Update(r.Context(), agent(name), patch("", `[{"op":"add","path":"/report","value":1}]`))
+				_, err := replicas[0].Editor.Update(r.Context(), agent(name), patch("", `[{"op":"add","path":"/report","value":1}]`))
 				updated = err == nil
 				if reason := fault.ReasonOf(err); err != nil && reason != fault.SessionEnded {
 					r.Errorf("update: %v", err)
 				}
 			})
 			group.Go(func() {
-				if _, _, err := replicas[1].StopSession(r.Context(), operator, name, session.Stop{InPlace: round%2 == 0}, ""); err != nil {
+				if _, _, err := replicas[1].Sessions.Stop(r.Context(), operator, name, session.Stop{InPlace: round%2 == 0}, ""); err != nil {
 					r.Errorf("stop: %v", err)
 				}
 			})

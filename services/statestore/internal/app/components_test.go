@@ -9,7 +9,10 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/components"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 )
 
 // The components that the description of them shows.
@@ -33,9 +36,9 @@ const (
 )
 
 // component stores a component that must be accepted.
-func (r *rig) component(definition string) *app.Component {
+func (r *rig) component(definition string) *components.Component {
 	r.Helper()
-	c, err := r.CreateComponent(r.Context(), operator, []byte(definition), "")
+	c, err := r.Components.Create(r.Context(), operator, []byte(definition), "")
 	if err != nil {
 		r.Fatalf("component: %v", err)
 	}
@@ -43,9 +46,9 @@ func (r *rig) component(definition string) *app.Component {
 }
 
 // begin starts an execution that must start.
-func (r *rig) begin(caller app.Caller, scope app.Scope) *app.Execution {
+func (r *rig) begin(caller ports.Caller, scope components.Scope) *components.Execution {
 	r.Helper()
-	ex, err := r.Begin(r.Context(), caller, scope)
+	ex, err := r.Executions.Begin(r.Context(), caller, scope)
 	if err != nil {
 		r.Fatalf("begin %+v: %v", scope, err)
 	}
@@ -53,23 +56,23 @@ func (r *rig) begin(caller app.Caller, scope app.Scope) *app.Execution {
 }
 
 // commit ends an execution that must end well.
-func (r *rig) commit(caller app.Caller, ex *app.Execution, out app.Outcome) *app.Execution {
+func (r *rig) commit(caller ports.Caller, ex *components.Execution, out components.Outcome) *components.Execution {
 	r.Helper()
-	after, err := r.EndExecution(r.Context(), caller, ex.ID, out)
+	after, err := r.Executions.End(r.Context(), caller, ex.ID, out)
 	if err != nil {
 		r.Fatalf("commit: %v", err)
 	}
 	return after
 }
 
-func valuesAre(text string) app.Outcome { return app.Outcome{Values: []byte(text)} }
-func merged(text string) app.Outcome    { return app.Outcome{Merge: []byte(text)} }
+func valuesAre(text string) components.Outcome { return components.Outcome{Values: []byte(text)} }
+func merged(text string) components.Outcome    { return components.Outcome{Merge: []byte(text)} }
 
 // S12.1, S12.2: the components of the description, with what an execution begins with.
 func TestDescribedComponents(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		r.session(app.NewSession{Name: "s"})
+	everywhere(t, ports.Config{}, func(r *rig) {
+		r.session(opening.Request{Name: "s"})
 		for _, c := range []struct{ definition, slug, values, unset string }{
 			{
 				support, "support-session-state",
@@ -81,11 +84,11 @@ func TestDescribedComponents(t *testing.T) {
 			{wizard, "wizard-flow-state", `{"current_step":1,"total_steps":5,"completed_steps":[],"form_data":{}}`, ""},
 		} {
 			made := r.component(c.definition)
-			got, err := r.replicas(1)[0].Component(r.Context(), "default", c.slug)
+			got, err := r.replicas(1)[0].Components.Get(r.Context(), "default", c.slug)
 			if err != nil || got.Definition.String() != c.definition || got.Version != 1 || !got.CreatedAt.Equal(made.CreatedAt) {
 				r.Errorf("%s is %+v, %v", c.slug, got, err)
 			}
-			ex := r.begin(as("s"), app.Scope{Slug: c.slug})
+			ex := r.begin(as("s"), components.Scope{Slug: c.slug})
 			if ex.Values.String() != c.values || strings.Join(ex.Unset, " ") != c.unset || ex.Version != 0 || ex.Persistence != got.Persistence {
 				r.Errorf("%s begins with %s, unset %v", c.slug, ex.Values, ex.Unset)
 			}
@@ -96,7 +99,7 @@ func TestDescribedComponents(t *testing.T) {
 			{`{"messages_sent":1,"topics_discussed":["billing"],"resolved":false}`, `{"messages_sent":2,"topics_discussed":["billing","dispute"],"resolved":false}`},
 			{`{"messages_sent":2,"topics_discussed":["billing","dispute"],"resolved":false}`, `{"messages_sent":3,"topics_discussed":["billing","dispute"],"resolved":true}`},
 		} {
-			ex := r.begin(agent("s"), app.Scope{Slug: "conversation-context"})
+			ex := r.begin(agent("s"), components.Scope{Slug: "conversation-context"})
 			if got := ex.Values.String(); got != step.before {
 				r.Errorf("it begins with %s, not with %s", got, step.before)
 			}
@@ -109,9 +112,9 @@ func TestDescribedComponents(t *testing.T) {
 
 func TestComponentsAreStored(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		create := func(definition, key string) (*app.Component, error) {
-			return r.CreateComponent(r.Context(), operator, []byte(definition), key)
+	everywhere(t, ports.Config{}, func(r *rig) {
+		create := func(definition, key string) (*components.Component, error) {
+			return r.Components.Create(r.Context(), operator, []byte(definition), key)
 		}
 		changed := strings.Replace(scratch, `"n":1`, `"n":2`, 1)
 		first, err := create(scratch, "k")
@@ -129,8 +132,8 @@ func TestComponentsAreStored(t *testing.T) {
 		r.refused(err, fault.IdempotencyMismatch)
 
 		r.clock.Advance(time.Second)
-		update := func(slug, definition string, expected int64) (*app.Component, error) {
-			return r.UpdateComponent(r.Context(), operator, slug, []byte(definition), expected)
+		update := func(slug, definition string, expected int64) (*components.Component, error) {
+			return r.Components.Update(r.Context(), operator, slug, []byte(definition), expected)
 		}
 		second, err := update("scratch", changed, 1)
 		if err != nil || second.Version != 2 || !second.CreatedAt.Equal(first.CreatedAt) || !second.UpdatedAt.Equal(r.clock.Now()) || second.Definition.String() != changed {
@@ -149,14 +152,14 @@ func TestComponentsAreStored(t *testing.T) {
 		r.refused(err, fault.NotFound)
 
 		remove := func(slug string, expected int64) error {
-			return r.DeleteComponent(r.Context(), operator, slug, expected)
+			return r.Components.Delete(r.Context(), operator, slug, expected)
 		}
 		r.refused(remove("scratch", 1), fault.VersionConflict)
 		if err := remove("scratch", 2); err != nil {
 			r.Fatal(err)
 		}
 		r.refused(remove("scratch", 0), fault.NotFound)
-		_, err = r.Component(r.Context(), "default", "scratch")
+		_, err = r.Components.Get(r.Context(), "default", "scratch")
 		r.refused(err, fault.NotFound)
 		_, err = update("scratch", scratch, 0)
 		r.refused(err, fault.NotFound)
@@ -169,12 +172,12 @@ func TestComponentsAreStored(t *testing.T) {
 
 func TestComponentLists(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		for i := range 9 {
 			r.component(fmt.Sprintf(`{"name":"C","slug":"c%d","tags":["all","by-%d"]}`, i, i%2))
 		}
 		for _, slug := range []string{"c0", "c4", "c8"} {
-			if err := r.DeleteComponent(r.Context(), operator, slug, 0); err != nil {
+			if err := r.Components.Delete(r.Context(), operator, slug, 0); err != nil {
 				r.Fatal(err)
 			}
 		}
@@ -182,7 +185,7 @@ func TestComponentLists(t *testing.T) {
 			for limit := 1; limit < 8; limit++ {
 				var found []string
 				for after := ""; ; {
-					page, next, err := r.Components(r.Context(), "default", tag, after, limit)
+					page, next, err := r.Components.List(r.Context(), "default", tag, after, limit)
 					if err != nil || len(page) > limit {
 						r.Fatalf("a page of %d by %d, %v", len(page), limit, err)
 					}
@@ -203,7 +206,7 @@ func TestComponentLists(t *testing.T) {
 
 func TestInvalidComponentsAreRefused(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		for definition, reason := range map[string]fault.Reason{
 			``:                          fault.InvalidJSON,
 			`{"name":"x","name":"y"}`:   fault.InvalidJSON,
@@ -216,12 +219,12 @@ func TestInvalidComponentsAreRefused(t *testing.T) {
 			`{"name":"x","slug":"x","schema_definition":{"n":{"type":"integer"}},"initial_values":{"m":1}}`:  fault.InvalidDefinition,
 			`{"name":"x","slug":"x","schema_definition":{"n":{"type":"integer"}},"initial_values":{"n":""}}`: fault.InvalidDefinition,
 		} {
-			_, err := r.CreateComponent(r.Context(), operator, []byte(definition), "")
+			_, err := r.Components.Create(r.Context(), operator, []byte(definition), "")
 			if got := fault.ReasonOf(err); got != reason {
 				r.Errorf("%s: %v, want %s", definition, err, reason)
 			}
 		}
-		_, err := r.Component(r.Context(), "default", "x")
+		_, err := r.Components.Get(r.Context(), "default", "x")
 		r.refused(err, fault.NotFound)
 	})
 }
@@ -230,21 +233,21 @@ func TestInvalidComponentsAreRefused(t *testing.T) {
 // subject across sessions.
 func TestPersistence(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		for _, definition := range []string{scratch, wizard, preferences} {
 			r.component(definition)
 		}
-		r.session(app.NewSession{Name: "ann's"})
-		r.session(app.NewSession{Name: "ann's second", Subject: "ann's"})
-		r.session(app.NewSession{Name: "child", Parent: "ann's"})
-		r.session(app.NewSession{Name: "bob's"})
+		r.session(opening.Request{Name: "ann's"})
+		r.session(opening.Request{Name: "ann's second", Subject: "ann's"})
+		r.session(opening.Request{Name: "child", Parent: "ann's"})
+		r.session(opening.Request{Name: "bob's"})
 		change := map[string]string{"scratch": `{"n":2}`, "wizard-flow-state": `{"current_step":2}`, "user-preferences": `{"timezone":"CET"}`}
 		for slug, out := range change {
-			r.commit(agent("ann's"), r.begin(agent("ann's"), app.Scope{Slug: slug}), merged(out))
+			r.commit(agent("ann's"), r.begin(agent("ann's"), components.Scope{Slug: slug}), merged(out))
 		}
 		for slug, sees := range map[string]string{"scratch": "", "wizard-flow-state": "ann's", "user-preferences": "ann's, ann's second, child"} {
 			for _, session := range []string{"ann's", "ann's second", "child", "bob's"} {
-				v, err := r.ReadValues(r.Context(), agent(session), app.Scope{Slug: slug})
+				v, err := r.Executions.Read(r.Context(), agent(session), components.Scope{Slug: slug})
 				if err != nil || v.ID != "" {
 					r.Fatalf("%s of %s: %+v, %v", slug, session, v, err)
 				}
@@ -254,7 +257,7 @@ func TestPersistence(t *testing.T) {
 						want = 1
 					}
 				}
-				if v.Version != want || (v.Values.String() == r.begin(agent(session), app.Scope{Slug: slug}).Values.String()) != true {
+				if v.Version != want || (v.Values.String() == r.begin(agent(session), components.Scope{Slug: slug}).Values.String()) != true {
 					r.Errorf("%s of %s is at version %d with %s, want %d", slug, session, v.Version, v.Values, want)
 				}
 			}
@@ -262,41 +265,41 @@ func TestPersistence(t *testing.T) {
 
 		// Whose they are must be said, and an agent's are its session's own.
 		for _, c := range []struct {
-			caller app.Caller
-			scope  app.Scope
+			caller ports.Caller
+			scope  components.Scope
 			reason fault.Reason
 		}{
-			{operator, app.Scope{}, fault.InvalidRequest},
-			{agent("bob's"), app.Scope{}, fault.InvalidRequest},
-			{operator, app.Scope{Slug: "none"}, fault.NotFound},
-			{operator, app.Scope{Slug: "scratch"}, ""},
-			{operator, app.Scope{Slug: "wizard-flow-state"}, fault.SessionRequired},
-			{operator, app.Scope{Slug: "user-preferences"}, fault.InvalidRequest},
-			{operator, app.Scope{Slug: "user-preferences", Subject: "a\nb"}, fault.InvalidRequest},
-			{operator, app.Scope{Slug: "user-preferences", Subject: "ann's"}, ""},
-			{as("bob's"), app.Scope{Slug: "user-preferences", Subject: "ann's"}, ""},
-			{agent("bob's"), app.Scope{Slug: "user-preferences", Subject: "ann's"}, fault.PermissionDenied},
-			{agent(""), app.Scope{Slug: "user-preferences", Subject: "ann's"}, fault.PermissionDenied},
-			{agent("ann's second"), app.Scope{Slug: "user-preferences", Subject: "ann's"}, ""},
-			{agent("nobody"), app.Scope{Slug: "user-preferences"}, fault.NotFound},
+			{operator, components.Scope{}, fault.InvalidRequest},
+			{agent("bob's"), components.Scope{}, fault.InvalidRequest},
+			{operator, components.Scope{Slug: "none"}, fault.NotFound},
+			{operator, components.Scope{Slug: "scratch"}, ""},
+			{operator, components.Scope{Slug: "wizard-flow-state"}, fault.SessionRequired},
+			{operator, components.Scope{Slug: "user-preferences"}, fault.InvalidRequest},
+			{operator, components.Scope{Slug: "user-preferences", Subject: "a\nb"}, fault.InvalidRequest},
+			{operator, components.Scope{Slug: "user-preferences", Subject: "ann's"}, ""},
+			{as("bob's"), components.Scope{Slug: "user-preferences", Subject: "ann's"}, ""},
+			{agent("bob's"), components.Scope{Slug: "user-preferences", Subject: "ann's"}, fault.PermissionDenied},
+			{agent(""), components.Scope{Slug: "user-preferences", Subject: "ann's"}, fault.PermissionDenied},
+			{agent("ann's second"), components.Scope{Slug: "user-preferences", Subject: "ann's"}, ""},
+			{agent("nobody"), components.Scope{Slug: "user-preferences"}, fault.NotFound},
 		} {
-			_, err := r.Begin(r.Context(), c.caller, c.scope)
+			_, err := r.Executions.Begin(r.Context(), c.caller, c.scope)
 			if got := fault.ReasonOf(err); got != c.reason {
 				r.Errorf("%q %+v: %v, want %q", c.caller.Session, c.scope, err, c.reason)
 			}
-			_, err = r.ReadValues(r.Context(), c.caller, c.scope)
+			_, err = r.Executions.Read(r.Context(), c.caller, c.scope)
 			if got := fault.ReasonOf(err); got != c.reason {
 				r.Errorf("reading %q %+v: %v, want %q", c.caller.Session, c.scope, err, c.reason)
 			}
 		}
 		// Nor can it end what another began.
 		for _, slug := range []string{"wizard-flow-state", "user-preferences"} {
-			ex := r.begin(agent("ann's"), app.Scope{Slug: slug})
-			_, err := r.EndExecution(r.Context(), agent("bob's"), ex.ID, merged(`{}`))
+			ex := r.begin(agent("ann's"), components.Scope{Slug: slug})
+			_, err := r.Executions.End(r.Context(), agent("bob's"), ex.ID, merged(`{}`))
 			r.refused(err, fault.PermissionDenied)
 		}
-		ex := r.begin(operator, app.Scope{Slug: "user-preferences", Subject: "ann's"})
-		_, err := r.EndExecution(r.Context(), agent("bob's"), ex.ID, merged(`{}`))
+		ex := r.begin(operator, components.Scope{Slug: "user-preferences", Subject: "ann's"})
+		_, err := r.Executions.End(r.Context(), agent("bob's"), ex.ID, merged(`{}`))
 		r.refused(err, fault.PermissionDenied)
 	})
 }
@@ -305,21 +308,21 @@ func TestPersistence(t *testing.T) {
 // made are nobody else's, and those below another session are that one's.
 func TestAgentsDoNotChooseTheirSubject(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.component(preferences)
-		create := func(caller app.Caller, req app.NewSession) (*app.Member, error) {
-			m, _, err := r.CreateSession(r.Context(), caller, req)
+		create := func(caller ports.Caller, req opening.Request) (*member.Member, error) {
+			m, _, err := r.Opener.Create(r.Context(), caller, req)
 			return m, err
 		}
-		r.session(app.NewSession{Name: "desk", Subject: "ann"})
-		r.commit(agent("desk"), r.begin(agent("desk"), app.Scope{Slug: "user-preferences"}), merged(`{"timezone":"CET"}`))
-		_, err := create(agent(""), app.NewSession{Name: "thief", Subject: "ann"})
+		r.session(opening.Request{Name: "desk", Subject: "ann"})
+		r.commit(agent("desk"), r.begin(agent("desk"), components.Scope{Slug: "user-preferences"}), merged(`{"timezone":"CET"}`))
+		_, err := create(agent(""), opening.Request{Name: "thief", Subject: "ann"})
 		r.refused(err, fault.PermissionDenied)
-		_, err = create(agent("desk"), app.NewSession{Name: "thief", Parent: "desk", Subject: "bob"})
+		_, err = create(agent("desk"), opening.Request{Name: "thief", Parent: "desk", Subject: "bob"})
 		r.refused(err, fault.PermissionDenied)
 		longest := strings.Repeat("x", 256)
 		for name, version := range map[string]int64{"ann": 0, longest: 0, "below": 1} {
-			req := app.NewSession{Name: name}
+			req := opening.Request{Name: name}
 			caller := agent("")
 			if name == "below" {
 				req.Parent, caller = "desk", agent("desk")
@@ -327,7 +330,7 @@ func TestAgentsDoNotChooseTheirSubject(t *testing.T) {
 			if _, err := create(caller, req); err != nil {
 				r.Fatal(err)
 			}
-			if ex := r.begin(agent(name), app.Scope{Slug: "user-preferences"}); ex.Version != version {
+			if ex := r.begin(agent(name), components.Scope{Slug: "user-preferences"}); ex.Version != version {
 				r.Errorf("%s begins with the values of %s at version %d", name, ex.Subject, ex.Version)
 			}
 		}
@@ -338,11 +341,11 @@ func TestAgentsDoNotChooseTheirSubject(t *testing.T) {
 // declares are gone, new ones begin as for a new instance.
 func TestValuesUnderANewDefinition(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.component(`{"name":"C","slug":"c","persistence":"long_term","schema_definition":{"old":{"type":"integer"},"kept":{"type":"integer"},"unset":{"type":"integer"}}}`)
-		scope := app.Scope{Slug: "c", Subject: "s"}
+		scope := components.Scope{Slug: "c", Subject: "s"}
 		r.commit(operator, r.begin(operator, scope), merged(`{"old":1,"kept":2}`))
-		_, err := r.UpdateComponent(r.Context(), operator, "c", []byte(`{"name":"C","slug":"c","persistence":"long_term",`+
+		_, err := r.Components.Update(r.Context(), operator, "c", []byte(`{"name":"C","slug":"c","persistence":"long_term",`+
 			`"schema_definition":{"kept":{"type":"string"},"unset":{"type":"string"},"new":{"type":"string"},"more":{"type":"string"}},"initial_values":{"more":"m"}}`), 0)
 		if err != nil {
 			r.Fatal(err)
@@ -351,7 +354,7 @@ func TestValuesUnderANewDefinition(t *testing.T) {
 		if got := ex.Values.String(); got != `{"kept":2,"unset":null,"new":null,"more":"m"}` || fmt.Sprint(ex.Unset) != "[unset new]" || ex.Version != 1 {
 			r.Errorf("it begins with %s, unset %v, version %d", got, ex.Unset, ex.Version)
 		}
-		_, err = r.EndExecution(r.Context(), operator, ex.ID, merged(`{"new":"n"}`))
+		_, err = r.Executions.End(r.Context(), operator, ex.ID, merged(`{"new":"n"}`))
 		r.refused(err, fault.SchemaViolation) // what was kept does not fit
 		after := r.commit(operator, ex, merged(`{"new":"n","kept":"k"}`))
 		if got := after.Values.String(); got != `{"kept":"k","unset":null,"new":"n","more":"m"}` || after.Version != 2 {
@@ -366,14 +369,14 @@ func TestValuesUnderANewDefinition(t *testing.T) {
 // Two that create one component at once: one does, the other is told so.
 func TestReplicasCreateOneComponent(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		var mu sync.Mutex
 		made := 0
 		var group sync.WaitGroup
 		for i, a := range r.replicas(6) {
 			group.Go(func() {
 				definition := strings.Replace(scratch, `"n":1`, fmt.Sprintf(`"n":%d`, i), 1)
-				_, err := a.CreateComponent(r.Context(), operator, []byte(definition), "")
+				_, err := a.Components.Create(r.Context(), operator, []byte(definition), "")
 				mu.Lock()
 				defer mu.Unlock()
 				if err == nil {
@@ -384,7 +387,7 @@ func TestReplicasCreateOneComponent(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if c, err := r.Component(r.Context(), "default", "scratch"); made != 1 || err != nil || c.Version != 1 {
+		if c, err := r.Components.Get(r.Context(), "default", "scratch"); made != 1 || err != nil || c.Version != 1 {
 			r.Errorf("%d have created %+v, %v", made, c, err)
 		}
 	})

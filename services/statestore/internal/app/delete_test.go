@@ -11,20 +11,22 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 )
 
 // gone demands that nothing of a state is left.
 func (r *rig) gone(id string) {
 	r.Helper()
 	for _, version := range []int64{0, 1} {
-		_, _, err := r.State(r.Context(), operator, id, version, nil)
+		_, _, err := r.States.Get(r.Context(), operator, id, version, nil)
 		r.refused(err, fault.NotFound)
 	}
-	_, _, err := r.History(r.Context(), operator, id, 0, 10)
+	_, _, err := r.States.History(r.Context(), operator, id, 0, 10)
 	r.refused(err, fault.NotFound)
-	_, err = r.Update(r.Context(), operator, merge(id, `{}`))
+	_, err = r.Editor.Update(r.Context(), operator, merge(id, `{}`))
 	r.refused(err, fault.NotFound)
-	key := store.Key{Namespace: "default", Kind: app.KindState, ID: id}
+	key := store.Key{Namespace: "default", Kind: ports.KindState, ID: id}
 	if entries, err := r.store.History(r.Context(), key, 0, 10); err != nil || len(entries) != 0 {
 		r.Errorf("%d entries of history are kept, %v", len(entries), err)
 	}
@@ -34,19 +36,19 @@ func (r *rig) gone(id string) {
 // have not.
 func TestDeleteState(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("root", anything, `{}`)
 		id := st.Key.ID
 		st = r.update(operator, merge(id, `{"a":1}`))
 		stale := r.replica(r.open())
-		if _, err := stale.Update(r.Context(), operator, merge(id, `{}`)); err != nil {
+		if _, err := stale.Editor.Update(r.Context(), operator, merge(id, `{}`)); err != nil {
 			r.Fatal(err)
 		}
 		st.Version++
-		r.session(app.NewSession{Name: "child", Parent: "root", Skip: true})
+		r.session(opening.Request{Name: "child", Parent: "root", Skip: true})
 		r.state("stranger", anything, `{}`)
-		remove := func(caller app.Caller, expected int64, force bool) error {
-			return r.DeleteState(r.Context(), caller, id, expected, force)
+		remove := func(caller ports.Caller, expected int64, force bool) error {
+			return r.Remover.Delete(r.Context(), caller, id, expected, force)
 		}
 		r.refused(remove(operator, 0, false), fault.FailedPrecondition)
 		r.refused(remove(agent("root"), 0, true), fault.PermissionDenied)
@@ -55,7 +57,7 @@ func TestDeleteState(t *testing.T) {
 		if f := r.refused(remove(operator, 1, true), fault.VersionConflict); f.Metadata["current_version"] != "3" {
 			r.Errorf("it tells %+v", f.Metadata)
 		}
-		r.refused(r.DeleteState(r.Context(), operator, "wfstate_none", 0, true), fault.NotFound)
+		r.refused(r.Remover.Delete(r.Context(), operator, "wfstate_none", 0, true), fault.NotFound)
 		r.unchanged(st)
 
 		r.stop("root", session.Stop{}) // its child has not ended: nor has it
@@ -68,14 +70,14 @@ func TestDeleteState(t *testing.T) {
 		if root.Status != session.Ended {
 			r.Fatalf("the root is %s", root.Status)
 		}
-		lease, err := r.Lock(r.Context(), operator, id, "holder", time.Minute, 0, "")
+		lease, err := r.Locks.Lock(r.Context(), operator, id, "holder", time.Minute, 0, "")
 		if err != nil {
 			r.Fatal(err)
 		}
 		if f := r.refused(remove(agent("root"), 0, false), fault.Locked); f.Metadata["holder"] != "holder" {
 			r.Errorf("it tells %+v", f.Metadata)
 		}
-		if err := r.Unlock(r.Context(), operator, id, lease.Token); err != nil {
+		if err := r.Locks.Unlock(r.Context(), operator, id, lease.Token); err != nil {
 			r.Fatal(err)
 		}
 		r.refused(remove(agent("child"), 3, false), fault.PermissionDenied) // only the root, or an operator
@@ -83,7 +85,7 @@ func TestDeleteState(t *testing.T) {
 			r.Fatalf("after the end: %v", err)
 		}
 		r.gone(id)
-		_, err = stale.Update(r.Context(), operator, merge(id, `{}`))
+		_, err = stale.Editor.Update(r.Context(), operator, merge(id, `{}`))
 		r.refused(err, fault.NotFound)
 		r.refused(remove(operator, 0, true), fault.NotFound)
 		if got := r.member("root"); got.StateID != "" {
@@ -95,7 +97,7 @@ func TestDeleteState(t *testing.T) {
 // A deletion and updates race: an update is acknowledged before it, or not at all.
 func TestDeleteRacesUpdates(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		for range 10 {
 			id := r.state(time.Now().String(), anything, `{}`).Key.ID
 			replicas := r.replicas(2)
@@ -104,7 +106,7 @@ func TestDeleteRacesUpdates(t *testing.T) {
 			for range 4 {
 				group.Go(func() {
 					for {
-						_, err := replicas[0].Update(r.Context(), operator, patch(id, `[]`))
+						_, err := replicas[0].Editor.Update(r.Context(), operator, patch(id, `[]`))
 						if fault.ReasonOf(err) == fault.NotFound {
 							return
 						}
@@ -123,7 +125,7 @@ func TestDeleteRacesUpdates(t *testing.T) {
 				receive(r, begun)
 			}
 			for {
-				err := replicas[1].DeleteState(r.Context(), operator, id, 0, true)
+				err := replicas[1].Remover.Delete(r.Context(), operator, id, 0, true)
 				if err == nil {
 					break
 				}
@@ -140,7 +142,7 @@ func TestDeleteRacesUpdates(t *testing.T) {
 func TestRetentionOfStates(t *testing.T) {
 	t.Parallel()
 	const keep = time.Hour
-	everywhere(t, app.Config{Retention: keep}, func(r *rig) {
+	everywhere(t, ports.Config{Retention: keep}, func(r *rig) {
 		other := r.replica(r.open())
 		sweep := func(after time.Duration) {
 			r.clock.Advance(after)
@@ -148,7 +150,7 @@ func TestRetentionOfStates(t *testing.T) {
 		}
 		there := func(id string) {
 			r.Helper()
-			if _, _, err := r.State(r.Context(), operator, id, 0, nil); err != nil {
+			if _, _, err := r.States.Get(r.Context(), operator, id, 0, nil); err != nil {
 				r.Fatalf("the state is gone: %v", err)
 			}
 		}
@@ -159,7 +161,7 @@ func TestRetentionOfStates(t *testing.T) {
 		sweep(keep - time.Second)
 		there(id)
 		// It begins again, and ends later.
-		if _, err := r.ResumeSession(r.Context(), operator, "root", "", ""); err != nil {
+		if _, err := r.Sessions.Resume(r.Context(), operator, "root", "", ""); err != nil {
 			r.Fatal(err)
 		}
 		sweep(time.Second)
@@ -170,7 +172,7 @@ func TestRetentionOfStates(t *testing.T) {
 		sweep(keep - time.Second)
 		there(id)
 		// Anyone who holds the lock keeps it so long.
-		if _, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0, ""); err != nil {
+		if _, err := r.Locks.Lock(r.Context(), operator, id, "h", time.Minute, 0, ""); err != nil {
 			r.Fatal(err)
 		}
 		sweep(time.Second)
@@ -182,7 +184,7 @@ func TestRetentionOfStates(t *testing.T) {
 		id = r.state("root 2", anything, `{}`).Key.ID
 		r.stop("root 2", session.Stop{})
 		sweep(keep / 2)
-		if _, err := r.ResumeSession(r.Context(), operator, "root 2", "", ""); err != nil {
+		if _, err := r.Sessions.Resume(r.Context(), operator, "root 2", "", ""); err != nil {
 			r.Fatal(err)
 		}
 		r.stop("root 2", session.Stop{})
@@ -223,7 +225,7 @@ func (p *partly) Due(ctx context.Context, now time.Time, limit int, kinds ...str
 // timers from firing.
 func TestSweepGoesOnBesideABrokenShard(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{Retention: time.Second}, func(r *rig) {
+	everywhere(t, ports.Config{Retention: time.Second}, func(r *rig) {
 		st := r.state("root", anything, `{}`)
 		r.stop("root", session.Stop{})
 		r.clock.Advance(time.Second)

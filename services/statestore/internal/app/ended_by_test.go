@@ -5,11 +5,13 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
-	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 )
 
 // bound is an agent whose token is bound to a session.
-func bound(session string) app.Caller {
+func bound(session string) ports.Caller {
 	caller := agent(session)
 	caller.Principal.Session = session
 	return caller
@@ -20,17 +22,17 @@ func bound(session string) app.Caller {
 func TestAnEndFromAboveOutranksItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, own := range map[string]session.Stop{"stopped": {InPlace: true}, "ended": {InPlace: true, End: true}} {
-		everywhere(t, app.Config{}, func(r *rig) {
-			r.session(app.NewSession{Name: "root"})
-			r.session(app.NewSession{Name: "x", Parent: "root"})
+		everywhere(t, ports.Config{}, func(r *rig) {
+			r.session(opening.Request{Name: "root"})
+			r.session(opening.Request{Name: "x", Parent: "root"})
 			stop := func(as string, cmd session.Stop) {
 				r.Helper()
-				if _, _, err := r.StopSession(r.Context(), bound(as), "x", cmd, ""); err != nil {
+				if _, _, err := r.Sessions.Stop(r.Context(), bound(as), "x", cmd, ""); err != nil {
 					r.Fatal(err)
 				}
 			}
 			resume := func(as string) error {
-				_, err := r.ResumeSession(r.Context(), bound(as), "x", "", "")
+				_, err := r.Sessions.Resume(r.Context(), bound(as), "x", "", "")
 				return err
 			}
 			stop("x", own)
@@ -51,19 +53,19 @@ func TestAnEndFromAboveOutranksItsOwn(t *testing.T) {
 // S11.1: an operator's end that comes while the agent resumes its session stands.
 func TestAnEndWhileItsAgentResumes(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		r.session(app.NewSession{Name: "x"})
-		if _, _, err := r.StopSession(r.Context(), bound("x"), "x", session.Stop{InPlace: true}, ""); err != nil {
+	everywhere(t, ports.Config{}, func(r *rig) {
+		r.session(opening.Request{Name: "x"})
+		if _, _, err := r.Sessions.Stop(r.Context(), bound("x"), "x", session.Stop{InPlace: true}, ""); err != nil {
 			r.Fatal(err)
 		}
-		late := r.before(puts(app.KindSession), func() {
-			if _, _, err := r.StopSession(r.Context(), operator, "x", session.Stop{End: true}, ""); err != nil {
+		late := r.before(puts(member.Kind), func() {
+			if _, _, err := r.Sessions.Stop(r.Context(), operator, "x", session.Stop{End: true}, ""); err != nil {
 				r.Error(err)
 			}
 		})
-		_, err := late.ResumeSession(r.Context(), bound("x"), "x", "", "k")
+		_, err := late.Sessions.Resume(r.Context(), bound("x"), "x", "", "k")
 		r.refused(err, fault.PermissionDenied)
-		if m, err := r.Member(r.Context(), "default", "x"); err != nil || m.Status != session.Ended {
+		if m, err := r.Names.Find(r.Context(), "default", "x"); err != nil || m.Status != session.Ended {
 			r.Errorf("the session is %+v, %v", m, err)
 		}
 	})
@@ -73,17 +75,17 @@ func TestAnEndWhileItsAgentResumes(t *testing.T) {
 // only where it may resume those too.
 func TestAChildIsNoWayBack(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		r.session(app.NewSession{Name: "x"})
-		r.session(app.NewSession{Name: "x/1", Parent: "x"})
-		end := func(as app.Caller, name string) {
+	everywhere(t, ports.Config{}, func(r *rig) {
+		r.session(opening.Request{Name: "x"})
+		r.session(opening.Request{Name: "x/1", Parent: "x"})
+		end := func(as ports.Caller, name string) {
 			r.Helper()
-			if _, _, err := r.StopSession(r.Context(), as, name, session.Stop{End: true, InPlace: true}, ""); err != nil {
+			if _, _, err := r.Sessions.Stop(r.Context(), as, name, session.Stop{End: true, InPlace: true}, ""); err != nil {
 				r.Fatal(err)
 			}
 		}
-		resume := func(as app.Caller, name string) error {
-			_, err := r.ResumeSession(r.Context(), as, name, "", "")
+		resume := func(as ports.Caller, name string) error {
+			_, err := r.Sessions.Resume(r.Context(), as, name, "", "")
 			return err
 		}
 		end(bound("x/1"), "x/1")
@@ -91,7 +93,7 @@ func TestAChildIsNoWayBack(t *testing.T) {
 		for _, as := range []string{"x", "x/1"} {
 			r.refused(resume(bound(as), "x/1"), fault.PermissionDenied)
 		}
-		if m, err := r.Member(r.Context(), "default", "x"); err != nil || m.Status != session.Ended {
+		if m, err := r.Names.Find(r.Context(), "default", "x"); err != nil || m.Status != session.Ended {
 			r.Errorf("the session is %+v, %v", m, err)
 		}
 		if err := resume(operator, "x/1"); err != nil {

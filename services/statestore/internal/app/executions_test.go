@@ -11,24 +11,28 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
-	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/components"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/tasks"
 )
 
 // S12.3: an execution ends with values or with a patch, which must be valid; what is
 // refused changes nothing, and the execution continues.
 func TestExecutionsEnd(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{MaxStateBytes: 4096}, func(r *rig) {
+	everywhere(t, ports.Config{MaxStateBytes: 4096}, func(r *rig) {
 		r.component(`{"name":"C","slug":"c","persistence":"long_term","schema_definition":{"id":{"type":"integer"},"tags":{"type":"array"},"note":{"type":"string"}},"initial_values":{"tags":[]}}`)
-		scope := app.Scope{Slug: "c", Subject: "s"}
-		patched := func(text string) app.Outcome { return app.Outcome{Patch: []byte(text)} }
+		scope := components.Scope{Slug: "c", Subject: "s"}
+		patched := func(text string) components.Outcome { return components.Outcome{Patch: []byte(text)} }
 		version := int64(0)
 		for _, step := range []struct {
-			out    app.Outcome
+			out    components.Outcome
 			want   string // the values afterwards, or else
 			reason fault.Reason
 		}{
-			{app.Outcome{}, `{"id":null,"tags":[],"note":null}`, ""},
+			{components.Outcome{}, `{"id":null,"tags":[],"note":null}`, ""},
 			{valuesAre(`{"id":9007199254740993,"tags":["<é>"]}`), `{"id":9007199254740993,"tags":["<é>"],"note":null}`, ""},
 			{valuesAre(`{"id":1`), "", fault.InvalidJSON},
 			{valuesAre(``), "", fault.InvalidJSON},
@@ -44,22 +48,22 @@ func TestExecutionsEnd(t *testing.T) {
 			{patched(`{}`), "", fault.InvalidJSON},
 			{merged(`{"note":"\ud800"}`), "", fault.InvalidJSON},
 			{merged(`{"note":"` + strings.Repeat("x", 4096) + `"}`), "", fault.TooLarge},
-			{app.Outcome{}, `{"id":1.0,"tags":["<é>",2],"note":"n"}`, ""},
+			{components.Outcome{}, `{"id":1.0,"tags":["<é>",2],"note":"n"}`, ""},
 		} {
 			ex := r.begin(operator, scope)
 			if ex.Version != version {
 				r.Errorf("it begins at version %d, want %d", ex.Version, version)
 			}
-			after, err := r.EndExecution(r.Context(), operator, ex.ID, step.out)
+			after, err := r.Executions.End(r.Context(), operator, ex.ID, step.out)
 			if got := fault.ReasonOf(err); got != step.reason {
 				r.Fatalf("%s%s%s: %v, want %q", step.out.Values, step.out.Patch, step.out.Merge, err, step.reason)
 			}
 			if err != nil {
-				now, err := r.ReadValues(r.Context(), operator, scope)
+				now, err := r.Executions.Read(r.Context(), operator, scope)
 				if err != nil || now.Version != version || now.Values.String() != ex.Values.String() {
 					r.Errorf("after a refusal there are %+v, %v", now, err)
 				}
-				if version++; r.commit(operator, ex, app.Outcome{}).Version != version { // it continues
+				if version++; r.commit(operator, ex, components.Outcome{}).Version != version { // it continues
 					r.Errorf("version %d", version)
 				}
 				continue
@@ -67,10 +71,10 @@ func TestExecutionsEnd(t *testing.T) {
 			if version++; after.Version != version || after.Values.String() != step.want || after.ID != ex.ID {
 				r.Errorf("it ends at version %d with %s, want %d with %s", after.Version, after.Values, version, step.want)
 			}
-			_, err = r.EndExecution(r.Context(), operator, ex.ID, step.out)
+			_, err = r.Executions.End(r.Context(), operator, ex.ID, step.out)
 			r.refused(err, fault.NotFound) // it is over
 		}
-		_, err := r.EndExecution(r.Context(), operator, "exec_none", app.Outcome{})
+		_, err := r.Executions.End(r.Context(), operator, "exec_none", components.Outcome{})
 		r.refused(err, fault.NotFound)
 	})
 }
@@ -79,12 +83,12 @@ func TestExecutionsEnd(t *testing.T) {
 // begin again.
 func TestExecutionsConflict(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.component(preferences)
 		r.component(wizard)
 		r.component(conversation)
 		r.component(scratch)
-		r.session(app.NewSession{Name: "s"})
+		r.session(opening.Request{Name: "s"})
 		replicas := r.replicas(3)
 		for _, c := range []struct {
 			slug, out string
@@ -93,14 +97,14 @@ func TestExecutionsConflict(t *testing.T) {
 			for round := range 5 {
 				var mu sync.Mutex
 				won := 0
-				var begun [6]*app.Execution
+				var begun [6]*components.Execution
 				for i := range begun {
-					begun[i] = r.begin(as("s"), app.Scope{Slug: c.slug})
+					begun[i] = r.begin(as("s"), components.Scope{Slug: c.slug})
 				}
 				var group sync.WaitGroup
 				for i, ex := range begun {
 					group.Go(func() {
-						_, err := replicas[i%3].EndExecution(r.Context(), as("s"), ex.ID, merged(c.out))
+						_, err := replicas[i%3].Executions.End(r.Context(), as("s"), ex.ID, merged(c.out))
 						mu.Lock()
 						defer mu.Unlock()
 						if err == nil {
@@ -119,9 +123,9 @@ func TestExecutionsConflict(t *testing.T) {
 		// Components of one session do not conflict.
 		var group sync.WaitGroup
 		for i, slug := range []string{"wizard-flow-state", "conversation-context"} {
-			ex := r.begin(as("s"), app.Scope{Slug: slug})
+			ex := r.begin(as("s"), components.Scope{Slug: slug})
 			group.Go(func() {
-				if _, err := replicas[i].EndExecution(r.Context(), as("s"), ex.ID, app.Outcome{}); err != nil {
+				if _, err := replicas[i].Executions.End(r.Context(), as("s"), ex.ID, components.Outcome{}); err != nil {
 					r.Errorf("%s: %v", slug, err)
 				}
 			})
@@ -134,30 +138,30 @@ func TestExecutionsConflict(t *testing.T) {
 // that was begun before is kept after it, also when it continues again.
 func TestValuesEndWithTheSession(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.component(wizard)
 		r.component(preferences)
-		r.session(app.NewSession{Name: "s"})
-		scope := app.Scope{Slug: "wizard-flow-state"}
-		begin := func() *app.Execution { r.Helper(); return r.begin(agent("s"), scope) }
+		r.session(opening.Request{Name: "s"})
+		scope := components.Scope{Slug: "wizard-flow-state"}
+		begin := func() *components.Execution { r.Helper(); return r.begin(agent("s"), scope) }
 		resume := func() {
 			r.Helper()
-			if _, err := r.ResumeSession(r.Context(), operator, "s", "", ""); err != nil {
+			if _, err := r.Sessions.Resume(r.Context(), operator, "s", "", ""); err != nil {
 				r.Fatal(err)
 			}
 		}
 		early := begin()
 		r.commit(agent("s"), begin(), merged(`{"form_data":{"secret":1}}`))
 		late := begin()
-		longTerm := r.begin(agent("s"), app.Scope{Slug: "user-preferences"})
+		longTerm := r.begin(agent("s"), components.Scope{Slug: "user-preferences"})
 		r.stop("s", session.Stop{})
-		for _, ex := range []*app.Execution{early, late} {
-			_, err := r.EndExecution(r.Context(), agent("s"), ex.ID, merged(`{"form_data":{"secret":2}}`))
+		for _, ex := range []*components.Execution{early, late} {
+			_, err := r.Executions.End(r.Context(), agent("s"), ex.ID, merged(`{"form_data":{"secret":2}}`))
 			r.refused(err, fault.SessionEnded)
 		}
-		_, err := r.Begin(r.Context(), agent("s"), scope)
+		_, err := r.Executions.Begin(r.Context(), agent("s"), scope)
 		r.refused(err, fault.SessionEnded)
-		_, err = r.ReadValues(r.Context(), agent("s"), scope)
+		_, err = r.Executions.Read(r.Context(), agent("s"), scope)
 		r.refused(err, fault.SessionEnded)
 		key := r.member("s").Key
 		key.Kind = "session_values"
@@ -169,12 +173,12 @@ func TestValuesEndWithTheSession(t *testing.T) {
 		if ex := begin(); ex.Version != 0 || strings.Contains(ex.Values.String(), "secret") {
 			r.Errorf("after it was resumed it begins with %s", ex.Values)
 		}
-		for _, ex := range []*app.Execution{early, late} {
-			_, err := r.EndExecution(r.Context(), agent("s"), ex.ID, merged(`{"form_data":{"secret":2}}`))
+		for _, ex := range []*components.Execution{early, late} {
+			_, err := r.Executions.End(r.Context(), agent("s"), ex.ID, merged(`{"form_data":{"secret":2}}`))
 			r.refused(err, fault.SessionEnded)
 		}
 		next := r.commit(agent("s"), begin(), merged(`{"current_step":3}`))
-		if _, err = r.EndExecution(r.Context(), agent("s"), late.ID, merged(`{}`)); fault.ReasonOf(err) != fault.SessionEnded {
+		if _, err = r.Executions.End(r.Context(), agent("s"), late.ID, merged(`{}`)); fault.ReasonOf(err) != fault.SessionEnded {
 			r.Errorf("the versions are alike, %d and %d: %v", late.Version, next.Version, err)
 		}
 		r.sweep() // must not take what belongs to the session as it is now
@@ -184,14 +188,14 @@ func TestValuesEndWithTheSession(t *testing.T) {
 		r.commit(agent("s"), longTerm, merged(`{"timezone":"CET"}`)) // is not the session's
 
 		// By force, and as the last of its tree, too.
-		r.session(app.NewSession{Name: "child", Parent: "s", Skip: true})
+		r.session(opening.Request{Name: "child", Parent: "s", Skip: true})
 		ex := r.begin(agent("child"), scope)
 		r.stop("child", session.Stop{End: true})
-		_, err = r.EndExecution(r.Context(), agent("child"), ex.ID, merged(`{}`))
+		_, err = r.Executions.End(r.Context(), agent("child"), ex.ID, merged(`{}`))
 		r.refused(err, fault.SessionEnded)
 		ex = begin()
 		r.stop("s", session.Stop{End: true})
-		_, err = r.EndExecution(r.Context(), agent("s"), ex.ID, merged(`{}`))
+		_, err = r.Executions.End(r.Context(), agent("s"), ex.ID, merged(`{}`))
 		r.refused(err, fault.SessionEnded)
 	})
 }
@@ -200,12 +204,12 @@ func TestValuesEndWithTheSession(t *testing.T) {
 // refused.
 func TestCommitRacesTheEnd(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.component(wizard)
-		r.session(app.NewSession{Name: "s"})
-		ex := r.begin(agent("s"), app.Scope{Slug: "wizard-flow-state"})
+		r.session(opening.Request{Name: "s"})
+		ex := r.begin(agent("s"), components.Scope{Slug: "wizard-flow-state"})
 		a := r.before(puts("session_values"), func() { r.stop("s", session.Stop{}) })
-		_, err := a.EndExecution(r.Context(), agent("s"), ex.ID, merged(`{"current_step":2}`))
+		_, err := a.Executions.End(r.Context(), agent("s"), ex.ID, merged(`{"current_step":2}`))
 		r.refused(err, fault.SessionEnded)
 		key := r.member("s").Key
 		key.Kind = "session_values"
@@ -219,31 +223,31 @@ func TestCommitRacesTheEnd(t *testing.T) {
 // get them, nor what was begun with the first one.
 func TestValuesStayWithTheirComponent(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		r.session(app.NewSession{Name: "s"})
+	everywhere(t, ports.Config{}, func(r *rig) {
+		r.session(opening.Request{Name: "s"})
 		for definition, out := range map[string]string{preferences: `{"timezone":"CET"}`, wizard: `{"current_step":2}`} {
 			c := r.component(definition)
-			scope := app.Scope{Slug: c.Slug}
+			scope := components.Scope{Slug: c.Slug}
 			begun := r.begin(agent("s"), scope)
 			r.commit(agent("s"), r.begin(agent("s"), scope), merged(out))
 			later := r.begin(agent("s"), scope)
-			if err := r.DeleteComponent(r.Context(), operator, c.Slug, 0); err != nil {
+			if err := r.Components.Delete(r.Context(), operator, c.Slug, 0); err != nil {
 				r.Fatal(err)
 			}
-			_, err := r.Begin(r.Context(), agent("s"), scope)
+			_, err := r.Executions.Begin(r.Context(), agent("s"), scope)
 			r.refused(err, fault.NotFound)
-			_, err = r.EndExecution(r.Context(), agent("s"), later.ID, merged(out))
+			_, err = r.Executions.End(r.Context(), agent("s"), later.ID, merged(out))
 			r.refused(err, fault.NotFound)
 			r.component(definition)
 			if got := r.begin(agent("s"), scope); got.Version != 0 || got.Values.String() != begun.Values.String() {
 				r.Errorf("the new one begins with %s", got.Values)
 			}
 			for range 2 {
-				for _, ex := range []*app.Execution{begun, later} {
-					_, err = r.EndExecution(r.Context(), agent("s"), ex.ID, merged(out))
+				for _, ex := range []*components.Execution{begun, later} {
+					_, err = r.Executions.End(r.Context(), agent("s"), ex.ID, merged(out))
 					r.refused(err, fault.VersionConflict)
 				}
-				r.commit(agent("s"), r.begin(agent("s"), scope), app.Outcome{})
+				r.commit(agent("s"), r.begin(agent("s"), scope), components.Outcome{})
 			}
 		}
 	})
@@ -253,15 +257,15 @@ func TestValuesStayWithTheirComponent(t *testing.T) {
 // begun before.
 func TestPersistenceChangesDuringAnExecution(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		r.session(app.NewSession{Name: "s"})
+	everywhere(t, ports.Config{}, func(r *rig) {
+		r.session(opening.Request{Name: "s"})
 		mode := func(mode string) []byte {
 			return fmt.Appendf(nil, `{"name":"C","slug":"c","persistence":%q,"schema_definition":{"n":{"type":"integer"}}}`, mode)
 		}
 		r.component(string(mode("none")))
 		become := func(to string) {
 			r.Helper()
-			if _, err := r.UpdateComponent(r.Context(), operator, "c", mode(to), 0); err != nil {
+			if _, err := r.Components.Update(r.Context(), operator, "c", mode(to), 0); err != nil {
 				r.Fatal(err)
 			}
 		}
@@ -269,9 +273,9 @@ func TestPersistenceChangesDuringAnExecution(t *testing.T) {
 		for _, from := range modes {
 			for _, to := range modes {
 				become(from)
-				ex := r.begin(as("s"), app.Scope{Slug: "c"})
+				ex := r.begin(as("s"), components.Scope{Slug: "c"})
 				become(to)
-				_, err := r.EndExecution(r.Context(), as("s"), ex.ID, merged(`{"n":1}`))
+				_, err := r.Executions.End(r.Context(), as("s"), ex.ID, merged(`{"n":1}`))
 				if from == to && err != nil || from != to && fault.ReasonOf(err) != fault.VersionConflict {
 					r.Errorf("from %s to %s: %v", from, to, err)
 				}
@@ -283,16 +287,16 @@ func TestPersistenceChangesDuringAnExecution(t *testing.T) {
 // An execution that is never committed is forgotten after a day.
 func TestAbandonedExecutions(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.component(preferences)
-		scope := app.Scope{Slug: "user-preferences", Subject: "ann"}
+		scope := components.Scope{Slug: "user-preferences", Subject: "ann"}
 		ex, committed := r.begin(operator, scope), r.begin(operator, scope)
 		r.commit(operator, committed, merged(`{}`))
 		r.advance(24*time.Hour - 1)
-		_, err := r.EndExecution(r.Context(), operator, ex.ID, app.Outcome{})
+		_, err := r.Executions.End(r.Context(), operator, ex.ID, components.Outcome{})
 		r.refused(err, fault.VersionConflict) // it is there
 		r.advance(1)
-		_, err = r.EndExecution(r.Context(), operator, ex.ID, app.Outcome{})
+		_, err = r.Executions.End(r.Context(), operator, ex.ID, components.Outcome{})
 		r.refused(err, fault.NotFound)
 		r.noTimers()
 	})
@@ -302,9 +306,9 @@ func TestAbandonedExecutions(t *testing.T) {
 // the values once.
 func TestExecutionWhoseCommitFails(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.component(preferences)
-		scope := app.Scope{Slug: "user-preferences", Subject: "ann"}
+		scope := components.Scope{Slug: "user-preferences", Subject: "ann"}
 		version := int64(0)
 		for befalls, c := range map[storetest.Fault]struct{ first, second fault.Reason }{
 			storetest.Failed: {fault.Unavailable, ""}, storetest.Uncertain: {fault.CommitUncertain, ""},
@@ -312,9 +316,9 @@ func TestExecutionWhoseCommitFails(t *testing.T) {
 		} {
 			ex := r.begin(operator, scope)
 			a := r.faulty(storetest.Nth(1, befalls))
-			_, err := a.EndExecution(r.Context(), operator, ex.ID, merged(`{}`))
+			_, err := a.Executions.End(r.Context(), operator, ex.ID, merged(`{}`))
 			r.refused(err, c.first)
-			_, err = a.EndExecution(r.Context(), operator, ex.ID, merged(`{}`))
+			_, err = a.Executions.End(r.Context(), operator, ex.ID, merged(`{}`))
 			if got := fault.ReasonOf(err); got != c.second {
 				r.Errorf("again: %v", err)
 			}
@@ -330,15 +334,15 @@ func TestExecutionWhoseCommitFails(t *testing.T) {
 // task.
 func TestTasksBringTheirExecution(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.component(wizard)
-		r.session(app.NewSession{Name: "root", StateRef: "wizard-flow-state", Prompt: "go", ID: "own-id"})
+		r.session(opening.Request{Name: "root", StateRef: "wizard-flow-state", Prompt: "go", ID: "own-id"})
 		task := r.task(r.App, "root")
 		if task.Execution == nil || task.Execution.Slug != "wizard-flow-state" || task.Execution.SessionID != "own-id" || task.Task.Execution != task.Execution.ID {
 			r.Fatalf("the task is %+v with %+v", task.Task, task.Execution)
 		}
 		r.commit(agent("root"), task.Execution, merged(`{"current_step":2}`))
-		r.session(app.NewSession{Name: "child", Parent: "root"})
+		r.session(opening.Request{Name: "child", Parent: "root"})
 		r.ack(task)
 		r.stop("child", session.Stop{})
 		task = r.task(r.App, "root")
@@ -346,13 +350,13 @@ func TestTasksBringTheirExecution(t *testing.T) {
 			r.Errorf("the next begins with %s", got)
 		}
 		// Without a slug it is the one that the session refers to.
-		if ex := r.begin(agent("root"), app.Scope{}); ex.Slug != "wizard-flow-state" {
+		if ex := r.begin(agent("root"), components.Scope{}); ex.Slug != "wizard-flow-state" {
 			r.Errorf("it began %+v", ex)
 		}
 		r.ack(task)
 
-		r.session(app.NewSession{Name: "other", StateRef: "wizard-flow-state", Prompt: "go"})
-		if err := r.DeleteComponent(r.Context(), operator, "wizard-flow-state", 0); err != nil {
+		r.session(opening.Request{Name: "other", StateRef: "wizard-flow-state", Prompt: "go"})
+		if err := r.Components.Delete(r.Context(), operator, "wizard-flow-state", 0); err != nil {
 			r.Fatal(err)
 		}
 		if task := r.task(r.App, "other"); task.Execution != nil {
@@ -365,15 +369,15 @@ func TestTasksBringTheirExecution(t *testing.T) {
 // leaves nothing but an execution that is forgotten.
 func TestLostClaimLeavesNoValues(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.component(wizard)
-		r.session(app.NewSession{Name: "s", StateRef: "wizard-flow-state", Prompt: "go"})
-		var winner *app.Task
+		r.session(opening.Request{Name: "s", StateRef: "wizard-flow-state", Prompt: "go"})
+		var winner *tasks.Task
 		taken := make(chan struct{})
 		slow := r.before(func(batch *store.Batch) bool {
-			return puts(app.KindSession)(batch)
+			return puts(member.Kind)(batch)
 		}, func() { winner = r.task(r.App, "s"); close(taken) })
-		l := r.claim(slow, app.Runner{Name: "slow"})
+		l := r.claim(slow, tasks.Runner{Name: "slow"})
 		receive(r, taken)
 		slow.Changed("default", "task", "") // once more, to no avail
 		l.stop()
@@ -382,7 +386,7 @@ func TestLostClaimLeavesNoValues(t *testing.T) {
 		}
 		r.commit(agent("s"), winner.Execution, merged(`{"current_step":2}`))
 		r.advance(25 * time.Hour)
-		if got := r.begin(agent("s"), app.Scope{}); got.Version != 1 {
+		if got := r.begin(agent("s"), components.Scope{}); got.Version != 1 {
 			r.Errorf("it begins at version %d", got.Version)
 		}
 	})

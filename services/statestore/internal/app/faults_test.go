@@ -13,6 +13,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // Whatever befalls the commit of a change, its outcome is told as far as it is
@@ -31,7 +34,7 @@ func TestOutcomeOfACommitThatFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everywhere(t, app.Config{}, func(r *rig) {
+			everywhere(t, ports.Config{}, func(r *rig) {
 				id := r.state("root", anything, `{"list":[]}`).Key.ID
 				var healthy atomic.Bool
 				a := r.faulty(func(int, *store.Batch) storetest.Fault {
@@ -41,7 +44,7 @@ func TestOutcomeOfACommitThatFails(t *testing.T) {
 					return c.fault
 				})
 				u := patch(id, `[{"op":"add","path":"/list/-","value":"plain"}]`)
-				_, err := a.Update(r.Context(), operator, u)
+				_, err := a.Editor.Update(r.Context(), operator, u)
 				if got := fault.ReasonOf(err); got != c.plain {
 					r.Errorf("without a key: %v", err)
 				}
@@ -50,7 +53,7 @@ func TestOutcomeOfACommitThatFails(t *testing.T) {
 				}
 				u = patch(id, `[{"op":"add","path":"/list/-","value":"keyed"}]`)
 				u.Key = "k"
-				_, err = a.Update(r.Context(), operator, u)
+				_, err = a.Editor.Update(r.Context(), operator, u)
 				if got := fault.ReasonOf(err); got != c.keyed {
 					r.Errorf("with a key: %v", err)
 				}
@@ -59,12 +62,12 @@ func TestOutcomeOfACommitThatFails(t *testing.T) {
 				}
 				healthy.Store(true)
 				for range 2 {
-					st, err := a.Update(r.Context(), operator, u)
+					st, err := a.Editor.Update(r.Context(), operator, u)
 					if want := c.plainIs + 1; err != nil || st.Version != want || r.read(id).Version != want {
 						r.Errorf("the repeat: %+v, %v; want version %d", st, err, want)
 					}
 				}
-				if _, err := a.Update(r.Context(), operator, merge(id, `{}`)); err != nil {
+				if _, err := a.Editor.Update(r.Context(), operator, merge(id, `{}`)); err != nil {
 					r.Errorf("the next one: %v", err)
 				}
 			})
@@ -89,13 +92,13 @@ func (d *deaf) Answer(ctx context.Context, owner store.Key, name string) ([]byte
 // the store is gone altogether afterwards.
 func TestOutcomeStaysUnknown(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		st := &deaf{Store: &storetest.Faulty{Store: r.store, Decide: storetest.Nth(1, storetest.FailedButApplied)}}
 		st.after.Store(1)
 		u := merge(id, `{"a":1}`)
 		u.Key = "k"
-		_, err := r.replica(st).Update(r.Context(), operator, u)
+		_, err := r.replica(st).Editor.Update(r.Context(), operator, u)
 		r.refused(err, fault.CommitUncertain)
 		if got := r.read(id).Version; got != 2 {
 			r.Errorf("version %d", got)
@@ -107,18 +110,18 @@ func TestOutcomeStaysUnknown(t *testing.T) {
 // not kept any more; then without its data.
 func TestRepeatOfAVersionThatIsNotKept(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{HistoryVersions: 1}, func(r *rig) {
+	everywhere(t, ports.Config{HistoryVersions: 1}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		u := merge(id, `{"a":1}`)
 		u.Key = "k"
 		first := r.update(as("root"), u)
 		r.schema("of root", `{}`)
-		r.update(operator, app.Update{StateID: id, Migrate: true})
+		r.update(operator, writes.Update{StateID: id, Migrate: true})
 		for range 130 {
 			r.clock.Advance(1000)
 			r.update(operator, patch(id, `[]`))
 		}
-		again, err := r.replicas(1)[0].Update(r.Context(), as("root"), u)
+		again, err := r.replicas(1)[0].Editor.Update(r.Context(), as("root"), u)
 		if err != nil || again.Version != 2 || !again.Data.IsZero() || !again.UpdatedAt.Equal(first.UpdatedAt) ||
 			again.UpdatedBy != "root" || again.SchemaVersion != 1 || again.SchemaID != first.SchemaID {
 			r.Errorf("the repeat is %+v, %v; first it was %+v", again, err, first)
@@ -131,7 +134,7 @@ func TestRepeatOfAVersionThatIsNotKept(t *testing.T) {
 func TestUpdatesOverAFailingStore(t *testing.T) {
 	t.Parallel()
 	const writers, each = 8, 25
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{"keyed":[],"plain":[]}`).Key.ID
 		var mu sync.Mutex
 		random := randtest.New(r, 3)
@@ -155,7 +158,7 @@ func TestUpdatesOverAFailingStore(t *testing.T) {
 					u := patch(id, `[{"op":"add","path":"/keyed/-","value":"`+name+`"}]`)
 					u.Key = name
 					for try := w; ; try++ { // the next replica each time
-						_, err := replicas[try%3].Update(r.Context(), operator, u)
+						_, err := replicas[try%3].Editor.Update(r.Context(), operator, u)
 						if err == nil {
 							break
 						}
@@ -164,7 +167,7 @@ func TestUpdatesOverAFailingStore(t *testing.T) {
 							return
 						}
 					}
-					_, err := replicas[w%3].Update(r.Context(), operator, patch(id, `[{"op":"add","path":"/plain/-","value":"`+name+`"}]`))
+					_, err := replicas[w%3].Editor.Update(r.Context(), operator, patch(id, `[{"op":"add","path":"/plain/-","value":"`+name+`"}]`))
 					switch fault.ReasonOf(err) {
 					case "":
 						acked.Store(name, true)
@@ -217,12 +220,12 @@ func TestReportAndUpdateAreOne(t *testing.T) {
 	}{"failed": {storetest.Failed, false}, "failed but applied": {storetest.FailedButApplied, true}, "uncertain": {storetest.Uncertain, false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everywhere(t, app.Config{}, func(r *rig) {
+			everywhere(t, ports.Config{}, func(r *rig) {
 				id := r.state("root", anything, `{}`).Key.ID
-				r.session(app.NewSession{Name: "child", Parent: "root"})
+				r.session(opening.Request{Name: "child", Parent: "root"})
 				r.stop("child", session.Stop{})
 				a := r.faulty(storetest.Nth(1, c.fault))
-				if _, err := a.Update(r.Context(), agent("child"), merge("", `{"done":true}`)); err == nil {
+				if _, err := a.Editor.Update(r.Context(), agent("child"), merge("", `{"done":true}`)); err == nil {
 					r.Error("acknowledged")
 				}
 				version, status := r.read(id).Version, r.member("child").Update

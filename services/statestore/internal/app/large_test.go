@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 )
 
 // weighed is a store that counts the bytes it is given to keep, and those it answers.
@@ -49,16 +49,16 @@ func (w *weighed) History(ctx context.Context, key store.Key, after int64, limit
 func TestLargeStateCostsWhatChanges(t *testing.T) {
 	t.Parallel()
 	const size, patches = 100 << 10, 130
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("root", anything, `{"n":0,"text":"`+strings.Repeat("x", size)+`"}`)
 		writer, reader := &weighed{Store: r.store}, &weighed{Store: r.open()}
 		writes, follows := r.replica(writer), r.replica(reader)
 		for n := range patches {
-			want, err := writes.Update(r.Context(), operator, patch(st.Key.ID, fmt.Sprintf(`[{"op":"replace","path":"/n","value":%d}]`, n)))
+			want, err := writes.Editor.Update(r.Context(), operator, patch(st.Key.ID, fmt.Sprintf(`[{"op":"replace","path":"/n","value":%d}]`, n)))
 			if err != nil {
 				r.Fatal(err)
 			}
-			got, _, err := follows.State(r.Context(), operator, st.Key.ID, 0, nil)
+			got, _, err := follows.States.Get(r.Context(), operator, st.Key.ID, 0, nil)
 			if err != nil || got.Version != want.Version || got.Data.String() != want.Data.String() {
 				r.Fatalf("version %d reads as %v, %v", want.Version, got, err)
 			}
@@ -68,8 +68,8 @@ func TestLargeStateCostsWhatChanges(t *testing.T) {
 			r.Errorf("%d patches of one field of %d bytes wrote %d bytes and read %d, more than %d",
 				patches, size, writer.written.Load(), reader.read.Load(), most)
 		}
-		whole, _, err := r.replica(r.store).State(r.Context(), operator, st.Key.ID, 0, nil)
-		if last, _, _ := follows.State(r.Context(), operator, st.Key.ID, 0, nil); err != nil || whole.Data.String() != last.Data.String() {
+		whole, _, err := r.replica(r.store).States.Get(r.Context(), operator, st.Key.ID, 0, nil)
+		if last, _, _ := follows.States.Get(r.Context(), operator, st.Key.ID, 0, nil); err != nil || whole.Data.String() != last.Data.String() {
 			r.Errorf("a replica that knows nothing reads %v, %v", whole, err)
 		}
 	})
@@ -80,13 +80,13 @@ func TestLargeStateCostsWhatChanges(t *testing.T) {
 func TestLargePatchesDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	const size = 20 << 10
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("root", anything, `{"text":""}`)
 		for n := range 40 {
 			text := strings.Repeat(string(rune('a'+n%26)), size)
 			r.update(operator, patch(st.Key.ID, `[{"op":"replace","path":"/text","value":"`+text+`"}]`))
 			fresh := &weighed{Store: r.store}
-			got, _, err := r.replica(fresh).State(r.Context(), operator, st.Key.ID, 0, nil)
+			got, _, err := r.replica(fresh).States.Get(r.Context(), operator, st.Key.ID, 0, nil)
 			if err != nil || got.Data.String() != `{"text":"`+text+`"}` {
 				r.Fatalf("after %d patches it reads %.80s, %v", n+1, got.Data, err)
 			}
@@ -115,14 +115,14 @@ func (i *interposed) History(ctx context.Context, key store.Key, after int64, li
 // forgotten, is read again.
 func TestStateIsForgottenWhileItIsRead(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{HistoryVersions: 1}, func(r *rig) {
+	everywhere(t, ports.Config{HistoryVersions: 1}, func(r *rig) {
 		st := r.state("root", anything, `{"n":0}`)
 		busy := &interposed{Store: r.store, do: func() {
 			for n := range 200 {
 				r.update(operator, patch(st.Key.ID, fmt.Sprintf(`[{"op":"replace","path":"/n","value":%d}]`, n)))
 			}
 		}}
-		got, _, err := r.replica(busy).State(r.Context(), operator, st.Key.ID, 0, nil)
+		got, _, err := r.replica(busy).States.Get(r.Context(), operator, st.Key.ID, 0, nil)
 		if err != nil || got.Version != 201 || got.Data.String() != `{"n":199}` {
 			r.Fatalf("it reads %+v, %v", got, err)
 		}

@@ -3,7 +3,7 @@ package app_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +17,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/states"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // request is what a client asks of the one state.
@@ -74,16 +77,16 @@ type client struct {
 
 func (c *client) record(n int) (porcupine.Operation, bool) {
 	in := request{value: fmt.Sprintf("%d.%d", c.number, n)}
-	var u app.Update
+	var u writes.Update
 	switch c.random.IntN(4) {
 	case 0:
 		in.kind = "read"
 	case 1:
 		in.kind, in.expected = "replace", c.version
-		u = app.Update{StateID: c.id, Data: []byte(`["` + in.value + `"]`), Expected: c.version}
+		u = writes.Update{StateID: c.id, Data: []byte(`["` + in.value + `"]`), Expected: c.version}
 	default:
 		in.kind = "append"
-		u = app.Update{StateID: c.id, Patch: []byte(`[{"op":"add","path":"/-","value":"` + in.value + `"}]`)}
+		u = writes.Update{StateID: c.id, Patch: []byte(`[{"op":"add","path":"/-","value":"` + in.value + `"}]`)}
 		if c.random.IntN(2) == 0 {
 			u.Key = in.value
 		}
@@ -110,13 +113,13 @@ func (c *client) record(n int) (porcupine.Operation, bool) {
 }
 
 // do makes the call; with a key it is one call however often it must be made.
-func (c *client) do(in request, u app.Update) (*app.State, error) {
+func (c *client) do(in request, u writes.Update) (*states.State, error) {
 	if in.kind == "read" {
-		st, _, err := c.replica.State(c.Context(), operator, c.id, 0, nil)
+		st, _, err := c.replica.States.Get(c.Context(), operator, c.id, 0, nil)
 		return st, err
 	}
 	for {
-		st, err := c.replica.Update(c.Context(), operator, u)
+		st, err := c.replica.Editor.Update(c.Context(), operator, u)
 		if reason := fault.ReasonOf(err); u.Key == "" || reason != fault.CommitUncertain && reason != fault.Unavailable {
 			return st, err
 		}
@@ -128,7 +131,7 @@ func (c *client) do(in request, u app.Update) (*app.State, error) {
 func TestStateIsLinearizable(t *testing.T) {
 	t.Parallel()
 	const clients, calls = 9, 40
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `[]`).Key.ID
 		var mu sync.Mutex
 		random := randtest.New(r, 100)
@@ -180,7 +183,7 @@ func (r *rig) resolve(id string, calls []porcupine.Operation) []porcupine.Operat
 	r.Helper()
 	made := map[string]int64{}
 	for after := int64(0); ; {
-		page, next, err := r.History(r.Context(), operator, id, after, 1000)
+		page, next, err := r.States.History(r.Context(), operator, id, after, 1000)
 		if err != nil {
 			r.Fatal(err)
 		}

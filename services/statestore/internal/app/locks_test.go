@@ -10,22 +10,23 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
-	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // S10.5: while the lock is held only its token writes; when it has lapsed, or
 // another has it, that token never does again.
 func TestLockFencesWriters(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("root", anything, `{"n":0}`)
 		id := st.Key.ID
 		other := r.replica(r.open())
 		lock := func(holder string, ttl time.Duration, token int64) (store.Lease, error) {
-			return r.Lock(r.Context(), agent("root"), id, holder, ttl, token, "")
+			return r.Locks.Lock(r.Context(), agent("root"), id, holder, ttl, token, "")
 		}
 		write := func(token int64) error {
-			_, err := other.Update(r.Context(), operator, app.Update{StateID: id, Patch: []byte(`[]`), Token: token})
+			_, err := other.Editor.Update(r.Context(), operator, writes.Update{StateID: id, Patch: []byte(`[]`), Token: token})
 			return err
 		}
 		held := func(err error, holder string) {
@@ -82,11 +83,11 @@ func TestLockFencesWriters(t *testing.T) {
 		r.refused(write(first.Token), fault.Fenced)
 		unlock := func(token int64) {
 			r.Helper()
-			if err := other.Unlock(r.Context(), operator, id, token); err != nil {
+			if err := other.Locks.Unlock(r.Context(), operator, id, token); err != nil {
 				r.Errorf("unlock: %v", err)
 			}
 		}
-		r.refused(other.Unlock(r.Context(), operator, id, first.Token), fault.Fenced) // which frees nothing
+		r.refused(other.Locks.Unlock(r.Context(), operator, id, first.Token), fault.Fenced) // which frees nothing
 		held(write(0), "two")
 		// A name is no proof: who takes it again under the same one must wait.
 		_, err = lock("two", time.Minute, 0)
@@ -105,11 +106,11 @@ func TestLockFencesWriters(t *testing.T) {
 
 func TestLockRefusals(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		r.state("stranger", anything, `{}`)
 		for _, c := range []struct {
-			caller app.Caller
+			caller ports.Caller
 			id     string
 			reason fault.Reason
 		}{
@@ -118,15 +119,15 @@ func TestLockRefusals(t *testing.T) {
 			{agent("stranger"), id, fault.PermissionDenied},
 			{operator, "wfstate_none", fault.NotFound},
 		} {
-			_, err := r.Lock(r.Context(), c.caller, c.id, "h", time.Minute, 0, "")
+			_, err := r.Locks.Lock(r.Context(), c.caller, c.id, "h", time.Minute, 0, "")
 			r.refused(err, c.reason)
-			r.refused(r.Unlock(r.Context(), c.caller, c.id, 1), c.reason)
+			r.refused(r.Locks.Unlock(r.Context(), c.caller, c.id, 1), c.reason)
 		}
 		// A deletion by force is by an operator, no matter who holds the lock.
-		if _, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0, ""); err != nil {
+		if _, err := r.Locks.Lock(r.Context(), operator, id, "h", time.Minute, 0, ""); err != nil {
 			r.Fatal(err)
 		}
-		if err := r.DeleteState(r.Context(), operator, id, 0, true); err != nil {
+		if err := r.Remover.Delete(r.Context(), operator, id, 0, true); err != nil {
 			r.Errorf("by force: %v", err)
 		}
 	})
@@ -136,7 +137,7 @@ func TestLockRefusals(t *testing.T) {
 func TestReplicasRaceForALock(t *testing.T) {
 	t.Parallel()
 	const racers, rounds = 8, 20
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{"list":[]}`).Key.ID
 		replicas := r.replicas(4)
 		var inside, last atomic.Int64
@@ -145,7 +146,7 @@ func TestReplicasRaceForALock(t *testing.T) {
 			group.Go(func() {
 				a, holder := replicas[i%4], fmt.Sprint(i)
 				for done := 0; done < rounds; {
-					lease, err := a.Lock(r.Context(), operator, id, holder, time.Hour, 0, "")
+					lease, err := a.Locks.Lock(r.Context(), operator, id, holder, time.Hour, 0, "")
 					if fault.ReasonOf(err) == fault.Locked {
 						continue
 					}
@@ -159,13 +160,13 @@ func TestReplicasRaceForALock(t *testing.T) {
 					if before := last.Swap(lease.Token); before >= lease.Token {
 						r.Errorf("token %d after %d", lease.Token, before)
 					}
-					if _, err := a.Update(r.Context(), operator, app.Update{
+					if _, err := a.Editor.Update(r.Context(), operator, writes.Update{
 						StateID: id, Patch: fmt.Appendf(nil, `[{"op":"add","path":"/list/-","value":%d}]`, lease.Token), Token: lease.Token,
 					}); err != nil {
 						r.Errorf("the holder's write: %v", err)
 					}
 					inside.Add(-1)
-					if err := a.Unlock(r.Context(), operator, id, lease.Token); err != nil {
+					if err := a.Locks.Unlock(r.Context(), operator, id, lease.Token); err != nil {
 						r.Errorf("unlock: %v", err)
 					}
 					done++
@@ -193,15 +194,15 @@ func TestReplicasRaceForALock(t *testing.T) {
 // again.
 func TestLockWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		a := r.faulty(storetest.Nth(1, storetest.Failed))
-		_, err := a.Lock(r.Context(), operator, id, "h", time.Minute, 0, "")
+		_, err := a.Locks.Lock(r.Context(), operator, id, "h", time.Minute, 0, "")
 		r.refused(err, fault.Unavailable)
-		lease, err := a.Lock(r.Context(), operator, id, "h", time.Minute, 0, "")
+		lease, err := a.Locks.Lock(r.Context(), operator, id, "h", time.Minute, 0, "")
 		if err != nil {
 			r.Fatal(err)
 		}
-		r.update(operator, app.Update{StateID: id, Merge: []byte(`{}`), Token: lease.Token})
+		r.update(operator, writes.Update{StateID: id, Merge: []byte(`{}`), Token: lease.Token})
 	})
 }

@@ -13,7 +13,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // guarded says who writes each member of a state.
@@ -26,8 +29,8 @@ const guarded = `{"properties":{
 	"frozen":{"x-interlock-writers":[]},
 	"n":{"type":"integer"}}}`
 
-func set(name, value string) app.Update {
-	return app.Update{Patch: []byte(`[{"op":"add","path":"/` + name + `","value":` + value + `}]`)}
+func set(name, value string) writes.Update {
+	return writes.Update{Patch: []byte(`[{"op":"add","path":"/` + name + `","value":` + value + `}]`)}
 }
 
 // without is an object without a member, as JSON.
@@ -56,19 +59,19 @@ func (r *rig) drives(session, run, state string) {
 
 // Who may write, by each kind of writer and each way of changing a state (S18.2).
 func TestMayWrite(t *testing.T) {
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("lead", guarded, `{"frozen":1,"n":0}`)
 		for _, name := range []string{"lead/rev-1", "lead/lint", "lead/busy"} {
-			r.session(app.NewSession{Name: name, Parent: "lead"})
+			r.session(opening.Request{Name: name, Parent: "lead"})
 		}
 		r.drives("lead/lint", "run_1", "reviewing")
 		r.drives("lead/busy", "run_2", "coding")
 		tries := 0
-		boundOperator := app.Caller{Namespace: "default", Principal: auth.Principal{Name: "bot", Role: auth.Operator, Session: "lead"}, Session: "lead"}
-		runtime := app.Caller{Namespace: "default", Principal: auth.Principal{Name: "rt", Role: auth.Runtime}, Session: "lead/rev-1"}
+		boundOperator := ports.Caller{Namespace: "default", Principal: auth.Principal{Name: "bot", Role: auth.Operator, Session: "lead"}, Session: "lead"}
+		runtime := ports.Caller{Namespace: "default", Principal: auth.Principal{Name: "rt", Role: auth.Runtime}, Session: "lead/rev-1"}
 		for _, c := range []struct {
 			name   string
-			caller app.Caller
+			caller ports.Caller
 			may    string
 		}{
 			{"an agent in another session", agent("lead"), "n"},
@@ -82,7 +85,7 @@ func TestMayWrite(t *testing.T) {
 		} {
 			for _, field := range []string{"n", "by_session", "by_role", "by_human", "by_state", "by_flow", "by_another", "frozen"} {
 				may := strings.Contains(" "+c.may+" ", " "+field+" ")
-				for way, u := range map[string]app.Update{
+				for way, u := range map[string]writes.Update{
 					"patch":   set(field, "2"),
 					"merge":   {Merge: []byte(`{"` + field + `":` + fmt.Sprint(1000+tries) + `}`)},
 					"replace": {},
@@ -93,7 +96,7 @@ func TestMayWrite(t *testing.T) {
 						u.Data = []byte(strings.TrimSuffix(without(before.Data, field), "}") + `,"` + field + `":` + fmt.Sprint(10+tries) + `}`)
 					}
 					u.StateID = st.Key.ID
-					_, err := r.Update(r.Context(), c.caller, u)
+					_, err := r.Editor.Update(r.Context(), c.caller, u)
 					if may && err != nil || !may && fault.ReasonOf(err) != fault.NotAWriter {
 						t.Fatalf("%s: %s of %s: %v", c.name, way, field, err)
 					}
@@ -111,12 +114,12 @@ func TestMayWrite(t *testing.T) {
 
 // The refusal comes before validation, and says who may and who asked (S18.2).
 func TestNotAWriterTeaches(t *testing.T) {
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("lead", `{"properties":{"v":{"type":"string","x-interlock-writers":["session:rev-*","state:reviewing"]}}}`, `{}`)
 		r.drives("lead", "run_1", "coding")
 		u := set("v", "1") // which does not conform either
 		u.StateID = st.Key.ID
-		_, err := r.Update(r.Context(), agent("lead"), u)
+		_, err := r.Editor.Update(r.Context(), agent("lead"), u)
 		want := `the change touches /v, which only session:rev-*, state:reviewing may write; ` +
 			`the role agent in session "lead" whose run of "gate" is in state "coding" asked, so no change was made. Leave it out, or let one of those write it`
 		if got := r.refused(err, fault.NotAWriter).Message; got != want {
@@ -128,12 +131,12 @@ func TestNotAWriterTeaches(t *testing.T) {
 // The state of a run is a condition of the commit: a run that leaves the state just before
 // is in time (S18.3). Of 50 such races each ends in the only consistent way.
 func TestStateMovesBeforeTheCommit(t *testing.T) {
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("lead", guarded, `{}`)
 		for round := range 50 {
 			r.drives("lead", "run_1", "reviewing")
 			value := fmt.Sprint(round)
-			leaves := r.before(puts(app.KindState), func() {
+			leaves := r.before(puts(ports.KindState), func() {
 				switch round % 3 {
 				case 0: // the run leaves the state
 					r.drives("lead", "run_1", "coding")
@@ -146,7 +149,7 @@ func TestStateMovesBeforeTheCommit(t *testing.T) {
 			u := set("by_state", value)
 			u.StateID = st.Key.ID
 			before := r.read(st.Key.ID)
-			_, err := leaves.Update(r.Context(), agent("lead"), u)
+			_, err := leaves.Editor.Update(r.Context(), agent("lead"), u)
 			if round%3 == 2 {
 				if err != nil {
 					t.Fatal(err)
@@ -162,13 +165,13 @@ func TestStateMovesBeforeTheCommit(t *testing.T) {
 // A session that drives nothing, a run that has ended and one that is gone are in no state; a
 // session that is bound by its name and by its id must be in it by both (S18.3).
 func TestNoState(t *testing.T) {
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("lead", guarded, `{}`)
 		id := r.member("lead").ID
 		try := func(value string) error {
 			u := set("by_state", value)
 			u.StateID = st.Key.ID
-			_, err := r.Update(r.Context(), agent("lead"), u)
+			_, err := r.Editor.Update(r.Context(), agent("lead"), u)
 			return err
 		}
 		put := func(key store.Key, data string) {
@@ -204,43 +207,43 @@ func TestNoState(t *testing.T) {
 // There is no way round: another version of the schema, the state's end, another state, an
 // old version as a whole, and writers of other values in the same commit (S18.4).
 func TestNoWayRoundWriters(t *testing.T) {
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("lead", `{"properties":{"v":{"x-interlock-writers":["role:operator"]},"n":{}}}`, `{"v":1}`)
 		r.schema("of lead", `{"properties":{"v":{}}}`)
 		id := st.Key.ID
-		_, err := r.Update(r.Context(), agent("lead"), app.Update{StateID: id, Migrate: true})
+		_, err := r.Editor.Update(r.Context(), agent("lead"), writes.Update{StateID: id, Migrate: true})
 		r.refused(err, fault.NotAWriter)
-		_, err = r.Update(r.Context(), agent("lead"), app.Update{StateID: id, Migrate: true, Patch: []byte(`[{"op":"add","path":"/n","value":1}]`)})
+		_, err = r.Editor.Update(r.Context(), agent("lead"), writes.Update{StateID: id, Migrate: true, Patch: []byte(`[{"op":"add","path":"/n","value":1}]`)})
 		r.refused(err, fault.NotAWriter)
 		r.unchanged(st)
 
 		// An old version, as a whole.
-		st = r.update(operator, app.Update{StateID: id, Data: []byte(`{"v":2}`)})
-		_, err = r.Update(r.Context(), agent("lead"), app.Update{StateID: id, Data: []byte(r.readAt(id, 1).Data.String())})
+		st = r.update(operator, writes.Update{StateID: id, Data: []byte(`{"v":2}`)})
+		_, err = r.Editor.Update(r.Context(), agent("lead"), writes.Update{StateID: id, Data: []byte(r.readAt(id, 1).Data.String())})
 		r.refused(err, fault.NotAWriter)
 		r.unchanged(st)
 
 		// A second state of the same session, and the end of the first.
-		_, err = r.CreateState(r.Context(), agent("lead"), app.NewState{Schema: "of lead", Data: []byte(`{"v":9}`)})
+		_, err = r.Creator.Create(r.Context(), agent("lead"), writes.NewState{Schema: "of lead", Data: []byte(`{"v":9}`)})
 		r.refused(err, fault.FailedPrecondition)
 		r.stop("lead", session.Stop{End: true})
-		r.refused(r.DeleteState(r.Context(), agent("lead"), id, 0, false), fault.NotAWriter)
-		if err := r.DeleteState(r.Context(), operator, id, 0, false); err != nil {
+		r.refused(r.Remover.Delete(r.Context(), agent("lead"), id, 0, false), fault.NotAWriter)
+		if err := r.Remover.Delete(r.Context(), operator, id, 0, false); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.ResumeSession(r.Context(), operator, "lead", "continue", ""); err != nil {
+		if _, err := r.Sessions.Resume(r.Context(), operator, "lead", "continue", ""); err != nil {
 			t.Fatal(err)
 		}
-		again, err := r.CreateState(r.Context(), agent("lead"), app.NewState{Schema: "of lead", SchemaVersion: 1, Data: []byte(`{"v":9}`)})
+		again, err := r.Creator.Create(r.Context(), agent("lead"), writes.NewState{Schema: "of lead", SchemaVersion: 1, Data: []byte(`{"v":9}`)})
 		if err != nil || again.Key.ID == id {
 			t.Fatalf("the state is %v again, %v", again, err)
 		}
 
 		// An operator moves it; the lists of the new version count for what changes with it.
 		r.schema("of lead", `{"properties":{"v":{"x-interlock-writers":[]}}}`)
-		_, err = r.Update(r.Context(), operator, app.Update{StateID: again.Key.ID, Migrate: true, Patch: []byte(`[{"op":"add","path":"/v","value":3}]`)})
+		_, err = r.Editor.Update(r.Context(), operator, writes.Update{StateID: again.Key.ID, Migrate: true, Patch: []byte(`[{"op":"add","path":"/v","value":3}]`)})
 		r.refused(err, fault.NotAWriter)
-		moved := r.update(operator, app.Update{StateID: again.Key.ID, Migrate: true})
+		moved := r.update(operator, writes.Update{StateID: again.Key.ID, Migrate: true})
 		if moved.SchemaVersion != 3 {
 			t.Errorf("moved to version %d", moved.SchemaVersion)
 		}
@@ -250,13 +253,13 @@ func TestNoWayRoundWriters(t *testing.T) {
 // An agent moves a state to a version that begins to name writers, and deletes a state whose
 // values it may write all (S18.4).
 func TestWritersThatPermit(t *testing.T) {
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("lead", `{}`, `{"v":1}`)
 		r.schema("of lead", `{"properties":{"v":{"x-interlock-writers":["session:lead"]}}}`)
-		r.update(agent("lead"), app.Update{StateID: st.Key.ID, Migrate: true})
-		r.update(agent("lead"), app.Update{StateID: st.Key.ID, Data: []byte(`{"v":2}`)})
+		r.update(agent("lead"), writes.Update{StateID: st.Key.ID, Migrate: true})
+		r.update(agent("lead"), writes.Update{StateID: st.Key.ID, Data: []byte(`{"v":2}`)})
 		r.stop("lead", session.Stop{End: true})
-		if err := r.DeleteState(r.Context(), agent("lead"), st.Key.ID, 0, false); err != nil {
+		if err := r.Remover.Delete(r.Context(), agent("lead"), st.Key.ID, 0, false); err != nil {
 			t.Error(err)
 		}
 	})
@@ -265,10 +268,10 @@ func TestWritersThatPermit(t *testing.T) {
 // Concurrent writers on two replicas, some of whom may not: nothing of theirs is ever in
 // the document, and nothing of the others is lost (S18.2).
 func TestWritersStorm(t *testing.T) {
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("lead", `{"properties":{"good":{"x-interlock-writers":["session:lead/rev"]},"log":{"type":"array"}}}`, `{"good":0,"log":[]}`)
 		for _, name := range []string{"lead/rev", "lead/lint"} {
-			r.session(app.NewSession{Name: name, Parent: "lead"})
+			r.session(opening.Request{Name: name, Parent: "lead"})
 		}
 		const each = 30
 		var wg sync.WaitGroup
@@ -279,7 +282,7 @@ func TestWritersStorm(t *testing.T) {
 					defer wg.Done()
 					for n := range each {
 						patch := fmt.Sprintf(`[{"op":"replace","path":"/good","value":%d},{"op":"add","path":"/log/-","value":%q}]`, n, who)
-						_, err := a.Update(r.Context(), agent(who), app.Update{StateID: st.Key.ID, Patch: []byte(patch)})
+						_, err := a.Editor.Update(r.Context(), agent(who), writes.Update{StateID: st.Key.ID, Patch: []byte(patch)})
 						if want := who == "lead/rev"; want && err != nil || !want && fault.ReasonOf(err) != fault.NotAWriter {
 							t.Errorf("replica %d: %s: %v", i, who, err)
 						}
@@ -296,18 +299,18 @@ func TestWritersStorm(t *testing.T) {
 
 // Without lists nothing else is read or checked than before.
 func TestUnrestrictedCostsNothing(t *testing.T) {
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("lead", counter, `{"n":1}`)
 		checks := 0
 		watched := r.faulty(func(_ int, batch *store.Batch) storetest.Fault {
 			for _, c := range batch.Checks {
-				if c.Key.Kind != app.KindSession {
+				if c.Key.Kind != member.Kind {
 					checks++
 				}
 			}
 			return storetest.Healthy
 		})
-		if _, err := watched.Update(r.Context(), agent("lead"), app.Update{StateID: st.Key.ID, Data: []byte(`{"n":2}`)}); err != nil || checks > 0 {
+		if _, err := watched.Editor.Update(r.Context(), agent("lead"), writes.Update{StateID: st.Key.ID, Data: []byte(`{"n":2}`)}); err != nil || checks > 0 {
 			t.Errorf("%d more conditions, %v", checks, err)
 		}
 	})
@@ -316,7 +319,7 @@ func TestUnrestrictedCostsNothing(t *testing.T) {
 // A token that is bound to a branch writes what the state of that branch permits, and not
 // what that of another one does (S18.3).
 func TestStateOfTheTokensBranch(t *testing.T) {
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("lead", `{"properties":{"lint":{"x-interlock-writers":["state:linting"]},"types":{"x-interlock-writers":["state:typing"]}}}`, `{}`)
 		r.drives("lead", "run_1", "checking")
 		if _, err := r.store.Commit(r.Context(), store.Batch{Puts: []store.Put{{Key: ledger.Run("default", "run_1"), Expect: store.AnyVersion, Data: []byte(
@@ -330,7 +333,7 @@ func TestStateOfTheTokensBranch(t *testing.T) {
 			for _, field := range []string{"lint", "types"} {
 				u := set(field, "1")
 				u.StateID = st.Key.ID
-				_, err := r.Update(r.Context(), caller, u)
+				_, err := r.Editor.Update(r.Context(), caller, u)
 				if may == field && err != nil || may != field && fault.ReasonOf(err) != fault.NotAWriter {
 					r.Errorf("with a token of branch %q, %s: %v", branch, field, err)
 				}

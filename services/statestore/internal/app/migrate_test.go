@@ -4,26 +4,28 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/states"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // S10.7: a state moves to a newer version of its schema when its data, patched if
 // asked for, conform to that; otherwise nothing changes.
 func TestMigration(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("root", `{"required":["old"]}`, `{"old":1}`)
 		id := st.Key.ID
-		migrate := func(version int64, ops string) app.Update {
-			u := app.Update{StateID: id, Migrate: true, SchemaVersion: version}
+		migrate := func(version int64, ops string) writes.Update {
+			u := writes.Update{StateID: id, Migrate: true, SchemaVersion: version}
 			if ops != "" {
 				u.Patch = []byte(ops)
 			}
 			return u
 		}
-		refused := func(u app.Update, reason fault.Reason) {
+		refused := func(u writes.Update, reason fault.Reason) {
 			r.Helper()
-			_, err := r.Update(r.Context(), operator, u)
+			_, err := r.Editor.Update(r.Context(), operator, u)
 			r.refused(err, reason)
 			r.unchanged(st)
 			if got := r.read(id); got.SchemaVersion != st.SchemaVersion || got.SchemaID != st.SchemaID {
@@ -48,7 +50,7 @@ func TestMigration(t *testing.T) {
 		u.Expected, u.Key = 1, "k"
 		for range 2 { // and once only
 			var err error
-			if st, err = r.Update(r.Context(), agent("root"), u); err != nil {
+			if st, err = r.Editor.Update(r.Context(), agent("root"), u); err != nil {
 				r.Fatal(err)
 			}
 			if st.Version != 2 || st.SchemaVersion != 2 || st.SchemaID != second.ID || st.Data.String() != `{"new":1}` {
@@ -59,8 +61,8 @@ func TestMigration(t *testing.T) {
 		if old := r.readAt(id, 1); old.SchemaVersion != 1 || old.Data.String() != `{"old":1}` {
 			r.Errorf("version 1 is %+v", old)
 		}
-		changes, _, err := r.History(r.Context(), operator, id, 1, 10)
-		if err != nil || len(changes) != 1 || changes[0].Type != app.Migrated || changes[0].SchemaVersion != 2 || string(changes[0].Patch) != rename {
+		changes, _, err := r.States.History(r.Context(), operator, id, 1, 10)
+		if err != nil || len(changes) != 1 || changes[0].Type != states.Migrated || changes[0].SchemaVersion != 2 || string(changes[0].Patch) != rename {
 			r.Errorf("the history is %+v, %v", changes, err)
 		}
 		refused(migrate(2, ""), fault.FailedPrecondition)

@@ -18,7 +18,13 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 	"github.com/interlock-run/interlock/services/statestore/internal/rpc"
+	"github.com/interlock-run/interlock/services/statestore/internal/schemas"
+	"github.com/interlock-run/interlock/services/statestore/internal/states"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // patience is how long anything may take that must happen at all.
@@ -31,14 +37,14 @@ const (
 )
 
 // operator acts without a session, agent within one.
-var operator = app.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}}
+var operator = ports.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}}
 
-func agent(session string) app.Caller {
-	return app.Caller{Namespace: "default", Principal: auth.Principal{Name: "amir", Role: auth.Agent}, Session: session}
+func agent(session string) ports.Caller {
+	return ports.Caller{Namespace: "default", Principal: auth.Principal{Name: "amir", Role: auth.Agent}, Session: session}
 }
 
 // as is an operator's caller that names a session.
-func as(session string) app.Caller {
+func as(session string) ports.Caller {
 	caller := operator
 	caller.Session = session
 	return caller
@@ -50,13 +56,13 @@ type rig struct {
 	clock *storetest.Clock
 	store store.Store
 	open  func() store.Store // another connection to the same data
-	cfg   app.Config
+	cfg   ports.Config
 	*app.App
 }
 
 // everywhere runs a test on both stores, each time on fresh storage and with one
 // replica.
-func everywhere(t *testing.T, cfg app.Config, test func(r *rig)) {
+func everywhere(t *testing.T, cfg ports.Config, test func(r *rig)) {
 	t.Helper()
 	for _, backend := range []struct {
 		name string
@@ -180,9 +186,9 @@ func puts(kind string) func(*store.Batch) bool {
 }
 
 // schema registers a schema that must be accepted.
-func (r *rig) schema(name, text string) *app.Schema {
+func (r *rig) schema(name, text string) *schemas.Schema {
 	r.Helper()
-	v, _, err := r.RegisterSchema(r.Context(), operator, name, "", []byte(text), "")
+	v, _, err := r.Schemas.Register(r.Context(), operator, name, "", []byte(text), "")
 	if err != nil {
 		r.Fatalf("schema %s: %v", name, err)
 	}
@@ -191,10 +197,10 @@ func (r *rig) schema(name, text string) *app.Schema {
 
 // state creates a state of a root session that is made for it, under a schema that
 // is registered for it.
-func (r *rig) state(root, schema, data string) *app.State {
+func (r *rig) state(root, schema, data string) *states.State {
 	r.Helper()
 	r.schema("of "+root, schema)
-	st, err := r.CreateState(r.Context(), as(root), app.NewState{Schema: "of " + root, Data: []byte(data)})
+	st, err := r.Creator.Create(r.Context(), as(root), writes.NewState{Schema: "of " + root, Data: []byte(data)})
 	if err != nil {
 		r.Fatalf("state of %s: %v", root, err)
 	}
@@ -202,9 +208,9 @@ func (r *rig) state(root, schema, data string) *app.State {
 }
 
 // session makes a session that must be new.
-func (r *rig) session(req app.NewSession) *app.Member {
+func (r *rig) session(req opening.Request) *member.Member {
 	r.Helper()
-	m, created, err := r.CreateSession(r.Context(), operator, req)
+	m, created, err := r.Opener.Create(r.Context(), operator, req)
 	if err != nil || !created {
 		r.Fatalf("session %q: created %t, %v", req.Name, created, err)
 	}
@@ -212,9 +218,9 @@ func (r *rig) session(req app.NewSession) *app.Member {
 }
 
 // member returns a session as it is.
-func (r *rig) member(name string) *app.Member {
+func (r *rig) member(name string) *member.Member {
 	r.Helper()
-	m, err := r.Member(r.Context(), "default", name)
+	m, err := r.Names.Find(r.Context(), "default", name)
 	if err != nil {
 		r.Fatalf("session %s: %v", name, err)
 	}
@@ -222,14 +228,14 @@ func (r *rig) member(name string) *app.Member {
 }
 
 // read returns a state as it is, through a replica that has not seen it.
-func (r *rig) read(id string) *app.State {
+func (r *rig) read(id string) *states.State {
 	r.Helper()
 	return r.readAt(id, 0)
 }
 
-func (r *rig) readAt(id string, version int64) *app.State {
+func (r *rig) readAt(id string, version int64) *states.State {
 	r.Helper()
-	st, _, err := r.replica(r.store).State(r.Context(), operator, id, version, nil)
+	st, _, err := r.replica(r.store).States.Get(r.Context(), operator, id, version, nil)
 	if err != nil {
 		r.Fatalf("state %s at %d: %v", id, version, err)
 	}
@@ -237,9 +243,9 @@ func (r *rig) readAt(id string, version int64) *app.State {
 }
 
 // update makes a change that must be accepted.
-func (r *rig) update(caller app.Caller, u app.Update) *app.State {
+func (r *rig) update(caller ports.Caller, u writes.Update) *states.State {
 	r.Helper()
-	st, err := r.Update(r.Context(), caller, u)
+	st, err := r.Editor.Update(r.Context(), caller, u)
 	if err != nil {
 		r.Fatalf("update %+v: %v", u, err)
 	}
@@ -270,13 +276,13 @@ func (r *rig) refused(err error, reason fault.Reason) *fault.Error {
 
 // unchanged demands that a state is at a version with these data, and that its
 // history ends there.
-func (r *rig) unchanged(want *app.State) {
+func (r *rig) unchanged(want *states.State) {
 	r.Helper()
 	got := r.read(want.Key.ID)
 	if got.Version != want.Version || got.Data.String() != want.Data.String() {
 		r.Errorf("the state is at version %d with %.200s, want version %d with %.200s", got.Version, got.Data, want.Version, want.Data)
 	}
-	after, _, err := r.History(r.Context(), operator, want.Key.ID, want.Version, 10)
+	after, _, err := r.States.History(r.Context(), operator, want.Key.ID, want.Version, 10)
 	if err != nil || len(after) != 0 {
 		r.Errorf("%d entries of history after version %d, %v", len(after), want.Version, err)
 	}
@@ -303,9 +309,9 @@ func (r *rig) ended(done <-chan error) {
 }
 
 // stop stops a session's agent.
-func (r *rig) stop(name string, cmd session.Stop) *app.Member {
+func (r *rig) stop(name string, cmd session.Stop) *member.Member {
 	r.Helper()
-	m, _, err := r.StopSession(r.Context(), operator, name, cmd, "")
+	m, _, err := r.Sessions.Stop(r.Context(), operator, name, cmd, "")
 	if err != nil {
 		r.Fatalf("stop %s: %v", name, err)
 	}

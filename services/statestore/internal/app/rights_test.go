@@ -7,18 +7,22 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/states"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // S10.9: a session ends itself and those below it, no others; nothing is created
 // below one that has ended; agents do not choose whose values they read.
 func TestRightsWithinATree(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.state("root", anything, `{}`)
-		r.session(app.NewSession{Name: "child", Parent: "root"})
-		r.session(app.NewSession{Name: "sibling", Parent: "root"})
+		r.session(opening.Request{Name: "child", Parent: "root"})
+		r.session(opening.Request{Name: "sibling", Parent: "root"})
 		end := func(as, name string) error {
-			_, _, err := r.StopSession(r.Context(), agent(as), name, session.Stop{End: true}, "")
+			_, _, err := r.Sessions.Stop(r.Context(), agent(as), name, session.Stop{End: true}, "")
 			return err
 		}
 		r.refused(end("child", "root"), fault.PermissionDenied)
@@ -29,11 +33,11 @@ func TestRightsWithinATree(t *testing.T) {
 		if err := end("child", "child"); err != nil {
 			r.Errorf("a session ends itself: %v", err)
 		}
-		_, _, err := r.create(app.NewSession{Name: "late", Parent: "child"})
+		_, _, err := r.create(opening.Request{Name: "late", Parent: "child"})
 		r.refused(err, fault.SessionEnded)
-		_, _, err = r.CreateSession(r.Context(), agent(""), app.NewSession{Name: "spy", Subject: "alice"})
+		_, _, err = r.Opener.Create(r.Context(), agent(""), opening.Request{Name: "spy", Subject: "alice"})
 		r.refused(err, fault.PermissionDenied)
-		spy, _, err := r.CreateSession(r.Context(), agent(""), app.NewSession{Name: "alice"})
+		spy, _, err := r.Opener.Create(r.Context(), agent(""), opening.Request{Name: "alice"})
 		if err != nil || spy.Subject == "alice" {
 			r.Errorf("an agent's root has the subject of its own name: %+v, %v", spy, err)
 		}
@@ -44,14 +48,14 @@ func TestRightsWithinATree(t *testing.T) {
 // that no other token is bound to, and stops and resumes no others.
 func TestBoundTokens(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		bound := func(session string) app.Caller {
+	everywhere(t, ports.Config{}, func(r *rig) {
+		bound := func(session string) ports.Caller {
 			caller := agent(session)
 			caller.Principal.Session = session
 			return caller
 		}
-		create := func(as string, req app.NewSession) error {
-			_, _, err := r.CreateSession(r.Context(), bound(as), req)
+		create := func(as string, req opening.Request) error {
+			_, _, err := r.Opener.Create(r.Context(), bound(as), req)
 			return err
 		}
 		allowed := func(what string, err error) {
@@ -65,21 +69,21 @@ func TestBoundTokens(t *testing.T) {
 			}
 		}
 		for range 2 {
-			allowed("itself", create("mine", app.NewSession{Name: "mine"}))
+			allowed("itself", create("mine", opening.Request{Name: "mine"}))
 		}
-		denied("itself below another's", create("early", app.NewSession{Name: "early", Parent: "mine"}))
-		denied("before it is there", create("early", app.NewSession{Name: "early/a", Parent: "mine"}))
-		allowed("itself, without a name", create("mine", app.NewSession{}))
-		allowed("itself, by its id", create("by id", app.NewSession{ID: "by id"}))
+		denied("itself below another's", create("early", opening.Request{Name: "early", Parent: "mine"}))
+		denied("before it is there", create("early", opening.Request{Name: "early/a", Parent: "mine"}))
+		allowed("itself, without a name", create("mine", opening.Request{}))
+		allowed("itself, by its id", create("by id", opening.Request{ID: "by id"}))
 		allowed("itself, with its state", func() error {
 			r.schema("any", anything)
-			_, err := r.CreateState(r.Context(), bound("stated"), app.NewState{Schema: "any", Data: []byte(`{}`)})
+			_, err := r.Creator.Create(r.Context(), bound("stated"), writes.NewState{Schema: "any", Data: []byte(`{}`)})
 			return err
 		}())
-		r.session(app.NewSession{Name: "root"})
-		r.session(app.NewSession{ID: "x", Name: "team", Parent: "root"})
-		r.session(app.NewSession{Name: "sibling", Parent: "root"})
-		for what, req := range map[string]app.NewSession{
+		r.session(opening.Request{Name: "root"})
+		r.session(opening.Request{ID: "x", Name: "team", Parent: "root"})
+		r.session(opening.Request{Name: "sibling", Parent: "root"})
+		for what, req := range map[string]opening.Request{
 			"another's root":           {Name: "victim"},
 			"another's id":             {Name: "x", ID: "victim"},
 			"an id of its own as well": {Name: "x", ID: "x/1"},
@@ -93,21 +97,21 @@ func TestBoundTokens(t *testing.T) {
 		} {
 			denied(what, create("x", req))
 		}
-		if _, err := r.Member(r.Context(), "default", "victim"); fault.ReasonOf(err) != fault.NotFound {
+		if _, err := r.Names.Find(r.Context(), "default", "victim"); fault.ReasonOf(err) != fault.NotFound {
 			r.Errorf("there is another's session: %v", err)
 		}
-		allowed("below itself", create("x", app.NewSession{Name: "x/1", Parent: "x"}))
-		allowed("by its other name", create("x", app.NewSession{Name: "team/1", ID: "x/one", Parent: "team"}))
-		allowed("without a name", create("x", app.NewSession{Parent: "x"}))
-		allowed("below what it has made", create("x", app.NewSession{Name: "x/1/1", Parent: "x/1"}))
-		allowed("itself again, below its parent", create("sibling", app.NewSession{Name: "sibling", Parent: "root"}))
+		allowed("below itself", create("x", opening.Request{Name: "x/1", Parent: "x"}))
+		allowed("by its other name", create("x", opening.Request{Name: "team/1", ID: "x/one", Parent: "team"}))
+		allowed("without a name", create("x", opening.Request{Parent: "x"}))
+		allowed("below what it has made", create("x", opening.Request{Name: "x/1/1", Parent: "x/1"}))
+		allowed("itself again, below its parent", create("sibling", opening.Request{Name: "sibling", Parent: "root"}))
 
 		stop := func(as, name string, end bool) error {
-			_, _, err := r.StopSession(r.Context(), bound(as), name, session.Stop{End: end, InPlace: true}, "")
+			_, _, err := r.Sessions.Stop(r.Context(), bound(as), name, session.Stop{End: end, InPlace: true}, "")
 			return err
 		}
 		resume := func(as, name string) error {
-			_, err := r.ResumeSession(r.Context(), bound(as), name, "", "")
+			_, err := r.Sessions.Resume(r.Context(), bound(as), name, "", "")
 			return err
 		}
 		for _, name := range []string{"root", "sibling", "mine"} {
@@ -121,7 +125,7 @@ func TestBoundTokens(t *testing.T) {
 			allowed("resume "+name, resume("x", name))
 			allowed("end "+name, stop("x", name, true))
 		}
-		if _, _, err := r.StopSession(r.Context(), agent("sibling"), "root", session.Stop{}, ""); err != nil {
+		if _, _, err := r.Sessions.Stop(r.Context(), agent("sibling"), "root", session.Stop{}, ""); err != nil {
 			r.Errorf("one that is not bound: %v", err)
 		}
 	})
@@ -130,10 +134,10 @@ func TestBoundTokens(t *testing.T) {
 // S6.5: a key that comes back with another request is refused, and nothing dropped.
 func TestKeysOfStopAndResume(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		r.session(app.NewSession{Name: "s"})
+	everywhere(t, ports.Config{}, func(r *rig) {
+		r.session(opening.Request{Name: "s"})
 		resume := func(prompt string) error {
-			_, err := r.ResumeSession(r.Context(), operator, "s", prompt, "k")
+			_, err := r.Sessions.Resume(r.Context(), operator, "s", prompt, "k")
 			return err
 		}
 		if err := resume("one"); err != nil {
@@ -144,7 +148,7 @@ func TestKeysOfStopAndResume(t *testing.T) {
 		}
 		r.refused(resume("two"), fault.IdempotencyMismatch)
 		stop := func(end bool) error {
-			_, _, err := r.StopSession(r.Context(), operator, "s", session.Stop{End: end}, "k")
+			_, _, err := r.Sessions.Stop(r.Context(), operator, "s", session.Stop{End: end}, "k")
 			return err
 		}
 		if err := stop(false); err != nil {
@@ -157,9 +161,9 @@ func TestKeysOfStopAndResume(t *testing.T) {
 // S11.2: a patch that writes nothing is a version, and no report.
 func TestAnEmptyPatchIsNoReport(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.family()
-		r.session(app.NewSession{Name: "empty", Parent: "root"})
+		r.session(opening.Request{Name: "empty", Parent: "root"})
 		r.stop("empty", session.Stop{})
 		r.update(agent("empty"), patch("", `[]`))
 		r.is("empty", "FINISHED PENDING 1 STATE_UPDATE READY")
@@ -171,26 +175,26 @@ func TestAnEmptyPatchIsNoReport(t *testing.T) {
 // A version of the future cannot be waited for: it may mean another state.
 func TestWatchFromTheFuture(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
-		r.refused(r.Watch(r.Context(), operator, id, 2, func(string, *app.Change) error { return nil }), fault.InvalidRequest)
+		r.refused(r.States.Watch(r.Context(), operator, id, 2, func(string, *states.Change) error { return nil }), fault.InvalidRequest)
 	})
 }
 
 // S10.5: a repeat with its key takes the lock anew, and nobody else's does.
 func TestLockKeys(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
-		first, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0, "k")
+		first, err := r.Locks.Lock(r.Context(), operator, id, "h", time.Minute, 0, "k")
 		if err != nil {
 			r.Fatal(err)
 		}
-		again, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0, "k")
+		again, err := r.Locks.Lock(r.Context(), operator, id, "h", time.Minute, 0, "k")
 		if err != nil || again.Token <= first.Token {
 			r.Errorf("the repeat: %+v, %v", again, err)
 		}
-		_, err = r.Lock(r.Context(), operator, id, "h", time.Minute, 0, "other")
+		_, err = r.Locks.Lock(r.Context(), operator, id, "h", time.Minute, 0, "other")
 		r.refused(err, fault.Locked)
 	})
 }
@@ -199,11 +203,11 @@ func TestLockKeys(t *testing.T) {
 // not at once and forever.
 func TestATimerThatFailsIsPutOff(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{Retention: time.Minute}, func(r *rig) {
+	everywhere(t, ports.Config{Retention: time.Minute}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		r.stop("root", session.Stop{})
 		r.sweep()
-		if _, err := r.Lock(r.Context(), operator, id, "h", time.Hour, 0, ""); err != nil {
+		if _, err := r.Locks.Lock(r.Context(), operator, id, "h", time.Hour, 0, ""); err != nil {
 			r.Fatal(err)
 		}
 		r.advance(2 * time.Minute)

@@ -9,12 +9,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/schemas"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // S10.1, S1.6: versions are by content; what was registered is kept to the byte.
 func TestSchemaVersionsAreByContent(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		const first = "{ \"type\" : \"object\",\n\"title\":\"<a> & b\", \"maximum\": 9007199254740993.0 }"
 		for i, step := range []struct {
 			text    string
@@ -26,23 +29,23 @@ func TestSchemaVersionsAreByContent(t *testing.T) {
 			{`{"type":"array"}`, 2, true},
 			{first, 3, true}, // what was once, is not the latest
 		} {
-			v, created, err := r.RegisterSchema(r.Context(), operator, "s", "about", []byte(step.text), "")
+			v, created, err := r.Schemas.Register(r.Context(), operator, "s", "about", []byte(step.text), "")
 			if err != nil || v.Number != step.version || created != step.created {
 				r.Fatalf("step %d: version %d, created %t, %v", i, v.Number, created, err)
 			}
 		}
 		for number, want := range map[int64]string{1: first, 2: `{"type":"array"}`, 3: first, 0: first} {
-			v, err := r.replicas(1)[0].Schema(r.Context(), "default", "s", number)
+			v, err := r.replicas(1)[0].Schemas.Get(r.Context(), "default", "s", number)
 			if err != nil || string(v.Text) != want || v.Name != "s" || v.Description != "about" || v.CreatedBy != "olga" ||
 				!v.CreatedAt.Equal(r.clock.Now()) || !strings.HasPrefix(v.ID, "schema_") {
 				r.Errorf("version %d is %+v, %v", number, v, err)
 			}
 		}
 		for name, number := range map[string]int64{"s": 4, "other": 1, "none": 0} {
-			_, err := r.Schema(r.Context(), "default", name, number)
+			_, err := r.Schemas.Get(r.Context(), "default", name, number)
 			r.refused(err, fault.NotFound)
 		}
-		if _, err := r.Schema(r.Context(), "another namespace", "s", 1); fault.ReasonOf(err) != fault.NotFound {
+		if _, err := r.Schemas.Get(r.Context(), "another namespace", "s", 1); fault.ReasonOf(err) != fault.NotFound {
 			r.Errorf("another namespace sees it: %v", err)
 		}
 	})
@@ -50,14 +53,14 @@ func TestSchemaVersionsAreByContent(t *testing.T) {
 
 func TestSchemaLists(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		for i := range 5 {
 			r.schema(fmt.Sprintf("s%d", i), fmt.Sprintf(`{"minimum":%d}`, i))
 			r.schema("many", fmt.Sprintf(`{"maximum":%d}`, i))
 		}
 		var names []string
 		for after := ""; ; {
-			page, next, err := r.Schemas(r.Context(), "default", after, 4)
+			page, next, err := r.Schemas.List(r.Context(), "default", after, 4)
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -73,7 +76,7 @@ func TestSchemaLists(t *testing.T) {
 		}
 		var numbers []int64
 		for before := int64(0); ; {
-			page, next, err := r.SchemaVersions(r.Context(), "default", "many", before, 2)
+			page, next, err := r.Schemas.Versions(r.Context(), "default", "many", before, 2)
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -85,7 +88,7 @@ func TestSchemaLists(t *testing.T) {
 			}
 		}
 		for before, want := range map[int64]string{1: "[]", 2: "[1]", 3: "[2 1]", 99: "[5 4]"} {
-			page, next, err := r.SchemaVersions(r.Context(), "default", "many", before, 2)
+			page, next, err := r.Schemas.Versions(r.Context(), "default", "many", before, 2)
 			got := []int64{}
 			for _, v := range page {
 				got = append(got, v.Number)
@@ -97,7 +100,7 @@ func TestSchemaLists(t *testing.T) {
 		if fmt.Sprint(numbers) != "[5 4 3 2 1]" {
 			r.Errorf("versions: %v", numbers)
 		}
-		_, _, err := r.SchemaVersions(r.Context(), "default", "none", 0, 2)
+		_, _, err := r.Schemas.Versions(r.Context(), "default", "none", 0, 2)
 		r.refused(err, fault.NotFound)
 	})
 }
@@ -105,7 +108,7 @@ func TestSchemaLists(t *testing.T) {
 func TestInvalidSchemasAreRefused(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"not":`, 70) + `{}` + strings.Repeat(`}`, 70)
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		for name, c := range map[string]struct {
 			schema string
 			reason fault.Reason
@@ -129,18 +132,18 @@ func TestInvalidSchemasAreRefused(t *testing.T) {
 			"a circle of refs":   {`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, fault.InvalidSchema},
 			"a remote recursive": {`{"$dynamicRef":"http://127.0.0.1:1/x#m"}`, fault.InvalidSchema},
 		} {
-			_, _, err := r.RegisterSchema(r.Context(), operator, "s", "", []byte(c.schema), "")
+			_, _, err := r.Schemas.Register(r.Context(), operator, "s", "", []byte(c.schema), "")
 			if got := fault.ReasonOf(err); got != c.reason {
 				r.Errorf("%s: answered %q (%v), want %q", name, got, err, c.reason)
 			}
 		}
 		for _, name := range []string{"", " x", "x ", "a\nb", "\x00", strings.Repeat("x", 257), "\xff"} {
-			_, _, err := r.RegisterSchema(r.Context(), operator, name, "", []byte(anything), "")
+			_, _, err := r.Schemas.Register(r.Context(), operator, name, "", []byte(anything), "")
 			if got := fault.ReasonOf(err); got != fault.InvalidRequest {
 				r.Errorf("the name %q: answered %v", name, err)
 			}
 		}
-		_, err := r.Schema(r.Context(), "default", "s", 0)
+		_, err := r.Schemas.Get(r.Context(), "default", "s", 0)
 		r.refused(err, fault.NotFound)
 	})
 }
@@ -156,16 +159,16 @@ func TestSchemaBombsDoNotExplode(t *testing.T) {
 		}
 		return `{"$ref":"#/$defs/d0","$defs":{` + defs.String() + `"d60":{"type":"integer"}}}`
 	}
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		for name, schema := range map[string]string{
 			"allOf": doubling("allOf"), "anyOf": doubling("anyOf"), "oneOf": doubling("oneOf"),
 			"pattern": `{"pattern":"^(a+)+$"}`,
 		} {
-			if _, _, err := r.RegisterSchema(r.Context(), operator, name, "", []byte(schema), ""); err != nil {
+			if _, _, err := r.Schemas.Register(r.Context(), operator, name, "", []byte(schema), ""); err != nil {
 				r.refused(err, fault.InvalidSchema)
 				continue
 			}
-			_, err := r.CreateState(r.Context(), operator, app.NewState{Schema: name, Data: []byte(`"` + strings.Repeat("a", 1000) + `!"`)})
+			_, err := r.Creator.Create(r.Context(), operator, writes.NewState{Schema: name, Data: []byte(`"` + strings.Repeat("a", 1000) + `!"`)})
 			r.refused(err, fault.SchemaViolation)
 		}
 	})
@@ -175,9 +178,9 @@ func TestSchemaBombsDoNotExplode(t *testing.T) {
 // registered since.
 func TestRegisteringAgainWithAKey(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		register := func(a *app.App, text, key string) (*app.Schema, bool, error) {
-			return a.RegisterSchema(r.Context(), operator, "s", "", []byte(text), key)
+	everywhere(t, ports.Config{}, func(r *rig) {
+		register := func(a *app.App, text, key string) (*schemas.Schema, bool, error) {
+			return a.Schemas.Register(r.Context(), operator, "s", "", []byte(text), key)
 		}
 		first, _, err := register(r.App, `{"minimum":1}`, "k")
 		if err != nil {
@@ -206,7 +209,7 @@ func TestRegisteringAgainWithAKey(t *testing.T) {
 			}
 		})
 		late, _, err := register(overtaken, `{"minimum":5}`, "k5")
-		stored, failed := r.Schema(r.Context(), "default", "s", 0)
+		stored, failed := r.Schemas.Get(r.Context(), "default", "s", 0)
 		if err != nil || failed != nil || late.Number != 4 || late.ID != stored.ID {
 			r.Errorf("the overtaken request is told %+v, %v; stored is %+v", late, err, stored)
 		}
@@ -215,7 +218,7 @@ func TestRegisteringAgainWithAKey(t *testing.T) {
 
 func TestReplicasRegisterOneName(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		const writers = 12
 		replicas := r.replicas(3)
 		numbers := make([]int64, writers)
@@ -223,7 +226,7 @@ func TestReplicasRegisterOneName(t *testing.T) {
 		for i := range writers {
 			group.Go(func() {
 				for {
-					v, created, err := replicas[i%3].RegisterSchema(r.Context(), operator, "s", "", fmt.Appendf(nil, `{"minimum":%d}`, i), fmt.Sprint(i))
+					v, created, err := replicas[i%3].Schemas.Register(r.Context(), operator, "s", "", fmt.Appendf(nil, `{"minimum":%d}`, i), fmt.Sprint(i))
 					if fault.ReasonOf(err) == fault.VersionConflict {
 						continue
 					}
@@ -239,7 +242,7 @@ func TestReplicasRegisterOneName(t *testing.T) {
 		group.Wait()
 		seen := map[int64]bool{}
 		for i, number := range numbers {
-			v, err := r.Schema(r.Context(), "default", "s", number)
+			v, err := r.Schemas.Get(r.Context(), "default", "s", number)
 			if err != nil || seen[number] || number > writers || string(v.Text) != fmt.Sprintf(`{"minimum":%d}`, i) {
 				r.Errorf("writer %d was told version %d, which is %+v, %v", i, number, v, err)
 			}
@@ -250,7 +253,7 @@ func TestReplicasRegisterOneName(t *testing.T) {
 		var versions sync.Map
 		for i := range writers {
 			group.Go(func() {
-				v, _, err := replicas[i%3].RegisterSchema(r.Context(), operator, "same", "", []byte(anything), "")
+				v, _, err := replicas[i%3].Schemas.Register(r.Context(), operator, "same", "", []byte(anything), "")
 				if err != nil {
 					r.Error(err)
 					return
@@ -260,7 +263,7 @@ func TestReplicasRegisterOneName(t *testing.T) {
 		}
 		group.Wait()
 		versions.Range(func(id, number any) bool {
-			if v, err := r.Schema(r.Context(), "default", "same", 0); err != nil || v.ID != id || number != int64(1) {
+			if v, err := r.Schemas.Get(r.Context(), "default", "same", 0); err != nil || v.ID != id || number != int64(1) {
 				r.Errorf("a writer was told %v, version %v", id, number)
 			}
 			return true

@@ -5,14 +5,15 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/services/internal/sessionend"
-	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 )
 
 // S11.1: the commit that ends a session, or has it work again, leaves the engine a word of
 // that, with a timer that is due; those below it are told of too.
 func TestEndsAreLeftForTheEngine(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		words := func() map[string]bool {
 			r.Helper()
 			timers, err := r.store.Due(r.Context(), r.clock.Now(), 10, sessionend.Kind)
@@ -33,7 +34,7 @@ func TestEndsAreLeftForTheEngine(t *testing.T) {
 			}
 			return said
 		}
-		r.session(app.NewSession{Name: "root"})
+		r.session(opening.Request{Name: "root"})
 		if said := words(); len(said) != 0 {
 			r.Errorf("a session that begins: %v", said)
 		}
@@ -45,7 +46,7 @@ func TestEndsAreLeftForTheEngine(t *testing.T) {
 		if said := words(); len(said) != 1 || !said["root"] {
 			r.Errorf("a session that ends: %v", said)
 		}
-		if _, err := r.ResumeSession(r.Context(), operator, "root", "", ""); err != nil {
+		if _, err := r.Sessions.Resume(r.Context(), operator, "root", "", ""); err != nil {
 			r.Fatal(err)
 		}
 		if said := words(); len(said) != 1 || said["root"] {

@@ -13,33 +13,38 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/sessions"
+	"github.com/interlock-run/interlock/services/statestore/internal/states"
 )
 
 // S10.9: what a session may see and do ends at its tree.
 func TestSessionsKeepToTheirTree(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		mine := r.state("mine", anything, `{}`).Key.ID
 		theirs := r.state("theirs", anything, `{}`).Key.ID
-		r.session(app.NewSession{Name: "child", Parent: "mine"})
+		r.session(opening.Request{Name: "child", Parent: "mine"})
 		ctx := r.Context()
-		for _, caller := range []app.Caller{agent("child"), as("child")} {
+		for _, caller := range []ports.Caller{agent("child"), as("child")} {
 			for name, do := range map[string]func(session, state string) error{
-				"read":    func(_, state string) error { _, _, err := r.State(ctx, caller, state, 0, nil); return err },
-				"history": func(_, state string) error { _, _, err := r.History(ctx, caller, state, 0, 1); return err },
-				"write":   func(_, state string) error { _, err := r.Update(ctx, caller, merge(state, `{}`)); return err },
-				"get":     func(name, _ string) error { _, err := r.Session(ctx, caller, name); return err },
-				"resume":  func(name, _ string) error { _, err := r.ResumeSession(ctx, caller, name, "", ""); return err },
+				"read":    func(_, state string) error { _, _, err := r.States.Get(ctx, caller, state, 0, nil); return err },
+				"history": func(_, state string) error { _, _, err := r.States.History(ctx, caller, state, 0, 1); return err },
+				"write":   func(_, state string) error { _, err := r.Editor.Update(ctx, caller, merge(state, `{}`)); return err },
+				"get":     func(name, _ string) error { _, err := r.Sessions.Get(ctx, caller, name); return err },
+				"resume":  func(name, _ string) error { _, err := r.Sessions.Resume(ctx, caller, name, "", ""); return err },
 				"below": func(name, _ string) error {
-					_, _, err := r.CreateSession(ctx, caller, app.NewSession{Parent: name})
+					_, _, err := r.Opener.Create(ctx, caller, opening.Request{Parent: name})
 					return err
 				},
 				"list": func(name, _ string) error {
-					_, _, err := r.Sessions(ctx, caller, app.SessionQuery{Root: name, Limit: 10})
+					_, _, err := r.Sessions.List(ctx, caller, sessions.Query{Root: name, Limit: 10})
 					return err
 				},
 				"stop": func(name, _ string) error {
-					_, _, err := r.StopSession(ctx, caller, name, session.Stop{}, "")
+					_, _, err := r.Sessions.Stop(ctx, caller, name, session.Stop{}, "")
 					return err
 				},
 			} {
@@ -54,28 +59,28 @@ func TestSessionsKeepToTheirTree(t *testing.T) {
 		if theirs := r.member("theirs"); theirs.Status != session.Running || theirs.OpenChildren != 0 || theirs.Version != 2 {
 			r.Errorf("the other root is now %+v", theirs.Session)
 		}
-		_, _, err := r.Sessions(ctx, agent(""), app.SessionQuery{Limit: 10})
+		_, _, err := r.Sessions.List(ctx, agent(""), sessions.Query{Limit: 10})
 		r.refused(err, fault.SessionRequired)
-		_, err = r.Session(ctx, agent("nobody"), "mine")
+		_, err = r.Sessions.Get(ctx, agent("nobody"), "mine")
 		r.refused(err, fault.PermissionDenied)
 	})
 }
 
 func TestSessionAndStateLists(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.state("b", anything, `1`)
-		r.session(app.NewSession{Name: "b1", Parent: "b", Skip: true})
-		r.session(app.NewSession{Name: "b2", Parent: "b1", Skip: true})
+		r.session(opening.Request{Name: "b1", Parent: "b", Skip: true})
+		r.session(opening.Request{Name: "b2", Parent: "b1", Skip: true})
 		r.state("a", anything, `2`)
-		r.session(app.NewSession{Name: "a1", Parent: "a", Skip: true})
-		r.session(app.NewSession{Name: "c"})
+		r.session(opening.Request{Name: "a1", Parent: "a", Skip: true})
+		r.session(opening.Request{Name: "c"})
 		r.stop("b2", session.Stop{})
-		list := func(caller app.Caller, q app.SessionQuery) string {
+		list := func(caller ports.Caller, q sessions.Query) string {
 			r.Helper()
 			var names []string
 			for {
-				page, next, err := r.Sessions(r.Context(), caller, q)
+				page, next, err := r.Sessions.List(r.Context(), caller, q)
 				if err != nil {
 					return string(fault.ReasonOf(err))
 				}
@@ -88,19 +93,19 @@ func TestSessionAndStateLists(t *testing.T) {
 			}
 		}
 		for name, c := range map[string]struct {
-			caller app.Caller
-			query  app.SessionQuery
+			caller ports.Caller
+			query  sessions.Query
 			want   string
 		}{
-			"all":                 {operator, app.SessionQuery{}, "c a1 a b2 b1 b"},
-			"a tree":              {operator, app.SessionQuery{Root: "b"}, "b2 b1 b"},
-			"children":            {operator, app.SessionQuery{Parent: "b"}, "b1"},
-			"ended":               {operator, app.SessionQuery{Status: session.Ended}, "b2"},
-			"running of a tree":   {operator, app.SessionQuery{Root: "b", Status: session.Running}, "b1 b"},
-			"an agent":            {agent("a1"), app.SessionQuery{}, "a1 a"},
-			"an operator as one":  {as("b2"), app.SessionQuery{}, "b2 b1 b"},
-			"of none":             {operator, app.SessionQuery{Root: "none"}, "NOT_FOUND"},
-			"an agent, elsewhere": {agent("a1"), app.SessionQuery{Parent: "b"}, "PERMISSION_DENIED"},
+			"all":                 {operator, sessions.Query{}, "c a1 a b2 b1 b"},
+			"a tree":              {operator, sessions.Query{Root: "b"}, "b2 b1 b"},
+			"children":            {operator, sessions.Query{Parent: "b"}, "b1"},
+			"ended":               {operator, sessions.Query{Status: session.Ended}, "b2"},
+			"running of a tree":   {operator, sessions.Query{Root: "b", Status: session.Running}, "b1 b"},
+			"an agent":            {agent("a1"), sessions.Query{}, "a1 a"},
+			"an operator as one":  {as("b2"), sessions.Query{}, "b2 b1 b"},
+			"of none":             {operator, sessions.Query{Root: "none"}, "NOT_FOUND"},
+			"an agent, elsewhere": {agent("a1"), sessions.Query{Parent: "b"}, "PERMISSION_DENIED"},
 		} {
 			for _, limit := range []int{2, 10} {
 				c.query.Limit = limit
@@ -110,11 +115,11 @@ func TestSessionAndStateLists(t *testing.T) {
 			}
 		}
 
-		states := func(caller app.Caller, q app.StateQuery) string {
+		listed := func(caller ports.Caller, q states.Query) string {
 			r.Helper()
 			var found []string
 			for {
-				page, next, err := r.States(r.Context(), caller, q)
+				page, next, err := r.States.List(r.Context(), caller, q)
 				if err != nil {
 					return string(fault.ReasonOf(err))
 				}
@@ -127,22 +132,22 @@ func TestSessionAndStateLists(t *testing.T) {
 			}
 		}
 		for name, c := range map[string]struct {
-			caller app.Caller
-			query  app.StateQuery
+			caller ports.Caller
+			query  states.Query
 			want   string
 		}{
-			"all":                 {operator, app.StateQuery{}, "a b"},
-			"of a root":           {operator, app.StateQuery{Root: "a"}, "a"},
-			"by schema":           {operator, app.StateQuery{Schema: "of b"}, "b"},
-			"of another's schema": {operator, app.StateQuery{Schema: "of b", Root: "a"}, ""},
-			"of none":             {operator, app.StateQuery{Root: "none"}, ""},
-			"an agent":            {agent("a1"), app.StateQuery{}, "a"},
-			"an agent, elsewhere": {agent("a1"), app.StateQuery{Root: "b"}, ""},
-			"an agent, of none":   {agent(""), app.StateQuery{}, "SESSION_REQUIRED"},
+			"all":                 {operator, states.Query{}, "a b"},
+			"of a root":           {operator, states.Query{Root: "a"}, "a"},
+			"by schema":           {operator, states.Query{Schema: "of b"}, "b"},
+			"of another's schema": {operator, states.Query{Schema: "of b", Root: "a"}, ""},
+			"of none":             {operator, states.Query{Root: "none"}, ""},
+			"an agent":            {agent("a1"), states.Query{}, "a"},
+			"an agent, elsewhere": {agent("a1"), states.Query{Root: "b"}, ""},
+			"an agent, of none":   {agent(""), states.Query{}, "SESSION_REQUIRED"},
 		} {
 			for _, limit := range []int{1, 10} {
 				c.query.Limit = limit
-				if got := states(c.caller, c.query); got != c.want {
+				if got := listed(c.caller, c.query); got != c.want {
 					r.Errorf("states, %s, by %d: %s, want %s", name, limit, got, c.want)
 				}
 			}
@@ -154,19 +159,19 @@ func TestSessionAndStateLists(t *testing.T) {
 // until it is taken back.
 func TestGrants(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("owner", anything, `{"a":1}`).Key.ID
-		r.session(app.NewSession{Name: "reader"})
+		r.session(opening.Request{Name: "reader"})
 		other := r.replica(r.open())
 		reads := func(a *app.App) fault.Reason {
-			_, _, err := a.State(r.Context(), agent("reader"), id, 0, nil)
+			_, _, err := a.States.Get(r.Context(), agent("reader"), id, 0, nil)
 			return fault.ReasonOf(err)
 		}
 		if got := reads(other); got != fault.PermissionDenied {
 			r.Errorf("before: %q", got)
 		}
 		for range 2 { // again changes nothing
-			m, err := r.Grant(r.Context(), operator, "reader", id, false)
+			m, err := r.Sessions.Grant(r.Context(), operator, "reader", id, false)
 			if err != nil || !slices.Equal(m.Grants, []string{id}) || m.Version != 2 {
 				r.Errorf("granted: %+v, %v", m, err)
 			}
@@ -174,22 +179,22 @@ func TestGrants(t *testing.T) {
 		if got := reads(other); got != "" {
 			r.Errorf("granted: %q", got)
 		}
-		_, err := other.Update(r.Context(), agent("reader"), merge(id, `{}`))
+		_, err := other.Editor.Update(r.Context(), agent("reader"), merge(id, `{}`))
 		r.refused(err, fault.PermissionDenied)
-		_, err = other.Lock(r.Context(), agent("reader"), id, "h", 1000, 0, "")
+		_, err = other.Locks.Lock(r.Context(), agent("reader"), id, "h", 1000, 0, "")
 		r.refused(err, fault.PermissionDenied)
-		r.refused(other.DeleteState(r.Context(), agent("reader"), id, 0, false), fault.PermissionDenied)
+		r.refused(other.Remover.Delete(r.Context(), agent("reader"), id, 0, false), fault.PermissionDenied)
 		for range 2 {
-			if m, err := r.Grant(r.Context(), operator, "reader", id, true); err != nil || len(m.Grants) != 0 {
+			if m, err := r.Sessions.Grant(r.Context(), operator, "reader", id, true); err != nil || len(m.Grants) != 0 {
 				r.Errorf("revoked: %+v, %v", m, err)
 			}
 		}
 		if got := reads(other); got != fault.PermissionDenied {
 			r.Errorf("revoked: %q", got)
 		}
-		_, err = r.Grant(r.Context(), operator, "reader", "wfstate_none", false)
+		_, err = r.Sessions.Grant(r.Context(), operator, "reader", "wfstate_none", false)
 		r.refused(err, fault.NotFound)
-		_, err = r.Grant(r.Context(), operator, "nobody", id, false)
+		_, err = r.Sessions.Grant(r.Context(), operator, "nobody", id, false)
 		r.refused(err, fault.NotFound)
 
 		// Concurrent grants are none lost.
@@ -198,7 +203,7 @@ func TestGrants(t *testing.T) {
 		for i := range states {
 			states[i] = r.state(fmt.Sprint("owner", i), anything, `{}`).Key.ID
 			group.Go(func() {
-				if _, err := r.Grant(r.Context(), operator, "reader", states[i], false); err != nil {
+				if _, err := r.Sessions.Grant(r.Context(), operator, "reader", states[i], false); err != nil {
 					r.Error(err)
 				}
 			})
@@ -215,14 +220,14 @@ func TestGrants(t *testing.T) {
 func TestManyChildrenOfOneParent(t *testing.T) {
 	t.Parallel()
 	const children = 64
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.state("root", anything, `{}`)
 		replicas := r.replicas(3)
 		var group sync.WaitGroup
 		for i := range children {
 			group.Go(func() {
 				a, name := replicas[i%3], fmt.Sprint("child", i)
-				if _, _, err := a.CreateSession(r.Context(), operator, app.NewSession{Name: name, Parent: "root", Skip: i%2 == 0}); err != nil {
+				if _, _, err := a.Opener.Create(r.Context(), operator, opening.Request{Name: name, Parent: "root", Skip: i%2 == 0}); err != nil {
 					r.Errorf("%s: %v", name, err)
 				}
 			})
@@ -234,7 +239,7 @@ func TestManyChildrenOfOneParent(t *testing.T) {
 		for i := range children {
 			group.Go(func() {
 				a, name := replicas[(i+1)%3], fmt.Sprint("child", i)
-				if _, _, err := a.StopSession(r.Context(), operator, name, session.Stop{End: true}, ""); err != nil {
+				if _, _, err := a.Sessions.Stop(r.Context(), operator, name, session.Stop{End: true}, ""); err != nil {
 					r.Errorf("%s: %v", name, err)
 				}
 			})
@@ -251,11 +256,11 @@ func TestManyChildrenOfOneParent(t *testing.T) {
 // whichever of two is faster.
 func TestStopAgainWithAKey(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.state("root", anything, `{}`)
-		r.session(app.NewSession{Name: "child", Parent: "root"})
-		stop := func(a *app.App, key string) (*app.Member, string, error) {
-			return a.StopSession(r.Context(), operator, "child", session.Stop{InPlace: true}, key)
+		r.session(opening.Request{Name: "child", Parent: "root"})
+		stop := func(a *app.App, key string) (*member.Member, string, error) {
+			return a.Sessions.Stop(r.Context(), operator, "child", session.Stop{InPlace: true}, key)
 		}
 		lost := r.faulty(storetest.Nth(1, storetest.FailedButApplied))
 		_, _, err := stop(lost, "k1")
@@ -272,27 +277,27 @@ func TestStopAgainWithAKey(t *testing.T) {
 		}
 
 		// A repeat is not judged by what the first request has made of the session.
-		r.session(app.NewSession{Name: "resumed"})
+		r.session(opening.Request{Name: "resumed"})
 		for range 2 {
-			if m, err := r.ResumeSession(r.Context(), operator, "resumed", "continue", "k"); err != nil || m.Prompt != "continue" {
+			if m, err := r.Sessions.Resume(r.Context(), operator, "resumed", "continue", "k"); err != nil || m.Prompt != "continue" {
 				r.Errorf("resumed: %+v, %v", m, err)
 			}
 		}
-		_, err = r.ResumeSession(r.Context(), operator, "resumed", "continue", "another")
+		_, err = r.Sessions.Resume(r.Context(), operator, "resumed", "continue", "another")
 		r.refused(err, fault.SessionBusy)
 
 		// The other request with the key comes in between, wherever: neither may stop
 		// without the prompt.
 		for nth := range 5 {
 			name := fmt.Sprint("child", nth)
-			r.session(app.NewSession{Name: name, Parent: "root"})
+			r.session(opening.Request{Name: name, Parent: "root"})
 			stop := func(a *app.App) {
-				m, prompt, err := a.StopSession(r.Context(), operator, name, session.Stop{InPlace: true}, "k")
+				m, prompt, err := a.Sessions.Stop(r.Context(), operator, name, session.Stop{InPlace: true}, "k")
 				if err != nil || m.Attempts != 1 || prompt == "" {
 					r.Errorf("with the other one after read %d: %+v, %q, %v", nth, m, prompt, err)
 				}
 			}
-			stop(r.replica(&overtaken{Store: r.store, kind: app.KindSession, left: nth, do: func() { stop(r.App) }}))
+			stop(r.replica(&overtaken{Store: r.store, kind: member.Kind, left: nth, do: func() { stop(r.App) }}))
 		}
 	})
 }

@@ -17,7 +17,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 	"github.com/interlock-run/interlock/services/statestore/internal/rpc"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // What the test binary is told when it is to be the process that sleeps: where the
@@ -38,12 +40,12 @@ func sleep() int {
 		fmt.Println(err)
 		return 1
 	}
-	a, id := app.New(st, rpc.Announcer{}, time.Now, log, app.Config{}), os.Getenv(sleeperState)
-	lease, err := a.Lock(ctx, operator, id, "sleeper", time.Second, 0, "")
+	a, id := app.New(st, rpc.Announcer{}, time.Now, log, ports.Config{}), os.Getenv(sleeperState)
+	lease, err := a.Locks.Lock(ctx, operator, id, "sleeper", time.Second, 0, "")
 	fmt.Printf("locked %d %s\n", lease.Token, fault.ReasonOf(err))
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
-		_, err := a.Update(ctx, operator, app.Update{
+		_, err := a.Editor.Update(ctx, operator, writes.Update{
 			StateID: id, Patch: []byte(`[{"op":"add","path":"/-","value":"` + lines.Text() + `"}]`), Token: lease.Token,
 		})
 		fmt.Printf("wrote %s\n", fault.ReasonOf(err))
@@ -77,7 +79,7 @@ func TestWriterThatSleptPastItsLock(t *testing.T) {
 	prefix := redistest.Prefix()
 	r := &rig{T: t}
 	st := redisAt(t, prefix, nil)
-	r.App, r.store = app.New(st, rpc.Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{}), st
+	r.App, r.store = app.New(st, rpc.Announcer{}, time.Now, slog.New(slog.DiscardHandler), ports.Config{}), st
 	id := r.state("root", anything, `[]`).Key.ID
 
 	server := redistest.Shared(t)
@@ -117,20 +119,20 @@ func TestWriterThatSleptPastItsLock(t *testing.T) {
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
 	for end := time.Now().Add(patience); token == 0; <-poll.C {
-		lease, err := r.Lock(t.Context(), operator, id, "other", time.Minute, 0, "")
+		lease, err := r.Locks.Lock(t.Context(), operator, id, "other", time.Minute, 0, "")
 		if err != nil && (fault.ReasonOf(err) != fault.Locked || time.Now().After(end)) {
 			t.Fatal(err)
 		}
 		token = lease.Token
 	}
-	r.update(operator, app.Update{StateID: id, Patch: []byte(`[{"op":"add","path":"/-","value":"other"}]`), Token: token})
+	r.update(operator, writes.Update{StateID: id, Patch: []byte(`[{"op":"add","path":"/-","value":"other"}]`), Token: token})
 	if err := child.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	if got := receive(r, said); got != "wrote FENCED" {
 		t.Errorf("the sleeper says %q", got)
 	}
-	if err := r.Unlock(t.Context(), operator, id, token); err != nil {
+	if err := r.Locks.Unlock(t.Context(), operator, id, token); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = io.WriteString(in, "later\n") // nobody holds it now
@@ -138,7 +140,7 @@ func TestWriterThatSleptPastItsLock(t *testing.T) {
 		t.Errorf("the sleeper says %q", got)
 	}
 	_ = in.Close()
-	final, _, err := r.State(t.Context(), operator, id, 0, nil)
+	final, _, err := r.States.Get(t.Context(), operator, id, 0, nil)
 	if err != nil || final.Data.String() != `["awake","other"]` {
 		t.Errorf("the document is %s, %v", final.Data, err)
 	}

@@ -8,7 +8,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 )
 
 // slow is a store of a sweep that is slow: things happen between its steps.
@@ -42,15 +43,15 @@ func (s *slow) Commit(ctx context.Context, batch store.Batch) (store.Result, err
 // since for another reason, or its claim would never lapse.
 func TestSweepKeepsTheTimerOfANewClaim(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		r.session(app.NewSession{Name: "s", Prompt: "go"})
+	everywhere(t, ports.Config{}, func(r *rig) {
+		r.session(opening.Request{Name: "s", Prompt: "go"})
 		task := r.task(r.App, "s")
 		r.clock.Advance(30*time.Second - 1)
 		late := &slow{
 			Store:    r.store,
 			afterDue: func() { r.clock.Advance(-1); r.ack(task); r.clock.Advance(1) }, // just in time, by its own clock
 			beforeClear: func() {
-				if _, err := r.ResumeSession(r.Context(), operator, "s", "again", ""); err != nil {
+				if _, err := r.Sessions.Resume(r.Context(), operator, "s", "again", ""); err != nil {
 					r.Error(err)
 				}
 				r.task(r.App, "s")
@@ -67,14 +68,14 @@ func TestSweepKeepsTheTimerOfANewClaim(t *testing.T) {
 // So for a state whose root continues, and ends again while it is swept.
 func TestSweepKeepsTheTimerOfANewEnd(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{Retention: time.Hour}, func(r *rig) {
+	everywhere(t, ports.Config{Retention: time.Hour}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		r.stop("root", session.Stop{})
 		r.clock.Advance(time.Hour)
 		late := &slow{
 			Store: r.store,
 			afterDue: func() {
-				if _, err := r.ResumeSession(r.Context(), operator, "root", "", ""); err != nil {
+				if _, err := r.Sessions.Resume(r.Context(), operator, "root", "", ""); err != nil {
 					r.Error(err)
 				}
 			},
@@ -91,19 +92,19 @@ func TestSweepKeepsTheTimerOfANewEnd(t *testing.T) {
 // A timer that could not be fired is put off; not the one that was set since.
 func TestSweepPutsOffNoNewerTimer(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{Retention: 10 * time.Second}, func(r *rig) {
+	everywhere(t, ports.Config{Retention: 10 * time.Second}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		r.stop("root", session.Stop{})
-		lease, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0, "")
+		lease, err := r.Locks.Lock(r.Context(), operator, id, "h", time.Minute, 0, "")
 		if err != nil {
 			r.Fatal(err)
 		}
 		r.clock.Advance(10 * time.Second)
 		endAgain := func() {
-			if err := r.Unlock(r.Context(), operator, id, lease.Token); err != nil {
+			if err := r.Locks.Unlock(r.Context(), operator, id, lease.Token); err != nil {
 				r.Error(err)
 			}
-			if _, err := r.ResumeSession(r.Context(), operator, "root", "", ""); err != nil {
+			if _, err := r.Sessions.Resume(r.Context(), operator, "root", "", ""); err != nil {
 				r.Error(err)
 			}
 			r.stop("root", session.Stop{})
@@ -119,7 +120,7 @@ func TestSweepPutsOffNoNewerTimer(t *testing.T) {
 // A retention that was made longer since holds for states whose time was set before.
 func TestRetentionIsMadeLonger(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{Retention: time.Hour}, func(r *rig) {
+	everywhere(t, ports.Config{Retention: time.Hour}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		r.stop("root", session.Stop{})
 		r.cfg.Retention = 3 * time.Hour

@@ -14,20 +14,24 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/tasks"
 )
 
 // leasing is a runner's stream of tasks.
 type leasing struct {
-	tasks chan *app.Task
+	tasks chan *tasks.Task
 	stop  func() // ends it and demands that it ended because of that
 }
 
-func (r *rig) claim(a *app.App, runner app.Runner) *leasing {
+func (r *rig) claim(a *app.App, runner tasks.Runner) *leasing {
 	ctx, cancel := context.WithCancel(r.Context())
-	l := &leasing{tasks: make(chan *app.Task, 1000)}
+	l := &leasing{tasks: make(chan *tasks.Task, 1000)}
 	done := make(chan error, 1)
 	go func() {
-		done <- a.Claim(ctx, operator, runner, func(t *app.Task) error {
+		done <- a.Tasks.Claim(ctx, operator, runner, func(t *tasks.Task) error {
 			l.tasks <- t
 			return nil
 		})
@@ -44,13 +48,13 @@ func (r *rig) claim(a *app.App, runner app.Runner) *leasing {
 // takes.
 func TestRunnersGetTheirTasks(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		for name, labels := range map[string]map[string]string{
 			"plain": nil, "linux": {"os": "linux"}, "gpu": {"os": "linux", "gpu": "yes"}, "mac": {"os": "mac"},
 		} {
-			r.session(app.NewSession{Name: name, Labels: labels, Prompt: "start " + name})
+			r.session(opening.Request{Name: name, Labels: labels, Prompt: "start " + name})
 		}
-		runner := r.claim(r.App, app.Runner{Name: "linux box", Labels: map[string]string{"os": "linux", "disk": "big"}, MaxInFlight: 10})
+		runner := r.claim(r.App, tasks.Runner{Name: "linux box", Labels: map[string]string{"os": "linux", "disk": "big"}, MaxInFlight: 10})
 		got := map[string]bool{}
 		for range 2 {
 			task := receive(r, runner.tasks)
@@ -70,14 +74,14 @@ func TestRunnersGetTheirTasks(t *testing.T) {
 
 		// One at a time: the next comes when that has ended, and not before.
 		for i := range 5 {
-			r.session(app.NewSession{Name: fmt.Sprint("more", i), Prompt: "go"})
+			r.session(opening.Request{Name: fmt.Sprint("more", i), Prompt: "go"})
 		}
-		runner = r.claim(r.App, app.Runner{Name: "one"})
+		runner = r.claim(r.App, tasks.Runner{Name: "one"})
 		for range 5 {
 			task := receive(r, runner.tasks)
 			r.Changed("default", "task", "")
-			r.Changed("default", app.KindSession, "")
-			tasks, _, err := r.Tasks(r.Context(), operator, app.TaskQuery{Status: app.TaskClaimed, Limit: 10})
+			r.Changed("default", member.Kind, "")
+			tasks, _, err := r.Tasks.List(r.Context(), operator, tasks.Query{Status: member.TaskClaimed, Limit: 10})
 			if err != nil || len(tasks) != 1 || tasks[0].ID != task.ID || len(runner.tasks) != 0 {
 				r.Errorf("%d tasks are claimed, %v", len(tasks), err)
 			}
@@ -90,14 +94,14 @@ func TestRunnersGetTheirTasks(t *testing.T) {
 // Two runners never have one claim, through whatever replicas; every task is given.
 func TestRunnersNeverShareAClaim(t *testing.T) {
 	t.Parallel()
-	const tasks = 60
-	everywhere(t, app.Config{}, func(r *rig) {
-		for i := range tasks {
-			r.session(app.NewSession{Name: fmt.Sprint(i), Prompt: "go"})
+	const most = 60
+	everywhere(t, ports.Config{}, func(r *rig) {
+		for i := range most {
+			r.session(opening.Request{Name: fmt.Sprint(i), Prompt: "go"})
 		}
 		var runners []*leasing
 		for i, a := range r.replicas(4) {
-			runners = append(runners, r.claim(a, app.Runner{Name: fmt.Sprint("runner", i), MaxInFlight: 7}))
+			runners = append(runners, r.claim(a, tasks.Runner{Name: fmt.Sprint("runner", i), MaxInFlight: 7}))
 		}
 		var mu sync.Mutex
 		given := map[string]string{}
@@ -116,7 +120,7 @@ func TestRunnersNeverShareAClaim(t *testing.T) {
 							r.Errorf("%s was given to %s and to %s", task.ID, by, task.Runner)
 						}
 						given[task.ID] = task.Runner
-						all := len(given) == tasks
+						all := len(given) == most
 						mu.Unlock()
 						r.ack(task)
 						if all {
@@ -143,12 +147,12 @@ func TestRunnersNeverShareAClaim(t *testing.T) {
 // and another token; the old one is no good.
 func TestClaimLapses(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		r.session(app.NewSession{Name: "s", Prompt: "go"})
+	everywhere(t, ports.Config{}, func(r *rig) {
+		r.session(opening.Request{Name: "s", Prompt: "go"})
 		first := r.task(r.App, "s")
 		other := r.replica(r.open())
 		r.advance(29 * time.Second)
-		expires, err := r.ExtendTask(r.Context(), operator, first.ID, first.Token)
+		expires, err := r.Tasks.Extend(r.Context(), operator, first.ID, first.Token)
 		if err != nil || !expires.Equal(r.clock.Now().Add(30*time.Second)) {
 			r.Errorf("extended to %v, %v", expires, err)
 		}
@@ -156,15 +160,15 @@ func TestClaimLapses(t *testing.T) {
 		r.is("s", "RUNNING SKIPPED 0 START CLAIMED")
 		r.clock.Advance(1)
 		// It has lapsed, whether or not anybody has swept.
-		_, err = r.ExtendTask(r.Context(), operator, first.ID, first.Token)
+		_, err = r.Tasks.Extend(r.Context(), operator, first.ID, first.Token)
 		r.refused(err, fault.Fenced)
 		r.sweep(other)
 		r.is("s", "FINISHED SKIPPED 0 START READY")
 		for name, late := range map[string]func() error{
-			"extend": func() error { _, err := r.ExtendTask(r.Context(), operator, first.ID, first.Token); return err },
-			"ack":    func() error { _, err := r.AckTask(r.Context(), operator, first.ID, first.Token, nil); return err },
+			"extend": func() error { _, err := r.Tasks.Extend(r.Context(), operator, first.ID, first.Token); return err },
+			"ack":    func() error { _, err := r.Tasks.Ack(r.Context(), operator, first.ID, first.Token, nil); return err },
 			"fail": func() error {
-				_, err := r.FailTask(r.Context(), operator, first.ID, first.Token, "x", false)
+				_, err := r.Tasks.Fail(r.Context(), operator, first.ID, first.Token, "x", false)
 				return err
 			},
 		} {
@@ -176,14 +180,14 @@ func TestClaimLapses(t *testing.T) {
 		if second.ID != first.ID || second.Token <= first.Token || second.Given != 2 {
 			r.Errorf("given again as %+v, before as %+v", second.Task, first.Task)
 		}
-		_, err = r.AckTask(r.Context(), operator, first.ID, first.Token, nil)
+		_, err = r.Tasks.Ack(r.Context(), operator, first.ID, first.Token, nil)
 		r.refused(err, fault.Fenced)
 		for range 3 { // an ack again is answered again
-			if m, err := other.AckTask(r.Context(), operator, second.ID, second.Token, nil); err != nil || m.Status != session.Finished || m.Task != nil {
+			if m, err := other.Tasks.Ack(r.Context(), operator, second.ID, second.Token, nil); err != nil || m.Status != session.Finished || m.Task != nil {
 				r.Errorf("ack: %+v, %v", m, err)
 			}
 		}
-		_, err = r.AckTask(r.Context(), operator, "task_none", 1, nil)
+		_, err = r.Tasks.Ack(r.Context(), operator, "task_none", 1, nil)
 		r.refused(err, fault.NotFound)
 	})
 }
@@ -192,10 +196,10 @@ func TestClaimLapses(t *testing.T) {
 // failed is over.
 func TestTasksThatFail(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		r.session(app.NewSession{Name: "s", Prompt: "go"})
+	everywhere(t, ports.Config{}, func(r *rig) {
+		r.session(opening.Request{Name: "s", Prompt: "go"})
 		task := r.task(r.App, "s")
-		if _, err := r.FailTask(r.Context(), operator, task.ID, task.Token, "no such image", true); err != nil {
+		if _, err := r.Tasks.Fail(r.Context(), operator, task.ID, task.Token, "no such image", true); err != nil {
 			r.Fatal(err)
 		}
 		if m := r.is("s", "FINISHED SKIPPED 0 START DELAYED"); m.Task.Error != "no such image" {
@@ -206,7 +210,7 @@ func TestTasksThatFail(t *testing.T) {
 		if again.ID != task.ID || again.Prompt != "go" {
 			r.Errorf("given again as %+v", again.Task)
 		}
-		m, err := r.FailTask(r.Context(), operator, again.ID, again.Token, "it crashed", false)
+		m, err := r.Tasks.Fail(r.Context(), operator, again.ID, again.Token, "it crashed", false)
 		if err != nil || m.Status != session.Finished || m.Task != nil || m.Error != "it crashed" {
 			r.Errorf("failed: %+v, %v", m, err)
 		}
@@ -217,12 +221,12 @@ func TestTasksThatFail(t *testing.T) {
 // resumed wait, and come together, in one that a restart does not lose.
 func TestCallbacksAreDeliveredTogether(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
-		r.session(app.NewSession{Name: "root"})
+	everywhere(t, ports.Config{}, func(r *rig) {
+		r.session(opening.Request{Name: "root"})
 		for i := range 5 {
-			r.session(app.NewSession{Name: fmt.Sprint("child", i), Parent: "root"})
+			r.session(opening.Request{Name: fmt.Sprint("child", i), Parent: "root"})
 		}
-		names := func(task *app.Task) string {
+		names := func(task *tasks.Task) string {
 			var all []string
 			for _, cb := range task.Callbacks {
 				all = append(all, cb.Name)
@@ -245,7 +249,7 @@ func TestCallbacksAreDeliveredTogether(t *testing.T) {
 			r.Errorf("the second brings %s", got)
 		}
 		r.stop("child3", session.Stop{})
-		if _, err := r.FailTask(r.Context(), operator, second.ID, second.Token, "it crashed", false); err != nil {
+		if _, err := r.Tasks.Fail(r.Context(), operator, second.ID, second.Token, "it crashed", false); err != nil {
 			r.Fatal(err)
 		}
 		r.advance(5 * time.Second)
@@ -268,30 +272,30 @@ func TestCallbacksAreDeliveredTogether(t *testing.T) {
 // and the size of a page.
 func TestTaskLists(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		want := map[string]string{}
 		for i := range 9 {
 			name := fmt.Sprint("s", i)
-			r.session(app.NewSession{Name: name, Prompt: "go", Labels: map[string]string{"only": name}})
-			want[name] = app.TaskReady
+			r.session(opening.Request{Name: name, Prompt: "go", Labels: map[string]string{"only": name}})
+			want[name] = member.TaskReady
 			if i%3 == 0 {
 				continue
 			}
-			l := r.claim(r.App, app.Runner{Name: "runner", Labels: map[string]string{"only": name}})
+			l := r.claim(r.App, tasks.Runner{Name: "runner", Labels: map[string]string{"only": name}})
 			task := receive(r, l.tasks)
 			l.stop()
-			if want[name] = app.TaskClaimed; i%3 == 1 {
-				want[name] = app.TaskDelayed
-				if _, err := r.FailTask(r.Context(), operator, task.ID, task.Token, "", true); err != nil {
+			if want[name] = member.TaskClaimed; i%3 == 1 {
+				want[name] = member.TaskDelayed
+				if _, err := r.Tasks.Fail(r.Context(), operator, task.ID, task.Token, "", true); err != nil {
 					r.Fatal(err)
 				}
 			}
 		}
-		for _, status := range []string{"", app.TaskDelayed, app.TaskReady, app.TaskClaimed} {
+		for _, status := range []string{"", member.TaskDelayed, member.TaskReady, member.TaskClaimed} {
 			for limit := 1; limit <= 10; limit++ {
 				got, order := map[string]string{}, []string{}
 				for after := ""; ; {
-					page, next, err := r.Tasks(r.Context(), operator, app.TaskQuery{Status: status, After: after, Limit: limit})
+					page, next, err := r.Tasks.List(r.Context(), operator, tasks.Query{Status: status, After: after, Limit: limit})
 					if err != nil || len(page) > limit {
 						r.Fatalf("a page of %d by %d, %v", len(page), limit, err)
 					}
@@ -299,7 +303,7 @@ func TestTaskLists(t *testing.T) {
 						if got[task.Member.Name] != "" {
 							r.Errorf("by %d, %s is there twice", limit, task.Member.Name)
 						}
-						got[task.Member.Name] = app.StatusOf(task.Task)
+						got[task.Member.Name] = member.StatusOf(task.Task)
 						order = append(order, task.Member.Name)
 					}
 					if after = next; next == "" {
@@ -317,10 +321,10 @@ func TestTaskLists(t *testing.T) {
 				}
 			}
 		}
-		if page, _, err := r.Tasks(r.Context(), operator, app.TaskQuery{Session: "s1", Limit: 5}); err != nil || len(page) != 1 || page[0].Member.Name != "s1" {
+		if page, _, err := r.Tasks.List(r.Context(), operator, tasks.Query{Session: "s1", Limit: 5}); err != nil || len(page) != 1 || page[0].Member.Name != "s1" {
 			r.Errorf("of one session: %v, %v", page, err)
 		}
-		if page, _, err := r.Tasks(r.Context(), operator, app.TaskQuery{Session: "s1", Status: app.TaskReady, Limit: 5}); err != nil || len(page) != 0 {
+		if page, _, err := r.Tasks.List(r.Context(), operator, tasks.Query{Session: "s1", Status: member.TaskReady, Limit: 5}); err != nil || len(page) != 0 {
 			r.Errorf("of one session that is not so: %v, %v", page, err)
 		}
 	})
@@ -342,11 +346,11 @@ func (u *unreadable) Get(ctx context.Context, key store.Key) (store.Record, erro
 // One task that cannot be given keeps no runner from the others.
 func TestTaskThatCanNotBeGiven(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		r.family()
 		r.stop("child", session.Stop{}) // whose prompt needs the state
-		r.session(app.NewSession{Name: "fine", Prompt: "go"})
-		l := r.claim(r.replica(&unreadable{r.store, app.KindState}), app.Runner{Name: "runner", MaxInFlight: 5})
+		r.session(opening.Request{Name: "fine", Prompt: "go"})
+		l := r.claim(r.replica(&unreadable{r.store, ports.KindState}), tasks.Runner{Name: "runner", MaxInFlight: 5})
 		if task := receive(r, l.tasks); task.Member.Name != "fine" {
 			r.Errorf("it got a task of %s", task.Member.Name)
 		}

@@ -7,18 +7,22 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
-	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
-func replace(id, data string) app.Update { return app.Update{StateID: id, Data: []byte(data)} }
-func patch(id, ops string) app.Update    { return app.Update{StateID: id, Patch: []byte(ops)} }
-func merge(id, data string) app.Update   { return app.Update{StateID: id, Merge: []byte(data)} }
+func replace(id, data string) writes.Update { return writes.Update{StateID: id, Data: []byte(data)} }
+
+func patch(id, ops string) writes.Update { return writes.Update{StateID: id, Patch: []byte(ops)} }
+
+func merge(id, data string) writes.Update { return writes.Update{StateID: id, Merge: []byte(data)} }
 
 // S10.3, S10.4: what a change leaves is exact, in its numbers and the order of its
 // keys, and every change is a version, also one that changes nothing.
 func TestUpdatesAreExact(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{"z":1.0,"a":9007199254740993,"e":1E+30}`).Key.ID
 		if got := r.read(id).Data.String(); got != `{"z":1.0,"a":9007199254740993,"e":1E+30}` {
 			r.Errorf("created %s", got)
@@ -26,7 +30,7 @@ func TestUpdatesAreExact(t *testing.T) {
 		version := int64(1)
 		for _, step := range []struct {
 			name   string
-			update app.Update
+			update writes.Update
 			want   string
 		}{
 			{"replace", replace(id, ` {"b" : 1.10, "a": -0, "big": 12345678901234567890123, "tiny":1e-7} `), `{"b":1.10,"a":-0,"big":12345678901234567890123,"tiny":1e-7}`},
@@ -62,21 +66,21 @@ func TestRefusedUpdatesChangeNothing(t *testing.T) {
 		strings.Repeat(`,{"op":"copy","from":"/log","path":"/log/-"}`, 40) + `]`
 	costly := `[{"op":"add","path":"/log","value":[` + strings.Repeat(`0,`, 100_000) + `0]}` +
 		strings.Repeat(`,{"op":"move","from":"/log/0","path":"/log/-"}`, 5000) + `]`
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("root", counter, `{"n":1,"log":[]}`)
 		id := st.Key.ID
 		st = r.update(operator, merge(id, `{"n":2}`))
 		r.state("stranger", anything, `{}`)
-		r.session(app.NewSession{Name: "ended", Parent: "root", Skip: true})
+		r.session(opening.Request{Name: "ended", Parent: "root", Skip: true})
 		r.stop("ended", session.Stop{})
-		at := func(u app.Update, expected int64) app.Update { u.Expected = expected; return u }
+		at := func(u writes.Update, expected int64) writes.Update { u.Expected = expected; return u }
 		for name, c := range map[string]struct {
-			caller app.Caller
-			update app.Update
+			caller ports.Caller
+			update writes.Update
 			reason fault.Reason
 		}{
-			"no change":              {operator, app.Update{StateID: id}, fault.InvalidRequest},
-			"empty data":             {operator, app.Update{StateID: id, Data: []byte{}}, fault.InvalidJSON},
+			"no change":              {operator, writes.Update{StateID: id}, fault.InvalidRequest},
+			"empty data":             {operator, writes.Update{StateID: id, Data: []byte{}}, fault.InvalidJSON},
 			"cut off":                {operator, replace(id, `{"n":`), fault.InvalidJSON},
 			"more after it":          {operator, replace(id, `{"n":1} {"n":1}`), fault.InvalidJSON},
 			"NaN":                    {operator, replace(id, `{"n":NaN}`), fault.InvalidJSON},
@@ -111,9 +115,9 @@ func TestRefusedUpdatesChangeNothing(t *testing.T) {
 			"an unknown session":     {agent("nobody"), merge(id, `{"n":3}`), fault.PermissionDenied},
 			"another tree":           {agent("stranger"), merge(id, `{"n":3}`), fault.PermissionDenied},
 			"a session that ended":   {agent("ended"), merge(id, `{"n":3}`), fault.SessionEnded},
-			"never locked":           {operator, app.Update{StateID: id, Merge: []byte(`{"n":3}`), Token: 7}, fault.Fenced},
+			"never locked":           {operator, writes.Update{StateID: id, Merge: []byte(`{"n":3}`), Token: 7}, fault.Fenced},
 		} {
-			_, err := r.Update(r.Context(), c.caller, c.update)
+			_, err := r.Editor.Update(r.Context(), c.caller, c.update)
 			if got := fault.ReasonOf(err); got != c.reason {
 				r.Errorf("%s: answered %q (%.300v), want %q", name, got, err, c.reason)
 			}
@@ -131,7 +135,7 @@ func TestSizeLimitIsExact(t *testing.T) {
 	for _, limit := range []int{1 << 20, 4096} {
 		text := func(size int) string { return `{"n":"` + strings.Repeat("x", size-len(`{"n":""}`)) + `"}` }
 		value := func(size int) string { return strings.TrimSuffix(strings.TrimPrefix(text(size), `{"n":`), `}`) }
-		cfg := app.Config{MaxStateBytes: limit}
+		cfg := ports.Config{MaxStateBytes: limit}
 		if limit == 1<<20 {
 			cfg.MaxStateBytes = 0 // the default
 		}
@@ -139,25 +143,27 @@ func TestSizeLimitIsExact(t *testing.T) {
 			t.Parallel()
 			everywhere(t, cfg, func(r *rig) {
 				r.schema("s", anything)
-				_, err := r.CreateState(r.Context(), operator, app.NewState{Schema: "s", Data: []byte(text(limit + 1))})
+				_, err := r.Creator.Create(r.Context(), operator, writes.NewState{Schema: "s", Data: []byte(text(limit + 1))})
 				r.refused(err, fault.TooLarge)
 				st := r.state("root", anything, text(limit))
 				id := st.Key.ID
 				grown := strings.Repeat("x", limit/2)
-				for _, change := range []func(size int) app.Update{
-					func(size int) app.Update { return replace(id, text(size)) },
-					func(size int) app.Update { return patch(id, `[{"op":"replace","path":"/n","value":`+value(size)+`}]`) },
-					func(size int) app.Update { return patch(id, `[{"op":"add","path":"","value":`+text(size)+`}]`) },
-					func(size int) app.Update { return merge(id, text(size)) },
-					func(size int) app.Update { // in two steps, of which each is small
+				for _, change := range []func(size int) writes.Update{
+					func(size int) writes.Update { return replace(id, text(size)) },
+					func(size int) writes.Update {
+						return patch(id, `[{"op":"replace","path":"/n","value":`+value(size)+`}]`)
+					},
+					func(size int) writes.Update { return patch(id, `[{"op":"add","path":"","value":`+text(size)+`}]`) },
+					func(size int) writes.Update { return merge(id, text(size)) },
+					func(size int) writes.Update { // in two steps, of which each is small
 						rest := strings.Repeat("y", size-len(`{"n":"","m":""}`)-len(grown))
 						return patch(id, `[{"op":"add","path":"","value":{"n":"`+grown+`"}},{"op":"add","path":"/m","value":"`+rest+`"}]`)
 					},
 				} {
-					_, err := r.Update(r.Context(), operator, change(limit+1))
+					_, err := r.Editor.Update(r.Context(), operator, change(limit+1))
 					r.refused(err, fault.TooLarge)
 					r.unchanged(st)
-					if st, err = r.Update(r.Context(), operator, change(limit)); err != nil {
+					if st, err = r.Editor.Update(r.Context(), operator, change(limit)); err != nil {
 						r.Fatalf("to the limit: %v", err)
 					}
 					if got := len(st.Data.String()); got != limit {
@@ -181,13 +187,13 @@ func TestDeepestDocument(t *testing.T) {
 	deep := func(inner string, levels int) string {
 		return strings.Repeat(`[`, levels) + inner + strings.Repeat(`]`, levels)
 	}
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, deep(``, 64)).Key.ID
 		r.update(operator, replace(id, deep(`1`, 64)))
 		r.update(operator, replace(id, `0`))
 		r.update(operator, patch(id, `[{"op":"replace","path":"","value":`+deep(`2`, 64)+`}]`))
 		r.update(operator, patch(id, `[{"op":"replace","path":"`+strings.Repeat("/0", 64)+`","value":3}]`))
-		_, err := r.Update(r.Context(), operator, patch(id, `[{"op":"replace","path":"`+strings.Repeat("/0", 64)+`","value":[]}]`))
+		_, err := r.Editor.Update(r.Context(), operator, patch(id, `[{"op":"replace","path":"`+strings.Repeat("/0", 64)+`","value":[]}]`))
 		r.refused(err, fault.PatchFailed)
 		for version, want := range []string{deep(``, 64), deep(`1`, 64), `0`, deep(`2`, 64), deep(`3`, 64)} {
 			if got := r.readAt(id, int64(version+1)).Data.String(); got != want {

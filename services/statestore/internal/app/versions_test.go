@@ -2,7 +2,7 @@ package app_test
 
 import (
 	"fmt"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +12,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/states"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // author changes one state in every way there is, and remembers what was
@@ -23,19 +27,19 @@ type author struct {
 	replicas []*app.App
 
 	mu    sync.Mutex
-	acked map[int64]*app.State
+	acked map[int64]*states.State
 }
 
 func newAuthor(r *rig) *author {
-	w := &author{rig: r, random: randtest.New(r, 1), replicas: r.replicas(3), acked: map[int64]*app.State{}}
+	w := &author{rig: r, random: randtest.New(r, 1), replicas: r.replicas(3), acked: map[int64]*states.State{}}
 	first := r.state("root", anything, `{"list":[],"n":0}`)
-	r.session(app.NewSession{Name: "child", Parent: "root", Skip: true})
+	r.session(opening.Request{Name: "child", Parent: "root", Skip: true})
 	w.id, w.acked[1] = first.Key.ID, first
 	return w
 }
 
 // change is the nth one.
-func (w *author) change(n int) app.Update {
+func (w *author) change(n int) writes.Update {
 	switch n % 7 {
 	case 0:
 		return replace(w.id, fmt.Sprintf(`{"n":%d.0,"list":[{"by":%d}]}`, n, n))
@@ -48,19 +52,19 @@ func (w *author) change(n int) app.Update {
 	case 4:
 		return patch(w.id, `[{"op":"copy","from":"/list","path":"/again"},{"op":"remove","path":"/list/0"}]`)
 	case 5:
-		return app.Update{StateID: w.id, Migrate: true}
+		return writes.Update{StateID: w.id, Migrate: true}
 	default:
 		return patch(w.id, `[]`)
 	}
 }
 
 // write makes a change by some session through some replica.
-func (w *author) write(u app.Update) {
+func (w *author) write(u writes.Update) {
 	w.mu.Lock()
-	caller := []app.Caller{operator, as("root"), agent("child")}[w.random.IntN(3)]
+	caller := []ports.Caller{operator, as("root"), agent("child")}[w.random.IntN(3)]
 	replica := w.replicas[w.random.IntN(3)]
 	w.mu.Unlock()
-	st, err := replica.Update(w.Context(), caller, u)
+	st, err := replica.Editor.Update(w.Context(), caller, u)
 	if fault.ReasonOf(err) == fault.PatchFailed {
 		return // concurrent changes have taken what it is about
 	}
@@ -83,7 +87,7 @@ func (w *author) check(oldest int64) {
 	fresh := w.replica(w.open())
 	for version := int64(1); version <= int64(len(w.acked)); version++ {
 		want := w.acked[version]
-		got, _, err := fresh.State(w.Context(), operator, w.id, version, nil)
+		got, _, err := fresh.States.Get(w.Context(), operator, w.id, version, nil)
 		if version < oldest {
 			w.refused(err, fault.NotFound)
 			continue
@@ -94,7 +98,7 @@ func (w *author) check(oldest int64) {
 		}
 	}
 	for _, version := range []int64{-1, int64(len(w.acked)) + 1} {
-		_, _, err := fresh.State(w.Context(), operator, w.id, version, nil)
+		_, _, err := fresh.States.Get(w.Context(), operator, w.id, version, nil)
 		w.refused(err, fault.NotFound)
 	}
 	w.checkHistory(oldest)
@@ -107,7 +111,7 @@ func (w *author) checkHistory(oldest int64) {
 	data := document.NullValue()
 	next := oldest
 	for after := int64(0); ; {
-		page, more, err := w.History(w.Context(), operator, w.id, after, 50)
+		page, more, err := w.States.History(w.Context(), operator, w.id, after, 50)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -149,7 +153,7 @@ func (w *author) checkHistory(oldest int64) {
 // acknowledged.
 func TestEveryVersionIsKept(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		w := newAuthor(r)
 		for i := range 150 {
 			r.clock.Advance(1001 * time.Microsecond)
@@ -177,7 +181,7 @@ func TestEveryVersionIsKept(t *testing.T) {
 func TestHistoryRetention(t *testing.T) {
 	t.Parallel()
 	const keep = 10
-	everywhere(t, app.Config{HistoryVersions: keep}, func(r *rig) {
+	everywhere(t, ports.Config{HistoryVersions: keep}, func(r *rig) {
 		w := newAuthor(r)
 		oldest := int64(1)
 		for i := range 330 {
@@ -205,10 +209,10 @@ func TestHistoryRetention(t *testing.T) {
 
 func TestReadParts(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		st := r.state("root", anything, `{"a":{"b":[1,2.50,{"c~/d":null}]},"":"empty"}`)
 		r.update(operator, replace(st.Key.ID, `{"a":1}`))
-		got, parts, err := r.State(r.Context(), agent("root"), "", 1, []string{"", "/a/b/1", "/a/b/2/c~0~1d", "/", "/a/b/-", "/a/b/01", "/x", "/a~2"})
+		got, parts, err := r.States.Get(r.Context(), agent("root"), "", 1, []string{"", "/a/b/1", "/a/b/2/c~0~1d", "/", "/a/b/-", "/a/b/01", "/x", "/a~2"})
 		if err != nil || got.Version != 1 {
 			r.Fatalf("%+v, %v", got, err)
 		}
@@ -224,18 +228,18 @@ func TestReadParts(t *testing.T) {
 		if diff := strings.Join(all, " "); diff != want {
 			r.Errorf("parts %s\nwant  %s", diff, want)
 		}
-		_, _, err = r.State(r.Context(), operator, st.Key.ID, 0, []string{"/a", "a"})
+		_, _, err = r.States.Get(r.Context(), operator, st.Key.ID, 0, []string{"/a", "a"})
 		if f := r.refused(err, fault.InvalidRequest); len(f.Violations) != 1 || f.Violations[0].Pointer != "/pointers/1" {
 			r.Errorf("violations: %+v", f.Violations)
 		}
-		for caller, reason := range map[app.Caller]fault.Reason{
+		for caller, reason := range map[ports.Caller]fault.Reason{
 			operator: fault.InvalidRequest, agent(""): fault.SessionRequired, agent("nobody"): fault.PermissionDenied,
 		} {
-			_, _, err := r.State(r.Context(), caller, "", 0, nil)
+			_, _, err := r.States.Get(r.Context(), caller, "", 0, nil)
 			r.refused(err, reason)
 		}
-		r.session(app.NewSession{Name: "alone"})
-		_, _, err = r.State(r.Context(), agent("alone"), "", 0, nil)
+		r.session(opening.Request{Name: "alone"})
+		_, _, err = r.States.Get(r.Context(), agent("alone"), "", 0, nil)
 		r.refused(err, fault.NotFound)
 	})
 }
@@ -243,7 +247,7 @@ func TestReadParts(t *testing.T) {
 // Pages of a history end before an answer grows too large.
 func TestHistoryPagesAreBounded(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `0`).Key.ID
 		for i := range 5 {
 			r.update(operator, replace(id, fmt.Sprintf(`["%d%s"]`, i, strings.Repeat("x", 1<<20-100))))
@@ -251,7 +255,7 @@ func TestHistoryPagesAreBounded(t *testing.T) {
 		var versions []int64
 		pages := 0
 		for after := int64(0); ; pages++ {
-			page, next, err := r.History(r.Context(), operator, id, after, 100)
+			page, next, err := r.States.History(r.Context(), operator, id, after, 100)
 			if err != nil || len(page) == 0 || len(page) > 3 {
 				r.Fatalf("a page of %d, %v", len(page), err)
 			}
@@ -265,7 +269,7 @@ func TestHistoryPagesAreBounded(t *testing.T) {
 		if fmt.Sprint(versions) != "[1 2 3 4 5 6]" || pages < 2 {
 			r.Errorf("%d pages with %v", pages, versions)
 		}
-		if page, next, err := r.History(r.Context(), operator, id, 6, 10); err != nil || len(page) != 0 || next != 0 {
+		if page, next, err := r.States.History(r.Context(), operator, id, 6, 10); err != nil || len(page) != 0 || next != 0 {
 			r.Errorf("after the last: %d, %d, %v", len(page), next, err)
 		}
 	})

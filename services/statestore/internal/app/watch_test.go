@@ -11,20 +11,24 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/states"
 )
 
 // watching is a stream of the changes of a state; a nil change is its end.
 type watching struct {
-	changes chan *app.Change
+	changes chan *states.Change
 	done    chan error
 	cancel  context.CancelFunc
 }
 
-func (r *rig) watch(a *app.App, caller app.Caller, id string, after int64) *watching {
+func (r *rig) watch(a *app.App, caller ports.Caller, id string, after int64) *watching {
 	ctx, cancel := context.WithCancel(r.Context())
-	w := &watching{changes: make(chan *app.Change, 10_000), done: make(chan error, 1), cancel: cancel}
+	w := &watching{changes: make(chan *states.Change, 10_000), done: make(chan error, 1), cancel: cancel}
 	go func() {
-		w.done <- a.Watch(ctx, caller, id, after, func(_ string, c *app.Change) error {
+		w.done <- a.States.Watch(ctx, caller, id, after, func(_ string, c *states.Change) error {
 			w.changes <- c
 			return nil
 		})
@@ -47,7 +51,7 @@ func (w *watching) comes(r *rig, from, to int64) {
 // and those that come, from whatever replica, to the end of the state.
 func TestWatchFromAVersion(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		for range 299 {
 			r.update(operator, patch(id, `[]`))
@@ -65,22 +69,22 @@ func TestWatchFromAVersion(t *testing.T) {
 		}
 		for version := int64(301); version <= 310; version++ {
 			r.update(agent("root"), merge("", fmt.Sprintf(`{"n":%d}`, version)))
-			other.Changed("default", app.KindState, id)
-			third.Changed("default", app.KindState, id)
+			other.Changed("default", ports.KindState, id)
+			third.Changed("default", ports.KindState, id)
 			for _, w := range []*watching{all, some, news} {
 				c := receive(r, w.changes)
-				if c.Version != version || c.SessionName != "root" || c.Type != app.Updated || !strings.Contains(string(c.Patch), fmt.Sprint(version)) {
+				if c.Version != version || c.SessionName != "root" || c.Type != states.Updated || !strings.Contains(string(c.Patch), fmt.Sprint(version)) {
 					r.Fatalf("%+v came, not version %d", c, version)
 				}
 			}
 		}
 		some.cancel()
 		r.ended(some.done)
-		if err := r.DeleteState(r.Context(), operator, id, 0, true); err != nil {
+		if err := r.Remover.Delete(r.Context(), operator, id, 0, true); err != nil {
 			r.Fatal(err)
 		}
-		other.Changed("default", app.KindState, id)
-		third.Changed("default", app.KindState, id)
+		other.Changed("default", ports.KindState, id)
+		third.Changed("default", ports.KindState, id)
 		for _, w := range []*watching{all, news} {
 			if c := receive(r, w.changes); c != nil {
 				r.Errorf("%+v came, not the end", c)
@@ -95,20 +99,20 @@ func TestWatchFromAVersion(t *testing.T) {
 // S10.9: who may no longer read gets no further change.
 func TestWatchEndsWithTheGrant(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("owner", anything, `{}`).Key.ID
-		r.session(app.NewSession{Name: "reader"})
-		if _, err := r.Grant(r.Context(), operator, "reader", id, false); err != nil {
+		r.session(opening.Request{Name: "reader"})
+		if _, err := r.Sessions.Grant(r.Context(), operator, "reader", id, false); err != nil {
 			r.Fatal(err)
 		}
 		other := r.replica(r.open())
 		w := r.watch(other, agent("reader"), id, 0)
 		w.comes(r, 1, 1)
-		if _, err := r.Grant(r.Context(), operator, "reader", id, true); err != nil {
+		if _, err := r.Sessions.Grant(r.Context(), operator, "reader", id, true); err != nil {
 			r.Fatal(err)
 		}
 		r.update(operator, merge(id, `{"secret":1}`))
-		other.Changed("default", app.KindState, id)
+		other.Changed("default", ports.KindState, id)
 		r.refused(receive(r, w.done), fault.PermissionDenied)
 		if len(w.changes) != 0 {
 			r.Errorf("it was sent %+v", <-w.changes)
@@ -118,10 +122,10 @@ func TestWatchEndsWithTheGrant(t *testing.T) {
 
 func TestWatchRefusals(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
-		r.session(app.NewSession{Name: "stranger"})
-		for caller, reason := range map[app.Caller]fault.Reason{
+		r.session(opening.Request{Name: "stranger"})
+		for caller, reason := range map[ports.Caller]fault.Reason{
 			agent(""): fault.SessionRequired, agent("nobody"): fault.PermissionDenied, agent("stranger"): fault.PermissionDenied,
 		} {
 			r.refused(receive(r, r.watch(r.App, caller, id, 0).done), reason)
@@ -129,7 +133,7 @@ func TestWatchRefusals(t *testing.T) {
 		r.refused(receive(r, r.watch(r.App, agent("stranger"), "", 0).done), fault.NotFound)
 		r.refused(receive(r, r.watch(r.App, operator, "wfstate_none", 0).done), fault.NotFound)
 		full := errors.New("the client is gone")
-		if err := r.Watch(r.Context(), operator, id, 0, func(string, *app.Change) error { return full }); !errors.Is(err, full) {
+		if err := r.States.Watch(r.Context(), operator, id, 0, func(string, *states.Change) error { return full }); !errors.Is(err, full) {
 			r.Errorf("it ended with %v", err)
 		}
 	})
@@ -139,7 +143,7 @@ func TestWatchRefusals(t *testing.T) {
 // and nothing else; so do commits of this one.
 func TestChangesWakeThoseWhoWait(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		state, stop := r.Wait(id)
 		defer stop()
@@ -157,26 +161,26 @@ func TestChangesWakeThoseWhoWait(t *testing.T) {
 				}
 			}
 		}
-		r.Changed("default", app.KindState, id)
+		r.Changed("default", ports.KindState, id)
 		woken("an event of the state", true, false)
-		r.Changed("default", app.KindState, "wfstate_other")
-		r.Changed("other", app.KindState, id)
+		r.Changed("default", ports.KindState, "wfstate_other")
+		r.Changed("other", ports.KindState, id)
 		r.Changed("default", "schema", id)
 		woken("an event of something else", false, false)
 		r.Changed("default", "task", "task_1")
 		woken("an event of a task", false, true)
-		r.Changed("default", app.KindSession, "ses_1")
+		r.Changed("default", member.Kind, "ses_1")
 		woken("an event of a session", false, true)
 
 		r.update(operator, merge(id, `{}`))
 		woken("an update", true, false)
-		r.session(app.NewSession{Name: "worker", Prompt: "go"})
+		r.session(opening.Request{Name: "worker", Prompt: "go"})
 		woken("a task", false, true)
 		task := r.task(r.App, "worker")
 		woken("a lease", false, true)
 		r.ack(task)
 		woken("the end of a task", false, true)
-		if err := r.DeleteState(r.Context(), operator, id, 0, true); err != nil {
+		if err := r.Remover.Delete(r.Context(), operator, id, 0, true); err != nil {
 			r.Fatal(err)
 		}
 		woken("a deletion", true, false)

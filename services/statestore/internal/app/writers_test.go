@@ -14,6 +14,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/states"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // writing is one change of a state by one of many writers.
@@ -26,7 +29,7 @@ type writing struct {
 func TestManyWritersLoseNothing(t *testing.T) {
 	t.Parallel()
 	const writers, each = 64, 30
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", `{"type":"object","properties":{"list":{"type":"array","items":{"type":"string"}}}}`, `{"list":[]}`).Key.ID
 		replicas := r.replicas(3)
 		all := make([][]writing, writers)
@@ -34,7 +37,7 @@ func TestManyWritersLoseNothing(t *testing.T) {
 		for w := range writers {
 			group.Go(func() {
 				for n := range each {
-					st, err := replicas[w%3].Update(r.Context(), operator, patch(id, fmt.Sprintf(`[{"op":"add","path":"/list/-","value":"%d.%d"}]`, w, n)))
+					st, err := replicas[w%3].Editor.Update(r.Context(), operator, patch(id, fmt.Sprintf(`[{"op":"add","path":"/list/-","value":"%d.%d"}]`, w, n)))
 					if err != nil {
 						r.Errorf("writer %d: %v", w, err)
 						return
@@ -58,7 +61,7 @@ func TestManyWritersLoseNothing(t *testing.T) {
 		}
 		next := int64(1)
 		for after := int64(0); next <= final.Version; {
-			entries, more, err := r.History(r.Context(), operator, id, after, 1000)
+			entries, more, err := r.States.History(r.Context(), operator, id, after, 1000)
 			if err != nil || len(entries) == 0 {
 				r.Fatalf("history after %d: %d entries, %v", after, len(entries), err)
 			}
@@ -119,7 +122,7 @@ func (r *rig) line(id string) *line {
 		return storetest.Healthy
 	})
 	l.group.Go(func() {
-		if _, err := l.replica.Update(r.Context(), operator, merge(id, `{"held":1}`)); fault.ReasonOf(err) != l.held {
+		if _, err := l.replica.Editor.Update(r.Context(), operator, merge(id, `{"held":1}`)); fault.ReasonOf(err) != l.held {
 			r.Errorf("the update that is held up: %v", err)
 		}
 	})
@@ -128,11 +131,11 @@ func (r *rig) line(id string) *line {
 }
 
 // queue lets an update wait behind the others, and answers where its outcome comes.
-func (l *line) queue(ctx context.Context, caller app.Caller, u app.Update) <-chan result {
+func (l *line) queue(ctx context.Context, caller ports.Caller, u writes.Update) <-chan result {
 	l.Helper()
 	done := make(chan result, 1)
 	l.group.Go(func() {
-		st, err := l.replica.Update(ctx, caller, u)
+		st, err := l.replica.Editor.Update(ctx, caller, u)
 		done <- result{st, err}
 	})
 	l.waiting++
@@ -151,7 +154,7 @@ func (l *line) finish() {
 }
 
 type result struct {
-	state *app.State
+	state *states.State
 	err   error
 }
 
@@ -159,10 +162,10 @@ type result struct {
 // share: one idempotency key and one fencing token each.
 func TestWaitingEditsShareCommits(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{"list":[]}`).Key.ID
 		l := r.line(id)
-		add := func(name, key string) app.Update {
+		add := func(name, key string) writes.Update {
 			u := patch(id, fmt.Sprintf(`[{"op":"add","path":"/list/-","value":%q}]`, name))
 			u.Key = key
 			return u
@@ -198,18 +201,18 @@ func TestWaitingEditsShareCommits(t *testing.T) {
 // What is refused does not take what waits with it down.
 func TestRefusedEditsBetweenOthers(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", `{"properties":{"n":{"maximum":10}}}`, `{"n":0}`).Key.ID
 		r.state("stranger", anything, `{}`)
 		l := r.line(id)
-		at := func(u app.Update, expected, token int64) app.Update {
+		at := func(u writes.Update, expected, token int64) writes.Update {
 			u.Expected, u.Token = expected, token
 			return u
 		}
 		var got []<-chan result
 		steps := []struct {
-			caller  app.Caller
-			update  app.Update
+			caller  ports.Caller
+			update  writes.Update
 			version int64
 			reason  fault.Reason
 		}{
@@ -221,7 +224,7 @@ func TestRefusedEditsBetweenOthers(t *testing.T) {
 			{agent("root"), patch(id, `[{"op":"test","path":"/n","value":2},{"op":"add","path":"/x","value":1}]`), 5, ""},
 			{operator, patch(id, `[{"op":"test","path":"/n","value":3}]`), 0, fault.PatchFailed},
 			{operator, at(merge(id, `{"n":5}`), 0, 99), 0, fault.Fenced},
-			{operator, app.Update{StateID: id, Migrate: true}, 0, fault.FailedPrecondition},
+			{operator, writes.Update{StateID: id, Migrate: true}, 0, fault.FailedPrecondition},
 			{operator, merge(id, `{"n":6}`), 6, ""},
 		}
 		for _, step := range steps {
@@ -244,7 +247,7 @@ func TestRefusedEditsBetweenOthers(t *testing.T) {
 // its key it learns what came of it.
 func TestCallerGoesAwayWhileItsEditWaits(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		l := r.line(id)
 		ctx, cancel := context.WithCancel(r.Context())
@@ -259,14 +262,14 @@ func TestCallerGoesAwayWhileItsEditWaits(t *testing.T) {
 		if out := <-next; out.err != nil {
 			r.Errorf("the next one: %v", out.err)
 		}
-		again, err := l.replica.Update(r.Context(), operator, u)
+		again, err := l.replica.Editor.Update(r.Context(), operator, u)
 		if err != nil || again.Version != 3 {
 			r.Errorf("the repeat: %+v, %v", again, err)
 		}
 		if st := r.read(id); st.Version != 4 || st.Data.String() != `{"held":1,"mine":1,"next":1}` {
 			r.Errorf("version %d is %s", st.Version, st.Data)
 		}
-		_, err = l.replica.Update(ctx, operator, u)
+		_, err = l.replica.Editor.Update(ctx, operator, u)
 		r.refused(err, fault.Cancelled)
 	})
 }
@@ -274,7 +277,7 @@ func TestCallerGoesAwayWhileItsEditWaits(t *testing.T) {
 // What waits is bounded: the rest is told to try again, and nothing of it is made.
 func TestWaitingEditsAreBounded(t *testing.T) {
 	t.Parallel()
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		l := r.line(id)
 		big := merge(id, `{"big":"`+strings.Repeat("x", 1<<20-20)+`"}`)
@@ -282,7 +285,7 @@ func TestWaitingEditsAreBounded(t *testing.T) {
 		for range 32 {
 			waiting = append(waiting, l.queue(r.Context(), operator, big))
 		}
-		_, err := l.replica.Update(r.Context(), operator, big)
+		_, err := l.replica.Editor.Update(r.Context(), operator, big)
 		if f := r.refused(err, fault.Unavailable); f.RetryAfter <= 0 {
 			r.Errorf("try again when? %+v", f)
 		}
@@ -292,7 +295,7 @@ func TestWaitingEditsAreBounded(t *testing.T) {
 				r.Errorf("one that waited: %v", out.err)
 			}
 		}
-		if _, err := l.replica.Update(r.Context(), operator, big); err != nil {
+		if _, err := l.replica.Editor.Update(r.Context(), operator, big); err != nil {
 			r.Errorf("after the rush: %v", err)
 		}
 		if st := r.read(id); st.Version != 35 {
@@ -305,7 +308,7 @@ func TestWaitingEditsAreBounded(t *testing.T) {
 func TestRepeatsRaceOnReplicas(t *testing.T) {
 	t.Parallel()
 	const keys = 40
-	everywhere(t, app.Config{}, func(r *rig) {
+	everywhere(t, ports.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{"list":[]}`).Key.ID
 		replicas := r.replicas(3)
 		versions := make([][3]int64, keys)
@@ -315,7 +318,7 @@ func TestRepeatsRaceOnReplicas(t *testing.T) {
 				group.Go(func() {
 					u := patch(id, fmt.Sprintf(`[{"op":"add","path":"/list/-","value":%d}]`, k))
 					u.Key = fmt.Sprint(k)
-					st, err := a.Update(r.Context(), operator, u)
+					st, err := a.Editor.Update(r.Context(), operator, u)
 					if err != nil {
 						r.Errorf("key %d: %v", k, err)
 						return

@@ -7,6 +7,7 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/statestore/internal/agents"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 )
 
@@ -18,7 +19,7 @@ type Agents struct {
 
 // CreateAgent implements AgentService.
 func (s *Agents) CreateAgent(ctx context.Context, req *statev1.CreateAgentRequest) (*statev1.CreateAgentResponse, error) {
-	agent, err := s.App.CreateAgent(ctx, caller(ctx, ""), agentSpec(req.GetSpec()))
+	agent, err := s.App.Agents.Create(ctx, caller(ctx, ""), agentSpec(req.GetSpec()))
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +28,7 @@ func (s *Agents) CreateAgent(ctx context.Context, req *statev1.CreateAgentReques
 
 // GetAgent implements AgentService.
 func (s *Agents) GetAgent(ctx context.Context, req *statev1.GetAgentRequest) (*statev1.GetAgentResponse, error) {
-	agent, err := s.App.Agent(ctx, rpc.Namespace(ctx), req.GetName())
+	agent, err := s.App.Agents.Get(ctx, rpc.Namespace(ctx), req.GetName())
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +37,12 @@ func (s *Agents) GetAgent(ctx context.Context, req *statev1.GetAgentRequest) (*s
 
 // ListAgents implements AgentService.
 func (s *Agents) ListAgents(ctx context.Context, req *statev1.ListAgentsRequest) (*statev1.ListAgentsResponse, error) {
-	agents, next, err := s.App.Agents(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
+	found, next, err := s.App.Agents.List(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
 	resp := &statev1.ListAgentsResponse{NextPageToken: next}
-	for _, agent := range agents {
+	for _, agent := range found {
 		resp.Agents = append(resp.Agents, agentProto(agent))
 	}
 	return resp, nil
@@ -49,7 +50,7 @@ func (s *Agents) ListAgents(ctx context.Context, req *statev1.ListAgentsRequest)
 
 // UpdateAgent implements AgentService.
 func (s *Agents) UpdateAgent(ctx context.Context, req *statev1.UpdateAgentRequest) (*statev1.UpdateAgentResponse, error) {
-	agent, err := s.App.UpdateAgent(ctx, caller(ctx, ""), agentSpec(req.GetSpec()), req.GetExpectedVersion())
+	agent, err := s.App.Agents.Update(ctx, caller(ctx, ""), agentSpec(req.GetSpec()), req.GetExpectedVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -58,20 +59,20 @@ func (s *Agents) UpdateAgent(ctx context.Context, req *statev1.UpdateAgentReques
 
 // DeleteAgent implements AgentService.
 func (s *Agents) DeleteAgent(ctx context.Context, req *statev1.DeleteAgentRequest) (*statev1.DeleteAgentResponse, error) {
-	if err := s.App.DeleteAgent(ctx, caller(ctx, ""), req.GetName(), req.GetExpectedVersion()); err != nil {
+	if err := s.App.Agents.Delete(ctx, caller(ctx, ""), req.GetName(), req.GetExpectedVersion()); err != nil {
 		return nil, err
 	}
 	return &statev1.DeleteAgentResponse{}, nil
 }
 
-func agentSpec(s *statev1.AgentSpec) app.AgentSpec {
-	return app.AgentSpec{
+func agentSpec(s *statev1.AgentSpec) agents.Spec {
+	return agents.Spec{
 		Name: s.GetName(), ModelRef: s.GetModelRef(), Instructions: s.GetInstructions(), ToolRefs: s.GetToolRefs(), StateRefs: s.GetStateRefs(),
 		Workflow: s.GetWorkflow(), Policy: s.GetPolicy(), EnableConversations: s.GetEnableConversations(),
 	}
 }
 
-func agentProto(a *app.Agent) *statev1.Agent {
+func agentProto(a *agents.Agent) *statev1.Agent {
 	return &statev1.Agent{
 		AgentId: a.ID, Version: a.Version, CreatedAt: timestamppb.New(a.CreatedAt), UpdatedAt: timestamppb.New(a.UpdatedAt),
 		Spec: &statev1.AgentSpec{

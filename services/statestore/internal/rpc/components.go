@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/components"
 )
 
 // Components serves ComponentService.
@@ -19,7 +20,7 @@ type Components struct {
 
 // CreateComponent implements ComponentService.
 func (s *Components) CreateComponent(ctx context.Context, req *statev1.CreateComponentRequest) (*statev1.CreateComponentResponse, error) {
-	c, err := s.App.CreateComponent(ctx, caller(ctx, ""), req.GetDefinition(), req.GetIdempotencyKey())
+	c, err := s.App.Components.Create(ctx, caller(ctx, ""), req.GetDefinition(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +29,7 @@ func (s *Components) CreateComponent(ctx context.Context, req *statev1.CreateCom
 
 // GetComponent implements ComponentService.
 func (s *Components) GetComponent(ctx context.Context, req *statev1.GetComponentRequest) (*statev1.GetComponentResponse, error) {
-	c, err := s.App.Component(ctx, rpc.Namespace(ctx), req.GetSlug())
+	c, err := s.App.Components.Get(ctx, rpc.Namespace(ctx), req.GetSlug())
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +42,12 @@ func (s *Components) ListComponents(ctx context.Context, req *statev1.ListCompon
 	if err != nil {
 		return nil, err
 	}
-	components, next, err := s.App.Components(ctx, rpc.Namespace(ctx), terms["tag"], req.GetPageToken(), pageSize(req.GetPageSize()))
+	found, next, err := s.App.Components.List(ctx, rpc.Namespace(ctx), terms["tag"], req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
 	resp := &statev1.ListComponentsResponse{NextPageToken: next}
-	for _, c := range components {
+	for _, c := range found {
 		resp.Components = append(resp.Components, componentProto(c))
 	}
 	return resp, nil
@@ -54,7 +55,7 @@ func (s *Components) ListComponents(ctx context.Context, req *statev1.ListCompon
 
 // UpdateComponent implements ComponentService.
 func (s *Components) UpdateComponent(ctx context.Context, req *statev1.UpdateComponentRequest) (*statev1.UpdateComponentResponse, error) {
-	c, err := s.App.UpdateComponent(ctx, caller(ctx, ""), req.GetSlug(), req.GetDefinition(), req.GetExpectedVersion())
+	c, err := s.App.Components.Update(ctx, caller(ctx, ""), req.GetSlug(), req.GetDefinition(), req.GetExpectedVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func (s *Components) UpdateComponent(ctx context.Context, req *statev1.UpdateCom
 
 // DeleteComponent implements ComponentService.
 func (s *Components) DeleteComponent(ctx context.Context, req *statev1.DeleteComponentRequest) (*statev1.DeleteComponentResponse, error) {
-	if err := s.App.DeleteComponent(ctx, caller(ctx, ""), req.GetSlug(), req.GetExpectedVersion()); err != nil {
+	if err := s.App.Components.Delete(ctx, caller(ctx, ""), req.GetSlug(), req.GetExpectedVersion()); err != nil {
 		return nil, err
 	}
 	return &statev1.DeleteComponentResponse{}, nil
@@ -71,7 +72,7 @@ func (s *Components) DeleteComponent(ctx context.Context, req *statev1.DeleteCom
 
 // BeginExecution implements ComponentService.
 func (s *Components) BeginExecution(ctx context.Context, req *statev1.BeginExecutionRequest) (*statev1.BeginExecutionResponse, error) {
-	ex, err := s.App.Begin(ctx, caller(ctx, req.GetSession()), app.Scope{Slug: req.GetSlug(), Subject: req.GetSubject()})
+	ex, err := s.App.Executions.Begin(ctx, caller(ctx, req.GetSession()), components.Scope{Slug: req.GetSlug(), Subject: req.GetSubject()})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (s *Components) BeginExecution(ctx context.Context, req *statev1.BeginExecu
 
 // CommitExecution implements ComponentService.
 func (s *Components) CommitExecution(ctx context.Context, req *statev1.CommitExecutionRequest) (*statev1.CommitExecutionResponse, error) {
-	var out app.Outcome
+	var out components.Outcome
 	switch change := req.GetChange().(type) {
 	case *statev1.CommitExecutionRequest_Values:
 		out.Values = given(change.Values)
@@ -89,7 +90,7 @@ func (s *Components) CommitExecution(ctx context.Context, req *statev1.CommitExe
 	case *statev1.CommitExecutionRequest_MergePatch:
 		out.Merge = given(change.MergePatch)
 	}
-	ex, err := s.App.EndExecution(ctx, caller(ctx, req.GetSession()), req.GetExecutionId(), out)
+	ex, err := s.App.Executions.End(ctx, caller(ctx, req.GetSession()), req.GetExecutionId(), out)
 	if err != nil {
 		return nil, err
 	}
@@ -98,14 +99,14 @@ func (s *Components) CommitExecution(ctx context.Context, req *statev1.CommitExe
 
 // GetComponentValues implements ComponentService.
 func (s *Components) GetComponentValues(ctx context.Context, req *statev1.GetComponentValuesRequest) (*statev1.GetComponentValuesResponse, error) {
-	ex, err := s.App.ReadValues(ctx, caller(ctx, req.GetSession()), app.Scope{Slug: req.GetSlug(), Subject: req.GetSubject()})
+	ex, err := s.App.Executions.Read(ctx, caller(ctx, req.GetSession()), components.Scope{Slug: req.GetSlug(), Subject: req.GetSubject()})
 	if err != nil {
 		return nil, err
 	}
 	return &statev1.GetComponentValuesResponse{Execution: executionProto(ex)}, nil
 }
 
-func componentProto(c *app.Component) *statev1.Component {
+func componentProto(c *components.Component) *statev1.Component {
 	out := &statev1.Component{
 		ComponentId: c.ID, Slug: c.Slug, Name: c.Name, Description: c.Description, Tags: c.Tags, Persistence: persistenceMode[string(c.Persistence)],
 		Version: c.Version, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
@@ -119,7 +120,7 @@ func componentProto(c *app.Component) *statev1.Component {
 	return out
 }
 
-func executionProto(ex *app.Execution) *statev1.Execution {
+func executionProto(ex *components.Execution) *statev1.Execution {
 	return &statev1.Execution{
 		ExecutionId: ex.ID, Slug: ex.Slug, Values: ex.Values.AppendJSON(nil), Version: ex.Version,
 		Persistence: persistenceMode[string(ex.Persistence)], SessionId: ex.SessionID, Subject: ex.Subject, Unset: ex.Unset,

@@ -10,6 +10,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/components"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/schemas"
+	"github.com/interlock-run/interlock/services/statestore/internal/states"
 )
 
 // Announcer writes the state-store's changes as events of event.v1.
@@ -21,7 +26,7 @@ var _ app.Announcer = Announcer{}
 const mostPointers = 32
 
 // SchemaEvent implements app.Announcer.
-func (Announcer) SchemaEvent(namespace, actor string, v *app.Schema) (store.Event, error) {
+func (Announcer) SchemaEvent(namespace, actor string, v *schemas.Schema) (store.Event, error) {
 	return bus.Encode(&eventv1.Event{
 		Namespace: namespace, Entity: "schema", EntityId: v.Name, Type: "registered",
 		Version: v.Number, Time: timestamppb.New(v.CreatedAt), Actor: actor,
@@ -32,13 +37,13 @@ func (Announcer) SchemaEvent(namespace, actor string, v *app.Schema) (store.Even
 }
 
 // StateEvent implements app.Announcer.
-func (Announcer) StateEvent(namespace, actor string, st *app.State, c *app.Change) (store.Event, error) {
+func (Announcer) StateEvent(namespace, actor string, st *states.State, c *states.Change) (store.Event, error) {
 	pointers := c.Pointers
 	if len(pointers) > mostPointers {
 		pointers = pointers[:mostPointers]
 	}
 	return bus.Encode(&eventv1.Event{
-		Namespace: namespace, Entity: app.KindState, EntityId: st.Key.ID, Type: c.Type,
+		Namespace: namespace, Entity: ports.KindState, EntityId: st.Key.ID, Type: c.Type,
 		Version: c.Version, Time: timestamppb.New(c.At), Actor: actor,
 		Payload: &eventv1.Event_StateChanged{StateChanged: &eventv1.StateChanged{
 			SchemaName: st.SchemaName, SchemaVersion: st.SchemaVersion, RootSessionId: st.RootID,
@@ -48,9 +53,9 @@ func (Announcer) StateEvent(namespace, actor string, st *app.State, c *app.Chang
 }
 
 // StateDeleted implements app.Announcer.
-func (Announcer) StateDeleted(namespace, actor string, st *app.State, forced bool, at time.Time) (store.Event, error) {
+func (Announcer) StateDeleted(namespace, actor string, st *states.State, forced bool, at time.Time) (store.Event, error) {
 	return bus.Encode(&eventv1.Event{
-		Namespace: namespace, Entity: app.KindState, EntityId: st.Key.ID, Type: "deleted",
+		Namespace: namespace, Entity: ports.KindState, EntityId: st.Key.ID, Type: "deleted",
 		Version: st.Version + 1, Time: timestamppb.New(at), Actor: actor,
 		Payload: &eventv1.Event_StateDeleted{StateDeleted: &eventv1.StateDeleted{
 			SchemaName: st.SchemaName, RootSessionId: st.RootID, Forced: forced,
@@ -66,7 +71,7 @@ func (Announcer) StateLocked(namespace, actor, stateID string, lease store.Lease
 		kind, payload.ExpiresAt = "locked", timestamppb.New(lease.Expires)
 	}
 	return bus.Encode(&eventv1.Event{
-		Namespace: namespace, Entity: app.KindState, EntityId: stateID, Type: kind,
+		Namespace: namespace, Entity: ports.KindState, EntityId: stateID, Type: kind,
 		Version: lease.Token, Time: timestamppb.New(at), Actor: actor,
 		Payload: &eventv1.Event_StateLocked{StateLocked: payload},
 	})
@@ -75,7 +80,7 @@ func (Announcer) StateLocked(namespace, actor, stateID string, lease store.Lease
 // SessionCreated implements app.Announcer.
 func (Announcer) SessionCreated(namespace, actor string, s *session.Session) (store.Event, error) {
 	return bus.Encode(&eventv1.Event{
-		Namespace: namespace, Entity: app.KindSession, EntityId: s.ID, Type: "created",
+		Namespace: namespace, Entity: member.Kind, EntityId: s.ID, Type: "created",
 		Version: s.Version, Time: timestamppb.New(s.CreatedAt), Actor: actor,
 		Payload: &eventv1.Event_SessionCreated{SessionCreated: &eventv1.SessionCreated{
 			Name: s.Name, ParentSessionId: s.ParentID, RootSessionId: s.RootID, WorkflowStateId: s.StateID,
@@ -93,7 +98,7 @@ func (Announcer) SessionEvent(namespace, actor string, s *session.Session, ev se
 		Error: bus.Clip(s.Error), ParentSessionId: s.ParentID, RootSessionId: s.RootID,
 	}
 	out := &eventv1.Event{
-		Namespace: namespace, Entity: app.KindSession, EntityId: s.ID, Type: ev.Type,
+		Namespace: namespace, Entity: member.Kind, EntityId: s.ID, Type: ev.Type,
 		Version: s.Version, Time: timestamppb.New(s.UpdatedAt), Actor: actor,
 		Payload: &eventv1.Event_SessionChanged{SessionChanged: changed},
 	}
@@ -128,14 +133,14 @@ func (Announcer) SessionGranted(namespace, actor string, s *session.Session, sta
 		kind = "revoked"
 	}
 	return bus.Encode(&eventv1.Event{
-		Namespace: namespace, Entity: app.KindSession, EntityId: s.ID, Type: kind,
+		Namespace: namespace, Entity: member.Kind, EntityId: s.ID, Type: kind,
 		Version: s.Version, Time: timestamppb.New(s.UpdatedAt), Actor: actor,
 		Payload: &eventv1.Event_SessionGranted{SessionGranted: &eventv1.SessionGranted{StateId: stateID}},
 	})
 }
 
 // ComponentEvent implements app.Announcer.
-func (Announcer) ComponentEvent(namespace, actor, kind string, c *app.Component, at time.Time) (store.Event, error) {
+func (Announcer) ComponentEvent(namespace, actor, kind string, c *components.Component, at time.Time) (store.Event, error) {
 	return bus.Encode(&eventv1.Event{
 		Namespace: namespace, Entity: "component", EntityId: c.Slug, Type: kind,
 		Version: c.Version, Time: timestamppb.New(at), Actor: actor,
@@ -144,7 +149,7 @@ func (Announcer) ComponentEvent(namespace, actor, kind string, c *app.Component,
 }
 
 // CommittedEvent implements app.Announcer.
-func (Announcer) CommittedEvent(namespace, actor string, ex *app.Execution, at time.Time) (store.Event, error) {
+func (Announcer) CommittedEvent(namespace, actor string, ex *components.Execution, at time.Time) (store.Event, error) {
 	out := &eventv1.Event{
 		Namespace: namespace, Entity: "component", EntityId: ex.Slug, Type: "committed",
 		Time: timestamppb.New(at), Actor: actor,

@@ -19,6 +19,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 	"github.com/interlock-run/interlock/services/statestore/internal/rpc"
 )
 
@@ -41,7 +42,7 @@ func open(t *testing.T) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
-	a := app.New(st, rpc.Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{})
+	a := app.New(st, rpc.Announcer{}, time.Now, slog.New(slog.DiscardHandler), ports.Config{})
 	return &desk{
 		T: t, ctx: auth.WithPrincipal(t.Context(), auth.Principal{Name: "olga", Role: auth.Operator}), store: st,
 		schemas: &rpc.Schemas{App: a}, states: &rpc.States{App: a}, sessions: &rpc.Sessions{App: a},

@@ -13,6 +13,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
+	"github.com/interlock-run/interlock/services/statestore/internal/schemas"
 )
 
 const defaultPageSize = 100
@@ -24,9 +26,9 @@ type Schemas struct {
 }
 
 // caller returns the caller, and the session that acts for them.
-func caller(ctx context.Context, session string) app.Caller {
+func caller(ctx context.Context, session string) ports.Caller {
 	principal, _ := auth.FromContext(ctx)
-	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Session: session}
+	return ports.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Session: session}
 }
 
 func pageSize(asked int32) int {
@@ -38,7 +40,7 @@ func pageSize(asked int32) int {
 
 // RegisterSchema implements SchemaService.
 func (s *Schemas) RegisterSchema(ctx context.Context, req *statev1.RegisterSchemaRequest) (*statev1.RegisterSchemaResponse, error) {
-	v, created, err := s.App.RegisterSchema(ctx, caller(ctx, ""), req.GetName(), req.GetDescription(), req.GetJsonSchema(), req.GetIdempotencyKey())
+	v, created, err := s.App.Schemas.Register(ctx, caller(ctx, ""), req.GetName(), req.GetDescription(), req.GetJsonSchema(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func (s *Schemas) RegisterSchema(ctx context.Context, req *statev1.RegisterSchem
 
 // GetSchema implements SchemaService.
 func (s *Schemas) GetSchema(ctx context.Context, req *statev1.GetSchemaRequest) (*statev1.GetSchemaResponse, error) {
-	v, err := s.App.Schema(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
+	v, err := s.App.Schemas.Get(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,7 @@ func (s *Schemas) GetSchema(ctx context.Context, req *statev1.GetSchemaRequest) 
 
 // ListSchemas implements SchemaService.
 func (s *Schemas) ListSchemas(ctx context.Context, req *statev1.ListSchemasRequest) (*statev1.ListSchemasResponse, error) {
-	versions, next, err := s.App.Schemas(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
+	versions, next, err := s.App.Schemas.List(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +74,7 @@ func (s *Schemas) ListSchemaVersions(ctx context.Context, req *statev1.ListSchem
 			return nil, fault.New(fault.InvalidRequest, "page_token was not returned by this list").Violate("/page_token", "INVALID", "use next_page_token of the previous page")
 		}
 	}
-	versions, next, err := s.App.SchemaVersions(ctx, rpc.Namespace(ctx), req.GetName(), before, pageSize(req.GetPageSize()))
+	versions, next, err := s.App.Schemas.Versions(ctx, rpc.Namespace(ctx), req.GetName(), before, pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
@@ -83,14 +85,14 @@ func (s *Schemas) ListSchemaVersions(ctx context.Context, req *statev1.ListSchem
 	return resp, nil
 }
 
-func schemaProto(v *app.Schema) *statev1.Schema {
+func schemaProto(v *schemas.Schema) *statev1.Schema {
 	return &statev1.Schema{
 		SchemaId: v.ID, Name: v.Name, Version: v.Number, JsonSchema: v.Text, Description: v.Description,
 		CreatedAt: timestamppb.New(v.CreatedAt), CreatedBy: v.CreatedBy, Digest: v.Digest,
 	}
 }
 
-func briefSchemas(versions []*app.Schema) []*statev1.Schema {
+func briefSchemas(versions []*schemas.Schema) []*statev1.Schema {
 	out := make([]*statev1.Schema, len(versions))
 	for i, v := range versions {
 		out[i] = schemaProto(v)

@@ -11,6 +11,9 @@ import (
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/opening"
+	"github.com/interlock-run/interlock/services/statestore/internal/sessions"
 )
 
 // Sessions serves SessionService.
@@ -31,7 +34,7 @@ var (
 
 // CreateSession implements SessionService.
 func (s *Sessions) CreateSession(ctx context.Context, req *statev1.CreateSessionRequest) (*statev1.CreateSessionResponse, error) {
-	m, created, err := s.App.CreateSession(ctx, caller(ctx, req.GetSession()), app.NewSession{
+	m, created, err := s.App.Opener.Create(ctx, caller(ctx, req.GetSession()), opening.Request{
 		ID: req.GetSessionId(), Name: req.GetName(), Parent: req.GetParent(), StateID: req.GetWorkflowStateId(),
 		Skip: req.GetStateUpdate() == statev1.StateUpdate_STATE_UPDATE_SKIP, AcceptEarly: req.GetAcceptEarlyUpdate(), NoCallback: req.GetNoCallback(),
 		Labels: req.GetLabels(), StateRef: req.GetStateRef(), Agent: req.GetAgent(), Subject: req.GetSubject(), Prompt: req.GetPrompt(),
@@ -44,7 +47,7 @@ func (s *Sessions) CreateSession(ctx context.Context, req *statev1.CreateSession
 
 // GetSession implements SessionService.
 func (s *Sessions) GetSession(ctx context.Context, req *statev1.GetSessionRequest) (*statev1.GetSessionResponse, error) {
-	m, err := s.App.Session(ctx, caller(ctx, req.GetSession()), req.GetSessionId())
+	m, err := s.App.Sessions.Get(ctx, caller(ctx, req.GetSession()), req.GetSessionId())
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +64,14 @@ func (s *Sessions) ListSessions(ctx context.Context, req *statev1.ListSessionsRe
 	if err != nil {
 		return nil, err
 	}
-	members, next, err := s.App.Sessions(ctx, caller(ctx, req.GetSession()), app.SessionQuery{
+	members, next, err := s.App.Sessions.List(ctx, caller(ctx, req.GetSession()), sessions.Query{
 		Root: terms["root"], Parent: terms["parent"], Status: session.Status(status),
 		After: terms.BeginAfter(req.GetPageToken()), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
 		return nil, err
 	}
-	members, next = listing.Within(terms[listing.Prefix], members, next, func(m *app.Member) string { return m.ID })
+	members, next = listing.Within(terms[listing.Prefix], members, next, func(m *member.Member) string { return m.ID })
 	resp := &statev1.ListSessionsResponse{NextPageToken: next}
 	for _, m := range members {
 		resp.Sessions = append(resp.Sessions, sessionProto(m))
@@ -78,7 +81,7 @@ func (s *Sessions) ListSessions(ctx context.Context, req *statev1.ListSessionsRe
 
 // StopSession implements SessionService.
 func (s *Sessions) StopSession(ctx context.Context, req *statev1.StopSessionRequest) (*statev1.StopSessionResponse, error) {
-	m, prompt, err := s.App.StopSession(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), session.Stop{
+	m, prompt, err := s.App.Sessions.Stop(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), session.Stop{
 		InPlace: req.GetInPlace(), End: req.GetEnd(), Error: req.GetError(), Result: req.GetResult(),
 	}, req.GetIdempotencyKey())
 	if err != nil {
@@ -89,7 +92,7 @@ func (s *Sessions) StopSession(ctx context.Context, req *statev1.StopSessionRequ
 
 // ResumeSession implements SessionService.
 func (s *Sessions) ResumeSession(ctx context.Context, req *statev1.ResumeSessionRequest) (*statev1.ResumeSessionResponse, error) {
-	m, err := s.App.ResumeSession(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), req.GetPrompt(), req.GetIdempotencyKey())
+	m, err := s.App.Sessions.Resume(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), req.GetPrompt(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +101,7 @@ func (s *Sessions) ResumeSession(ctx context.Context, req *statev1.ResumeSession
 
 // GetSessionResult implements SessionService.
 func (s *Sessions) GetSessionResult(ctx context.Context, req *statev1.GetSessionResultRequest) (*statev1.GetSessionResultResponse, error) {
-	m, err := s.App.Result(ctx, caller(ctx, req.GetSession()), req.GetSessionId())
+	m, err := s.App.Sessions.Result(ctx, caller(ctx, req.GetSession()), req.GetSessionId())
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +112,7 @@ func (s *Sessions) GetSessionResult(ctx context.Context, req *statev1.GetSession
 
 // DeleteSession implements SessionService.
 func (s *Sessions) DeleteSession(ctx context.Context, req *statev1.DeleteSessionRequest) (*statev1.DeleteSessionResponse, error) {
-	names, err := s.App.DeleteSession(ctx, caller(ctx, ""), req.GetSessionId(), req.GetCascade())
+	names, err := s.App.Sessions.Delete(ctx, caller(ctx, ""), req.GetSessionId(), req.GetCascade())
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +121,14 @@ func (s *Sessions) DeleteSession(ctx context.Context, req *statev1.DeleteSession
 
 // GrantStateAccess implements SessionService.
 func (s *Sessions) GrantStateAccess(ctx context.Context, req *statev1.GrantStateAccessRequest) (*statev1.GrantStateAccessResponse, error) {
-	m, err := s.App.Grant(ctx, caller(ctx, ""), req.GetSessionId(), req.GetStateId(), req.GetRevoke())
+	m, err := s.App.Sessions.Grant(ctx, caller(ctx, ""), req.GetSessionId(), req.GetStateId(), req.GetRevoke())
 	if err != nil {
 		return nil, err
 	}
 	return &statev1.GrantStateAccessResponse{Session: sessionProto(m)}, nil
 }
 
-func sessionProto(m *app.Member) *statev1.Session {
+func sessionProto(m *member.Member) *statev1.Session {
 	out := &statev1.Session{
 		SessionId: m.ID, Name: m.Name, ParentSessionId: m.ParentID, ParentSessionName: m.ParentName, RootSessionId: m.RootID,
 		Depth: int32(m.Depth), Status: statuses[m.Status], WorkflowStateId: m.StateID, // at most 32

@@ -9,6 +9,8 @@ import (
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/states"
+	"github.com/interlock-run/interlock/services/statestore/internal/writes"
 )
 
 // States serves StateService.
@@ -19,7 +21,7 @@ type States struct {
 
 // CreateState implements StateService.
 func (s *States) CreateState(ctx context.Context, req *statev1.CreateStateRequest) (*statev1.CreateStateResponse, error) {
-	st, err := s.App.CreateState(ctx, caller(ctx, req.GetSession()), app.NewState{
+	st, err := s.App.Creator.Create(ctx, caller(ctx, req.GetSession()), writes.NewState{
 		Schema: req.GetSchemaName(), SchemaVersion: req.GetSchemaVersion(), Data: req.GetData(),
 		Existing: req.GetExistingSession(), Key: req.GetIdempotencyKey(),
 	})
@@ -31,7 +33,7 @@ func (s *States) CreateState(ctx context.Context, req *statev1.CreateStateReques
 
 // GetState implements StateService.
 func (s *States) GetState(ctx context.Context, req *statev1.GetStateRequest) (*statev1.GetStateResponse, error) {
-	st, parts, err := s.App.State(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetVersion(), req.GetPointers())
+	st, parts, err := s.App.States.Get(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetVersion(), req.GetPointers())
 	if err != nil {
 		return nil, err
 	}
@@ -52,15 +54,15 @@ func (s *States) ListStates(ctx context.Context, req *statev1.ListStatesRequest)
 	if err != nil {
 		return nil, err
 	}
-	states, next, err := s.App.States(ctx, caller(ctx, req.GetSession()), app.StateQuery{
+	found, next, err := s.App.States.List(ctx, caller(ctx, req.GetSession()), states.Query{
 		Root: terms["root_session"], Schema: terms["schema"], After: terms.BeginAfter(req.GetPageToken()), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
 		return nil, err
 	}
-	states, next = listing.Within(terms[listing.Prefix], states, next, func(s *app.State) string { return s.Key.ID })
+	found, next = listing.Within(terms[listing.Prefix], found, next, func(s *states.State) string { return s.Key.ID })
 	resp := &statev1.ListStatesResponse{NextPageToken: next}
-	for _, st := range states {
+	for _, st := range found {
 		resp.States = append(resp.States, s.state(st, false))
 	}
 	return resp, nil
@@ -68,7 +70,7 @@ func (s *States) ListStates(ctx context.Context, req *statev1.ListStatesRequest)
 
 // UpdateState implements StateService.
 func (s *States) UpdateState(ctx context.Context, req *statev1.UpdateStateRequest) (*statev1.UpdateStateResponse, error) {
-	u := app.Update{
+	u := writes.Update{
 		StateID: req.GetStateId(), Expected: req.GetExpectedVersion(), Token: req.GetFencingToken(), Key: req.GetIdempotencyKey(),
 	}
 	// An empty text is still the change that was meant, and not JSON.
@@ -80,7 +82,7 @@ func (s *States) UpdateState(ctx context.Context, req *statev1.UpdateStateReques
 	case *statev1.UpdateStateRequest_MergePatch:
 		u.Merge = given(change.MergePatch)
 	}
-	st, err := s.App.Update(ctx, caller(ctx, req.GetSession()), u)
+	st, err := s.App.Editor.Update(ctx, caller(ctx, req.GetSession()), u)
 	if err != nil {
 		return nil, err
 	}
@@ -97,14 +99,14 @@ func given(text []byte) []byte {
 
 // MigrateState implements StateService.
 func (s *States) MigrateState(ctx context.Context, req *statev1.MigrateStateRequest) (*statev1.MigrateStateResponse, error) {
-	u := app.Update{
+	u := writes.Update{
 		StateID: req.GetStateId(), Migrate: true, SchemaVersion: req.GetSchemaVersion(),
 		Expected: req.GetExpectedVersion(), Token: req.GetFencingToken(), Key: req.GetIdempotencyKey(),
 	}
 	if len(req.GetPatch()) > 0 {
 		u.Patch = req.GetPatch()
 	}
-	st, err := s.App.Update(ctx, caller(ctx, req.GetSession()), u)
+	st, err := s.App.Editor.Update(ctx, caller(ctx, req.GetSession()), u)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +115,7 @@ func (s *States) MigrateState(ctx context.Context, req *statev1.MigrateStateRequ
 
 // DeleteState implements StateService.
 func (s *States) DeleteState(ctx context.Context, req *statev1.DeleteStateRequest) (*statev1.DeleteStateResponse, error) {
-	err := s.App.DeleteState(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetExpectedVersion(), req.GetForce())
+	err := s.App.Remover.Delete(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetExpectedVersion(), req.GetForce())
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +124,7 @@ func (s *States) DeleteState(ctx context.Context, req *statev1.DeleteStateReques
 
 // GetStateHistory implements StateService.
 func (s *States) GetStateHistory(ctx context.Context, req *statev1.GetStateHistoryRequest) (*statev1.GetStateHistoryResponse, error) {
-	changes, next, err := s.App.History(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetAfterVersion(), pageSize(req.GetPageSize()))
+	changes, next, err := s.App.States.History(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetAfterVersion(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func (s *States) GetStateHistory(ctx context.Context, req *statev1.GetStateHisto
 
 // GetStateWriters implements StateService.
 func (s *States) GetStateWriters(ctx context.Context, req *statev1.GetStateWritersRequest) (*statev1.GetStateWritersResponse, error) {
-	version, authors, partial, err := s.App.Authors(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetVersion(), req.GetPointers())
+	version, authors, partial, err := s.App.States.Authors(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetVersion(), req.GetPointers())
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +152,7 @@ func (s *States) GetStateWriters(ctx context.Context, req *statev1.GetStateWrite
 
 // LockState implements StateService.
 func (s *States) LockState(ctx context.Context, req *statev1.LockStateRequest) (*statev1.LockStateResponse, error) {
-	lease, err := s.App.Lock(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetHolder(),
+	lease, err := s.App.Locks.Lock(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetHolder(),
 		req.GetTtl().AsDuration(), req.GetFencingToken(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
@@ -160,7 +162,7 @@ func (s *States) LockState(ctx context.Context, req *statev1.LockStateRequest) (
 
 // UnlockState implements StateService.
 func (s *States) UnlockState(ctx context.Context, req *statev1.UnlockStateRequest) (*statev1.UnlockStateResponse, error) {
-	if err := s.App.Unlock(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetFencingToken()); err != nil {
+	if err := s.App.Locks.Unlock(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetFencingToken()); err != nil {
 		return nil, err
 	}
 	return &statev1.UnlockStateResponse{}, nil
@@ -169,7 +171,7 @@ func (s *States) UnlockState(ctx context.Context, req *statev1.UnlockStateReques
 // WatchState implements StateService.
 func (s *States) WatchState(req *statev1.WatchStateRequest, stream grpc.ServerStreamingServer[statev1.WatchStateResponse]) error {
 	ctx := stream.Context()
-	return s.App.Watch(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetAfterVersion(), func(id string, c *app.Change) error {
+	return s.App.States.Watch(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetAfterVersion(), func(id string, c *states.Change) error {
 		if c == nil {
 			return stream.Send(&statev1.WatchStateResponse{StateId: id, Deleted: true})
 		}
@@ -178,13 +180,13 @@ func (s *States) WatchState(req *statev1.WatchStateRequest, stream grpc.ServerSt
 }
 
 // state returns a state as it is answered, with a warning where it has become large.
-func (s *States) state(st *app.State, data bool) *statev1.State {
+func (s *States) state(st *states.State, data bool) *statev1.State {
 	out := stateProto(st, data)
-	out.Warning = s.App.SizeWarning(st)
+	out.Warning = s.App.States.SizeWarning(st)
 	return out
 }
 
-func stateProto(st *app.State, data bool) *statev1.State {
+func stateProto(st *states.State, data bool) *statev1.State {
 	out := &statev1.State{
 		StateId: st.Key.ID, SchemaId: st.SchemaID, SchemaName: st.SchemaName, SchemaVersion: st.SchemaVersion,
 		RootSessionId: st.RootID, RootSessionName: st.RootName, Version: st.Version,
@@ -199,7 +201,7 @@ func stateProto(st *app.State, data bool) *statev1.State {
 	return out
 }
 
-func changeProto(c *app.Change) *statev1.StateVersion {
+func changeProto(c *states.Change) *statev1.StateVersion {
 	return &statev1.StateVersion{
 		Version: c.Version, Time: timestamppb.New(c.At), SessionId: c.SessionID, SessionName: c.SessionName, Actor: c.Actor,
 		Patch: c.Patch, Type: changeTypes[c.Type], SchemaVersion: c.SchemaVersion,

@@ -10,6 +10,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
+	"github.com/interlock-run/interlock/services/statestore/internal/member"
+	"github.com/interlock-run/interlock/services/statestore/internal/tasks"
 )
 
 // Tasks serves TaskService.
@@ -21,15 +23,15 @@ type Tasks struct {
 // ClaimTasks implements TaskService.
 func (s *Tasks) ClaimTasks(req *statev1.ClaimTasksRequest, stream grpc.ServerStreamingServer[statev1.ClaimTasksResponse]) error {
 	ctx := stream.Context()
-	runner := app.Runner{Name: req.GetRunner(), Labels: req.GetLabels(), MaxInFlight: int(req.GetMaxInFlight())}
-	return s.App.Claim(ctx, caller(ctx, ""), runner, func(t *app.Task) error {
+	runner := tasks.Runner{Name: req.GetRunner(), Labels: req.GetLabels(), MaxInFlight: int(req.GetMaxInFlight())}
+	return s.App.Tasks.Claim(ctx, caller(ctx, ""), runner, func(t *tasks.Task) error {
 		return stream.Send(&statev1.ClaimTasksResponse{Task: taskProto(t)})
 	})
 }
 
 // ExtendTask implements TaskService.
 func (s *Tasks) ExtendTask(ctx context.Context, req *statev1.ExtendTaskRequest) (*statev1.ExtendTaskResponse, error) {
-	expires, err := s.App.ExtendTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetClaimToken())
+	expires, err := s.App.Tasks.Extend(ctx, caller(ctx, ""), req.GetTaskId(), req.GetClaimToken())
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +40,7 @@ func (s *Tasks) ExtendTask(ctx context.Context, req *statev1.ExtendTaskRequest) 
 
 // CompleteTask implements TaskService.
 func (s *Tasks) CompleteTask(ctx context.Context, req *statev1.CompleteTaskRequest) (*statev1.CompleteTaskResponse, error) {
-	m, err := s.App.AckTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetClaimToken(), req.GetResult())
+	m, err := s.App.Tasks.Ack(ctx, caller(ctx, ""), req.GetTaskId(), req.GetClaimToken(), req.GetResult())
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func (s *Tasks) CompleteTask(ctx context.Context, req *statev1.CompleteTaskReque
 
 // FailTask implements TaskService.
 func (s *Tasks) FailTask(ctx context.Context, req *statev1.FailTaskRequest) (*statev1.FailTaskResponse, error) {
-	m, err := s.App.FailTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetClaimToken(), req.GetError(), req.GetRetry())
+	m, err := s.App.Tasks.Fail(ctx, caller(ctx, ""), req.GetTaskId(), req.GetClaimToken(), req.GetError(), req.GetRetry())
 	if err != nil {
 		return nil, err
 	}
@@ -64,25 +66,25 @@ func (s *Tasks) ListTasks(ctx context.Context, req *statev1.ListTasksRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	tasks, next, err := s.App.Tasks(ctx, caller(ctx, ""), app.TaskQuery{
+	found, next, err := s.App.Tasks.List(ctx, caller(ctx, ""), tasks.Query{
 		Session: terms["session"], Status: status, After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
 		return nil, err
 	}
 	resp := &statev1.ListTasksResponse{NextPageToken: next}
-	for _, t := range tasks {
+	for _, t := range found {
 		resp.Tasks = append(resp.Tasks, taskProto(t))
 	}
 	return resp, nil
 }
 
-func taskProto(t *app.Task) *statev1.Task {
+func taskProto(t *tasks.Task) *statev1.Task {
 	m := t.Member
 	out := &statev1.Task{
 		TaskId: t.ID, Kind: taskKinds[t.Kind], SessionId: m.ID, SessionName: m.Name, WorkflowStateId: m.StateID,
 		Prompt: t.Prompt, Instructions: t.Instructions, Attempt: int32(t.Attempt), Callbacks: callbackProtos(t.Callbacks), Labels: m.Labels, // bounded
-		Status: taskStatuses[app.StatusOf(t.Task)], Given: int32(t.Given), Runner: t.Runner, ClaimToken: t.Token, // bounded
+		Status: taskStatuses[member.StatusOf(t.Task)], Given: int32(t.Given), Runner: t.Runner, ClaimToken: t.Token, // bounded
 		ClaimExpiresAt: stamp(t.Expires), CreatedAt: timestamppb.New(t.CreatedAt), Error: t.Error,
 		ParentSessionId: m.ParentID, RootSessionId: m.RootID, DueAt: stamp(t.Due),
 	}

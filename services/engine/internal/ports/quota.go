@@ -1,0 +1,87 @@
+package ports
+
+import (
+	"context"
+	"errors"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Quotas are the limits of an agent's principal in a namespace; other roles may have any
+// number. 0 is for none.
+type Quotas struct {
+	Runs            int64 `name:"runs-per-principal" help:"Runs that an agent's principal may have under way in a namespace; 0 for any number." default:"1000" env:"INTERLOCK_RUNS_PER_PRINCIPAL"`
+	DefinitionBytes int64 `name:"definition-bytes-per-principal" help:"Bytes of workflows and processes that an agent's principal may register in a namespace, all versions together; 0 for any number." default:"67108864" env:"INTERLOCK_DEFINITION_BYTES_PER_PRINCIPAL"`
+}
+
+// The counts of a principal.
+const (
+	QuotaRuns        = "runs"
+	QuotaDefinitions = "definition_bytes"
+)
+
+// QuotaKey returns the owner of the counters of a principal.
+func QuotaKey(namespace, principal string) store.Key {
+	return store.Key{Namespace: namespace, Kind: "quota", ID: Digest(principal)}
+}
+
+// Taken returns the counter for a caller's use of its quota.
+func Taken(caller Caller, name string, n, limit int64) store.Counter {
+	c := store.Counter{Owner: QuotaKey(caller.Namespace, caller.Principal.Name), Name: name, Delta: n, Limit: store.NoLimit}
+	if caller.Principal.Role.Drives() && limit > 0 {
+		c.Limit = limit
+	}
+	return c
+}
+
+// Commit commits a batch with its counts against quotas: where the store does not span
+// shards in commits next to it, so that a crash between the two leaves a count that is one
+// off.
+func (p *Ports) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
+	if p.Store.Spans() || len(batch.Counters) == 0 {
+		result, err := p.Store.Commit(ctx, batch)
+		return result, exceeded(err)
+	}
+	counters := batch.Counters
+	batch.Counters = nil
+	for i, c := range counters {
+		if _, err := p.Store.Commit(ctx, store.Batch{Counters: []store.Counter{c}}); err != nil {
+			p.giveBack(ctx, counters[:i])
+			return store.Result{}, exceeded(err)
+		}
+	}
+	result, err := p.Store.Commit(ctx, batch)
+	if result.Replayed || err != nil && !errors.Is(err, store.ErrUncertain) {
+		p.giveBack(ctx, counters)
+	}
+	return result, err
+}
+
+// giveBack takes counts back, as far as the store can be reached.
+func (p *Ports) giveBack(ctx context.Context, counters []store.Counter) {
+	for _, c := range counters {
+		c.Delta, c.Limit = -c.Delta, store.NoLimit
+		if _, err := p.Store.Commit(ctx, store.Batch{Counters: []store.Counter{c}}); err != nil {
+			p.Log.WarnContext(ctx, "a quota stays used", "of", c.Owner.String(), "quota", c.Name, "cause", err)
+		}
+	}
+}
+
+// exceeded returns the refusal of a quota, or the error as it is.
+func exceeded(err error) error {
+	var limit *store.LimitError
+	if !errors.As(err, &limit) {
+		return err
+	}
+	switch limit.Name {
+	case QuotaRuns:
+		return fault.New(fault.QuotaExceeded,
+			"you have %d runs under way, and a principal may have %d (--runs-per-principal); finish or cancel one first", limit.Value, limit.Limit)
+	case QuotaDefinitions:
+		return fault.New(fault.QuotaExceeded,
+			"your workflows and processes have %d bytes, and a principal may register %d (--definition-bytes-per-principal)", limit.Value, limit.Limit)
+	default:
+		return err
+	}
+}
