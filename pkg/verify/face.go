@@ -6,20 +6,35 @@ import (
 	"github.com/interlock-run/interlock/pkg/verify/report"
 )
 
-// The types of a question and of its answer.
-type (
-	Model      = model.Model
-	Definition = model.Definition
-	Policy     = model.Policy
+// Model has the definitions of an exploration.
+type Model = model.Model
 
-	Report         = report.Report
-	Result         = report.Result
-	Verdict        = report.Verdict
-	Counterexample = report.Counterexample
-	Warning        = report.Warning
-	Certificate    = report.Certificate
-	Certified      = report.Certified
-)
+// Definition has a workflow or a process.
+type Definition = model.Definition
+
+// Policy has a policy that judges calls.
+type Policy = model.Policy
+
+// Report has all findings.
+type Report = report.Report
+
+// Result has the finding about one property.
+type Result = report.Result
+
+// Verdict answers whether a property holds.
+type Verdict = report.Verdict
+
+// Counterexample shows a run that does not keep a property.
+type Counterexample = report.Counterexample
+
+// Warning names a part of a definition that is not safe.
+type Warning = report.Warning
+
+// Certificate states proofs about texts.
+type Certificate = report.Certificate
+
+// Certified states the proof of one property.
+type Certified = report.Certified
 
 // The verdicts, as the package report describes them.
 const (

@@ -8,6 +8,7 @@ import (
 // MoveKind is the kind of an act.
 type MoveKind uint8
 
+// The kinds of moves.
 const (
 	Begins MoveKind = iota
 	Fires

@@ -31,7 +31,7 @@ type Held struct {
 	Entry int64
 }
 
-// global state is where an exploration stands.
+// GlobalState is a state of an exploration: a run with the runs that it has invoked.
 type GlobalState struct {
 	Root *Node
 	// Met is true when the condition of the property has been met.
