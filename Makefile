@@ -16,8 +16,8 @@ GO ?= go
 # Whole-workspace package patterns: `./...` does not span a workspace.
 PACKAGES := $(addsuffix /...,$(addprefix ./,$(MODULES)))
 # Compiling is most of a first demo, and of a first test: without inlining it takes
-# half the time.
-QUICK := -trimpath -ldflags '$(LDFLAGS)' -gcflags='all=-l -dwarf=false'
+# half the time, and a compiler that collects its garbage less often, with at most 1 GB, saves a tenth more.
+QUICK := -trimpath -ldflags '$(LDFLAGS)' -gcflags='all=-l -dwarf=false' -toolexec 'env GOGC=400'
 # Tests with nothing to race: of pure functions, of programs that run by themselves, and of the
 # attacker, which interleaves by its seed.
 # A jail bounds the memory of the process that starts a command, and the race detector needs more.
