@@ -164,15 +164,16 @@ breaking: tools ## refuse changes that break the contracts of the last release; 
 	echo "compared with $$against"; buf breaking --against ".git#$$against"
 
 .PHONY: generate
-generate: tools ## regenerate gen/ from proto/
+generate: tools ## regenerate what follows from proto/: gen/, and pkg/bus/asyncapi.json
 	@./.ci/python $(TOOLS)/venv generate
 	test -x sdk/typescript/node_modules/.bin/protoc-gen-es || (cd sdk/typescript && npm ci --loglevel=error)
+	cd tools/shapes && CGO_ENABLED=0 GOWORK=off $(GO) build -trimpath -o $(TOOLS)/protoc-gen-interlock-shapes .
 	rm -rf gen/go gen/python gen/ts
 	buf generate
 
 .PHONY: generate-check
-generate-check: generate ## fail when the committed gen/ is not what proto/ gives
-	@test -z "$$(git status --porcelain -- gen)" || { git status --short -- gen; echo 'gen/ is stale: run `make generate` and commit'; exit 1; }
+generate-check: generate ## fail when what is generated and committed is not what proto/ gives
+	@test -z "$$(git status --porcelain -- gen pkg/bus)" || { git status --short -- gen pkg/bus; echo 'generated files are stale: run `make generate` and commit'; exit 1; }
 
 .PHONY: tidy
 tidy: ## go mod tidy in every module

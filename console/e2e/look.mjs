@@ -12,8 +12,8 @@ mkdirSync(out, { recursive: true });
 const deploy = (await api("operator", "GET", "/v1/runs?workflow=deploy&page_size=5")).runs[0];
 const bugfix = (await api("operator", "GET", "/v1/runs?workflow=bugfix&page_size=5")).runs[0];
 const denied = (await api("operator", "GET", "/v1/decisions?decision=DENY&page_size=1")).decisions[0];
-const session = (await api("operator", "GET", "/sessions?page_size=1")).sessions[0];
-const state = (await api("operator", "GET", "/workflow-states?page_size=1")).states[0];
+const session = (await api("operator", "GET", "/v1/sessions?page_size=1")).sessions[0];
+const state = (await api("operator", "GET", "/v1/states?page_size=1")).states[0];
 
 export const screens = {
   now: "/",

@@ -66,7 +66,7 @@ export async function seed(server, tokens, { runs = 30, states = 60 } = {}) {
     deny: [{ capability: "tool:WebFetch" }],
   });
   await api("operator", "PUT", "/v1/policies/house/attachments/workflow/deploy");
-  await api("operator", "POST", "/workflow-schemas", {
+  await api("operator", "POST", "/v1/schemas", {
     name: "notes",
     description: "Notes of a team",
     json_schema: {
@@ -78,20 +78,20 @@ export async function seed(server, tokens, { runs = 30, states = 60 } = {}) {
       },
     },
   });
-  const session = await api("agent", "POST", "/sessions", { session_name: "lead", prompt: "plan the release" });
-  const child = await api("agent", "POST", "/sessions", {
+  const session = await api("agent", "POST", "/v1/sessions", { session_name: "lead", prompt: "plan the release" });
+  const child = await api("agent", "POST", "/v1/sessions", {
     session_name: "helper",
     parent_session_name: "lead",
     prompt: hostile.slice(0, 200),
     state_update: "required",
   }).catch(() => undefined);
-  const state = await api("operator", "POST", "/workflow-states", {
+  const state = await api("operator", "POST", "/v1/states", {
     schema_name: "notes",
     root_session_id: session.session_id,
     initial_data: { title: "Release 1.4", items: [], count: 0 },
   });
   for (let i = 0; i < 5; i++)
-    await api("operator", "PATCH", `/workflow-states/${state.state_id}`, {
+    await api("operator", "PATCH", `/v1/states/${state.state_id}`, {
       expected_version: i + 1,
       operations: [
         { op: "add", path: "/items/-", value: i === 2 ? hostile : `note ${i}` },

@@ -10,7 +10,7 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 30_000,
-      // A refusal stays one; what was not reached is tried again.
+      // A refusal is final; requests that did not arrive are tried again.
       retry: (count, error) => count < 2 && !(error instanceof CallError && error.status > 0 && error.status < 500),
       refetchOnWindowFocus: true,
     },

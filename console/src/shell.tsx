@@ -30,7 +30,7 @@ const menu = [
   ["/playground", "Playground"],
 ] as const;
 
-/** What the address has for this page alone: a code that logs in, or why nobody was logged in. It leaves the address at once. */
+/** The part of the address for this page alone: a code that logs in, or why the log-in failed. It leaves the address at once. */
 function takeFragment(): { code?: string; problem?: string } {
   const given = new URLSearchParams(location.hash.slice(1));
   const code = given.get("code") ?? undefined;
@@ -39,7 +39,7 @@ function takeFragment(): { code?: string; problem?: string } {
   return { code, problem };
 }
 
-/** Why nobody was logged in, by the code in the address. A text of the address could be anybody's. */
+/** Why the log-in failed, by the code in the address. A text of the address could be forged. */
 const problems: Record<string, string> = {
   namespace: "That is not a valid namespace: write 1 to 63 lower-case letters, digits and hyphens.",
   unreachable: "The identity provider cannot be reached. Try again.",
@@ -102,7 +102,7 @@ export function Shell() {
   return <Frame />;
 }
 
-/** Asks before a link logs somebody else in. */
+/** Asks before a link logs another person in. */
 function Replace({ link, done }: { link: Replaces; done: () => void }) {
   const [error, setError] = useState<unknown>();
   return (
@@ -216,7 +216,7 @@ function Theme() {
   );
 }
 
-/** Tells in the tab how many approvals wait. */
+/** Shows in the tab how many approvals wait. */
 function useMark(waiting: Approval[]) {
   const count = waiting.length;
   useEffect(() => {

@@ -140,7 +140,7 @@ func TestTokensFile(t *testing.T) {
 		}
 	}
 
-	// A second start keeps the tokens of the first, and leaves nothing behind.
+	// A second start keeps the tokens of the first, and leaves no files behind.
 	if created, err := auth.WriteFile(file, auth.Generate()); err != nil || created {
 		t.Fatalf("created %v, %v", created, err)
 	}

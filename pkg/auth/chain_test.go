@@ -24,7 +24,7 @@ func TestChain(t *testing.T) {
 		unknown = answers{err: auth.ErrUnauthenticated}
 		expired = answers{err: auth.Refused("it has %s", "expired")}
 		other   = answers{err: auth.Refused("other")}
-		// What comes with an error must never count.
+		// A principal that comes with an error must never count.
 		down = answers{p: bob.p, err: errors.New("down")}
 	)
 	for name, tc := range map[string]struct {

@@ -217,7 +217,7 @@ func ReadPassword(file string) (string, error) {
 	}
 	password := strings.TrimRight(string(data), "\r\n")
 	if password == "" || strings.ContainsAny(password, "\r\n\x00") {
-		return "", fmt.Errorf("%s must have one line with the password and nothing else", file)
+		return "", fmt.Errorf("%s must have one line, with only the password", file)
 	}
 	return password, nil
 }

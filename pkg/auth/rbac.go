@@ -131,7 +131,7 @@ var table = map[string]grant{
 	"/interlock.state.v1.SessionService/GrantStateAccess": operator,
 
 	// A runner sees the states and prompts of all trees.
-	"/interlock.state.v1.TaskService/LeaseTasks":   operator,
+	"/interlock.state.v1.TaskService/ClaimTasks":   operator,
 	"/interlock.state.v1.TaskService/ExtendTask":   operator,
 	"/interlock.state.v1.TaskService/CompleteTask": operator,
 	"/interlock.state.v1.TaskService/FailTask":     operator,

@@ -86,7 +86,7 @@ func TestEveryServiceOfTheProtosIsLinked(t *testing.T) {
 func TestWhoMayCallWhat(t *testing.T) {
 	t.Parallel()
 	// Letters: a(gent) o(perator) p (approver) v (observer) r(untime) s(ervice). Written a
-	// second time, so that nobody's rights change by a slip of the pen.
+	// second time, so that rights do not change by a slip of the pen.
 	want := map[string]string{
 		"/interlock.engine.v1.WorkflowService/RegisterWorkflow":          "aor",
 		"/interlock.engine.v1.WorkflowService/GetWorkflow":               "aopvrs",
@@ -174,7 +174,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.state.v1.SessionService/DeleteSession":               "o",
 		"/interlock.state.v1.StateService/GetStateWriters":               "aopvrs",
 		"/interlock.state.v1.SessionService/GrantStateAccess":            "o",
-		"/interlock.state.v1.TaskService/LeaseTasks":                     "o",
+		"/interlock.state.v1.TaskService/ClaimTasks":                     "o",
 		"/interlock.state.v1.TaskService/ExtendTask":                     "o",
 		"/interlock.state.v1.TaskService/CompleteTask":                   "o",
 		"/interlock.state.v1.TaskService/FailTask":                       "o",

@@ -79,7 +79,7 @@ type Need struct {
 }
 
 func lacks(n Need) *Refusal {
-	return &Refusal{Code: Incomplete, Message: "the decision depends on a record that was not read; nothing has changed", Need: &n}
+	return &Refusal{Code: Incomplete, Message: "the decision depends on a record that was not read; no change was made", Need: &n}
 }
 
 // run finds a run; found is false when there is none of this id.
@@ -99,7 +99,7 @@ func (s *Scene) run(id string) (n Node, found bool, _ *Refusal) {
 func (s *Scene) member(id string) (Node, *Refusal) {
 	n, found, refusal := s.run(id)
 	if refusal == nil && !found {
-		refusal = refuse(Incomplete, "run %s is part of this one's family, and there is no such run; nothing has changed", id)
+		refusal = refuse(Incomplete, "run %s is part of this run's family, but it does not exist; no change was made", id)
 	}
 	return n, refusal
 }
@@ -181,5 +181,5 @@ func (s *Scene) outermost(at Place) (Place, *Refusal) {
 }
 
 func tooDeep(run *workflow.Run) *Refusal {
-	return refuse(Incomplete, "run %s waits for more runs than can be nested; nothing has changed", run.ID)
+	return refuse(Incomplete, "run %s waits for more runs than can be nested; no change was made", run.ID)
 }

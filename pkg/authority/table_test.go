@@ -17,10 +17,10 @@ import (
 var (
 	roles    = []authority.Role{authority.Agent, authority.Operator, authority.System}
 	bindings = []string{
-		"unbound", // a token that is bound to nothing
+		"unbound", // a token without a binding
 		"driver",  // bound to s, which drives R
 		"branch",  // bound to b, which has branch x of R
-		"child",   // bound to s/c, which drives nothing
+		"child",   // bound to s/c, which drives no run
 		"left",    // bound to s, which drives another run since
 		"other",   // bound to o, which drives another run
 	}
@@ -166,7 +166,7 @@ func TestTable(t *testing.T) {
 	t.Fatalf("%s has lines of operations that there are not", file)
 }
 
-// invariants are what must hold of every verdict, whatever the table says.
+// invariants must hold of every verdict, regardless of the table.
 func invariants(t *testing.T, s *authority.Scene, op authority.Op, binding, enforcement string, held []workflow.HoldCause, allowed bool) {
 	t.Helper()
 	about := fmt.Sprintf("%s by %s, %s, %s, held by %v", op, s.Who.Role, binding, enforcement, held)
@@ -203,7 +203,7 @@ func invariants(t *testing.T, s *authority.Scene, op authority.Op, binding, enfo
 	}
 }
 
-// TestRulesAreWhole: an operation that nobody has given a rule is refused, and Ops lists
+// TestRulesAreWhole: an operation without a rule is refused, and Ops lists
 // every one that has a rule.
 func TestRulesAreWhole(t *testing.T) {
 	t.Parallel()

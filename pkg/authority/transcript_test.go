@@ -238,7 +238,7 @@ func (s *stage) ask(t *testing.T, words []string) string {
 	return verdict
 }
 
-// decide is what a caller of the package does, in words; and whether it is allowed.
+// decide plays a caller of the package, in words; and whether it is allowed.
 func decide(s *authority.Scene, op authority.Op) (verdict string, allowed bool) {
 	var aim authority.Aim
 	var refusal *authority.Refusal

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// TestWorkspace: S14.7: which workspace a run has that is started, by who starts it and by what its session
+// TestWorkspace: S14.7: the workspace of a started run, by the starter and by the last run of its session
 // has driven last.
 func TestWorkspace(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
-// TestSameContentAgain: S2.9: after a failure, an agent starts what has failed, or what somebody else answers for.
+// TestSameContentAgain: S2.9: after a failure, an agent starts the failed definition, or one that another principal answers for.
 func TestSameContentAgain(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

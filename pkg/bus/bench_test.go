@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkRelay is one event from the outbox to NATS's acknowledgement, out of a
-// backlog of many runs. The store is in memory: what is measured is the relay.
+// backlog of many runs. The store is in memory, so only the relay is measured.
 func BenchmarkRelay(b *testing.B) {
 	r, st := newRig(b), newMemStore(64)
 	src := newSource(b, st)

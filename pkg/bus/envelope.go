@@ -138,8 +138,8 @@ func message(e *store.OutboxEntry, reply string) *nats.Msg {
 		// undoes exactly that; ce-source is a URI reference, whose percent signs
 		// must be encoded once more.
 		set(headerSource, "/"+Root+"/"+strings.ReplaceAll(tokens[0], "%", "%25"))
-		set(headerType, Root+"."+tokens[1]+"."+tokens[3])
-		set(headerSubject, tokens[2])
+		set(headerType, TypePrefix+tokens[1]+"."+tokens[3])
+		set(headerSubject, tokens[2]+callSuffix(e, tokens[1]))
 	} else {
 		set(headerSource, "/"+Root)
 		set(headerType, e.Subject)
@@ -151,6 +151,20 @@ func message(e *store.OutboxEntry, reply string) *nats.Msg {
 		h.Set(headerTrace, e.Trace)
 	}
 	return &nats.Msg{Subject: e.Subject, Reply: reply, Header: h, Data: e.Payload}
+}
+
+// callSuffix returns what ce-subject has after the run of a tool call: a slash and the call's
+// id. It is empty for other entities.
+func callSuffix(e *store.OutboxEntry, entity string) string {
+	if entity != "toolcall" {
+		return ""
+	}
+	for _, id := range gjson.GetManyBytes(e.Payload, "toolcall_decided.call_id", "toolcall_reported.call_id", "toolcall_outcome.call_id") {
+		if id.Str != "" {
+			return "/" + Token(id.Str)
+		}
+	}
+	return ""
 }
 
 // split returns the namespace, the entity, the id and the type, still escaped. A type may have

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -115,7 +116,7 @@ func TestEncode(t *testing.T) {
 	if err != nil || !proto.Equal(back, ev) {
 		t.Errorf("decoded %v, %v", back, err)
 	}
-	// The same change has the same id; a tool call is told apart by its call.
+	// The same change has the same id; tool calls are distinguished by their call ids.
 	if again, _ := Encode(sample()); again.ID != got.ID {
 		t.Errorf("id %s, then %s", got.ID, again.ID)
 	}
@@ -171,7 +172,7 @@ func TestCloudEventsHeaders(t *testing.T) {
 		"ce-id":          out.ID,
 		"Nats-Msg-Id":    out.ID,
 		"ce-source":      "/interlock/my%20team",
-		"ce-type":        "interlock.run.transitioned",
+		"ce-type":        "run.interlock.run.transitioned",
 		"ce-subject":     "a.b é%",
 		"ce-time":        "2026-01-02T03:04:05.006Z",
 		"content-type":   "application/json",
@@ -224,8 +225,12 @@ func TestCloudEventsHeadersOfEveryType(t *testing.T) {
 			t.Fatal(err)
 		}
 		header := message(&store.OutboxEntry{ID: out.ID, Subject: out.Subject, Payload: out.Payload}, "").Header
+		about := ev.EntityId
+		if call := cmp.Or(ev.GetToolcallDecided().GetCallId(), ev.GetToolcallReported().GetCallId(), ev.GetToolcallOutcome().GetCallId()); call != "" {
+			about += "/" + call
+		}
 		for attribute, want := range map[string]string{
-			"ce-source": "/interlock/" + ev.Namespace, "ce-type": "interlock." + name, "ce-subject": ev.EntityId, "ce-id": ev.Id,
+			"ce-source": "/interlock/" + ev.Namespace, "ce-type": "run.interlock." + name, "ce-subject": about, "ce-id": ev.Id,
 		} {
 			if got, err := url.PathUnescape(header.Get(attribute)); err != nil || got != want {
 				t.Errorf("%s: %s is %q, want %q", name, attribute, got, want)
@@ -238,7 +243,7 @@ func TestCloudEventsHeadersOfEveryType(t *testing.T) {
 	if dots < 10 {
 		t.Errorf("only %d types have a dot", dots)
 	}
-	// What is no subject of an event has no attributes of one.
+	// A text that is no subject of an event has no attributes of one.
 	for _, odd := range []string{"interlock", "interlock.a.b.c", "interlock.a.b.c.", "interlock.a.b..d", "interlock..b.c.d", "interlock.a.b.c.d.", "interlock.a.b.c.d..e"} {
 		if header := message(&store.OutboxEntry{ID: "x", Subject: odd}, "").Header; header.Get("ce-subject") != "" || header.Get("ce-type") != odd {
 			t.Errorf("%s has the headers %v", odd, header)
@@ -255,7 +260,7 @@ func headerText(s string) string {
 	}, s)
 }
 
-// Events that are written by hand mean to protojson what it would have written.
+// Events that are written by hand decode with protojson like those that it writes.
 func TestMarshalAgreesWithProtojson(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z_0-9]{0,12}`), rapid.Just("\"\\</script>\u2028\x00\x7f"))

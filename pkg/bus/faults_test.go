@@ -123,7 +123,7 @@ func TestAnotherRelayTakesOverWhenOneDies(t *testing.T) {
 	_, kill := run(t, st, cfg)
 	js := r.js()
 	eventually(t, "events flow", func() bool { return stored(js) > 200 })
-	// Dead processes renew, release and delete nothing.
+	// Dead processes do not renew, release or delete.
 	st.setFail(func(_, holder string) error {
 		if holder == "dies" {
 			return store.ErrUnavailable
@@ -145,7 +145,7 @@ func TestRelayResumesUnderItsOwnName(t *testing.T) {
 	r, st := newRig(t), newMemStore(4)
 	src := newSource(t, st)
 	cfg := r.config("same")
-	cfg.LeaseTTL = time.Hour // nobody could wait for it to lapse
+	cfg.LeaseTTL = time.Hour // too long to lapse in a test
 	st.setFail(func(call, _ string) error {
 		if call == "release" {
 			return store.ErrUnavailable
@@ -217,7 +217,7 @@ func TestRefusedPublishesKeepTheOrder(t *testing.T) {
 	r.awaitAll(src)
 }
 
-// An event that NATS can't take holds up its own entity and nothing else.
+// An event that NATS can't take holds up only its own entity.
 func TestOversizedEventHoldsUpOnlyItsEntity(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"server", "stream"} {
@@ -256,7 +256,7 @@ func TestOversizedEventHoldsUpOnlyItsEntity(t *testing.T) {
 }
 
 // After a stop longer than the duplicate window JetStream no longer recognises
-// what it has; the relay does.
+// its messages; the relay does.
 func TestNothingTwiceAfterTheDuplicateWindow(t *testing.T) {
 	t.Parallel()
 	r, st := newRig(t), newMemStore(4)
@@ -277,7 +277,7 @@ func TestNothingTwiceAfterTheDuplicateWindow(t *testing.T) {
 	r.awaitAll(src)
 	stop()
 	awaitWindow(t, r.js())
-	src.commit(100, 10) // committed while nobody relays
+	src.commit(100, 10) // committed without a relay
 	relay, _ := run(t, st, cfg)
 	eventually(t, "what the stream has is recognised", func() bool { return testutil.ToFloat64(relay.m.duplicates) == 300 })
 	hold.Store(false)
@@ -338,7 +338,7 @@ func TestRelaySurvivesTheStore(t *testing.T) {
 		src.commit(100, 5)
 		r.awaitAll(src)
 	}
-	// Without leases nothing is relayed.
+	// Without leases no event is relayed.
 	st.setFail(func(call, _ string) error {
 		if call == "renew" || call == "acquire" {
 			return errors.New("test: no leases")
@@ -362,7 +362,7 @@ func TestStreamDeletedUnderTheRelay(t *testing.T) {
 	r.awaitAll(src)
 }
 
-// A sequence that falls tells that the stream lost its end behind the relay's
+// A falling sequence shows that the stream lost its end behind the relay's
 // back, on a connection that never broke.
 func TestFallingSequenceIsALoss(t *testing.T) {
 	t.Parallel()
@@ -422,7 +422,7 @@ func TestReadAck(t *testing.T) {
 	}
 }
 
-// What was read for a shard that went and came back in between is not its next.
+// Data that was read for a shard is not used after the shard went and came back.
 func TestEntriesReadForAnEarlierTenureAreDropped(t *testing.T) {
 	t.Parallel()
 	relay, err := NewRelay(newMemStore(2), Config{Holder: "a", Log: quiet()})

@@ -135,13 +135,13 @@ func TestShardCursors(t *testing.T) {
 	if sh.trimmed != 3 || len(sh.marks) != 1 {
 		t.Fatalf("trimmed %d, marks %v", sh.trimmed, sh.marks)
 	}
-	// A new connection: read on after what was acknowledged, and wait again.
+	// A new connection: read on after the acknowledged events, and wait again.
 	later := now.Add(time.Hour)
 	sh.rewind(false, later)
 	if sh.read != 4 || sh.trimmable(later.Add(-1)) != 0 || sh.trimmable(later) != 4 {
 		t.Fatalf("rewound: %+v", sh)
 	}
-	// A loss: read on after what was trimmed.
+	// A loss: read on after the trimmed events.
 	sh.rewind(true, later)
 	if sh.read != 3 || sh.acked != 3 || sh.trimmable(later.Add(time.Hour)) != 0 {
 		t.Fatalf("rewound to the start: %+v", sh)

@@ -97,7 +97,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// What is in the files is read for each connection.
+// The files are read for each connection.
 func TestNATSPasswordsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	authority := certtest.New(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// outbox is what the metrics of a relay tell of the outbox, after a look at it.
+// outbox has a relay's metrics of the outbox, after a look at it.
 func (r *Relay) outbox(t *testing.T) (here, nowhere, age float64) {
 	t.Helper()
 	r.Measure(t.Context())
@@ -18,8 +18,8 @@ func (r *Relay) outbox(t *testing.T) (here, nowhere, age float64) {
 	return gauge("here"), gauge("nowhere"), testutil.ToFloat64(r.m.oldest)
 }
 
-// What waits for NATS is counted, and grows older: also in shards that no relay has, because
-// none reaches NATS, and without what NATS had before.
+// Events that wait for NATS are counted, and grow older: also in shards without a relay, because
+// none reaches NATS, and without the events that NATS had before.
 func TestMeasureOfTheOutbox(t *testing.T) {
 	t.Parallel()
 	r, st := newRig(t), openStore(t)
@@ -40,7 +40,7 @@ func TestMeasureOfTheOutbox(t *testing.T) {
 	if here, nowhere, age := relay.outbox(t); here != 0 || nowhere != 30 || age <= 0 || age > time.Since(before).Seconds() {
 		t.Errorf("%v wait here, %v nowhere, the oldest for %vs, want 30 nowhere for at most %s", here, nowhere, age, time.Since(before))
 	}
-	// A process that knows nothing of before tells at least as much.
+	// A process without knowledge of the past reports at least as much.
 	other, err := NewRelay(st, r.config("b"))
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestMeasureOfTheOutbox(t *testing.T) {
 	})
 }
 
-// What is not read yet counts too, and while the store cannot be asked what waited grows older.
+// Unread events count too, and while the store cannot be asked, waiting events grow older.
 func TestMeasureOfAShardThatIsBehind(t *testing.T) {
 	t.Parallel()
 	st := &unasked{Store: openStore(t)}
@@ -82,7 +82,7 @@ func newShard(number int, acked int64) *shard {
 	return &shard{number: number, lanes: map[string]*queue{}, acked: acked, read: acked}
 }
 
-// unasked is a store that does not tell what waits when it is unavailable.
+// unasked is a store that does not list waiting events when it is unavailable.
 type unasked struct {
 	store.Store
 	unavailable bool

@@ -13,7 +13,7 @@ import (
 
 // memStore is as much of a store as a relay uses, in memory, with faults.
 type memStore struct {
-	store.Store // what is not written here must not be called
+	store.Store // methods that are not written here must not be called
 
 	shards int
 	gate   *store.Gate
@@ -29,7 +29,7 @@ type memStore struct {
 	changed chan struct{}
 	// dead makes the members' own commits fail, as those of a dead process would.
 	dead atomic.Bool
-	// fail, when set, is asked before every call; what it returns is returned.
+	// fail, when set, is asked before every call; its error is returned.
 	fail func(call, holder string) error
 }
 

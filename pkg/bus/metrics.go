@@ -41,12 +41,12 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	m.rewinds = counter("rewinds_total", "Times that the relay restarted because the stream lost acknowledged events.")
 	m.failures = counter("failures_total", "Times that a connection was given up because of an error.")
 	m.refused = counter("refused_total", "Events that NATS can't take, for their size or subject.")
-	m.reopens = counter("reopens_total", "Times that the embedded server's files were opened again because the stream took nothing.")
+	m.reopens = counter("reopens_total", "Times that the embedded server's files were opened again because the stream accepted no events.")
 	m.trimmed = counter("trims_total", "Shards trimmed.")
 	m.backlog = gauge("backlog_events", "Events that were read from the outbox and are not acknowledged.")
 	m.outbox = register(registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "interlock_outbox_events",
-		Help: "Events that wait for NATS: in the shards that this process relays, and in those that no process relays, of which all tell the same.",
+		Help: "Events that wait for NATS: in the shards that this process relays, and in those that no process relays (every process reports the same number of these).",
 	}, []string{"relayed"}), &err)
 	m.oldest = register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "interlock_outbox_oldest_seconds", Help: "Age of the oldest event that waits for NATS; 0 while none does.",

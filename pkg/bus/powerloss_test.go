@@ -17,7 +17,7 @@ import (
 type disk struct {
 	dir  string
 	fail func() (after string)
-	// honest tells that fail keeps all that was synced and nothing else.
+	// honest makes fail keep exactly the synced data.
 	honest bool
 }
 
@@ -43,8 +43,8 @@ func newDisk(t *testing.T) *disk {
 	return &disk{dir: dir, fail: func() string { return older }}
 }
 
-// NATS loses power under load: what it had acknowledged and not synced is gone.
-// With a grace longer than its sync interval, and trimming, nothing is lost.
+// NATS loses power under load: acknowledged data that was not synced is gone.
+// With a grace longer than its sync interval, and trimming, no event is lost.
 func TestPowerLossOfNATS(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t)
@@ -67,7 +67,7 @@ func TestPowerLossOfNATS(t *testing.T) {
 	eventually(t, "events flow", func() bool { return stored(js) > before+500 })
 	after := d.fail()
 	r.nats.Stop()
-	// What it wrote while it was stopped never reached the disk.
+	// Its writes while it was stopped never reached the disk.
 	r.nats.Dir = filepath.Join(t.TempDir(), "disk")
 	copyTree(t, after, r.nats.Dir)
 	r.nats.Start()

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// proxy stands between a relay and NATS and can withhold what NATS answers.
+// proxy stands between a relay and NATS and can withhold NATS's answers.
 type proxy struct {
 	l      net.Listener
 	target string
@@ -65,7 +65,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// answers carries what the server says, unless the proxy is deaf: then it is
+// answers carries the server's messages, unless the proxy is deaf: then they are
 // read and thrown away.
 func (p *proxy) answers(client, server net.Conn) {
 	buf := make([]byte, 32<<10)
@@ -83,7 +83,7 @@ func (p *proxy) answers(client, server net.Conn) {
 	}
 }
 
-// cut breaks all connections in the middle of whatever they carry.
+// cut breaks all connections in the middle of their traffic.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -24,7 +24,7 @@ func (r *rig) keeper(holder string) Config {
 	return cfg
 }
 
-// retained counts what a store has in its outbox, and what relays are not done with.
+// retained counts the events in a store's outbox, and those that relays have not finished.
 func retained(tb testing.TB, st store.Store) (all, open int) {
 	tb.Helper()
 	for shard := range st.Shards() {
@@ -121,7 +121,7 @@ func (r *rig) wire() map[string]string {
 }
 
 // NATS loses all its data, long after the relay was done with the events. The relay has
-// nothing to publish, and the store has it all.
+// no events to publish, and the store has them all.
 func TestRebuild(t *testing.T) {
 	t.Parallel()
 	r, st := newRig(t), openStore(t)
@@ -153,7 +153,7 @@ func TestRebuild(t *testing.T) {
 	}
 	r.checkAll(src)
 
-	// Events that come are published in addition, and nothing again.
+	// New events are published in addition, and none twice.
 	relay, _ := run(t, st, r.keeper("a"))
 	src.commit(100, 20)
 	r.awaitAll(src)
@@ -166,7 +166,7 @@ func TestRebuild(t *testing.T) {
 	r.checkAll(src)
 }
 
-// What is missing in the middle is published; relays and commits continue.
+// Missing events in the middle are published; relays and commits continue.
 func TestRebuildUnderLoad(t *testing.T) {
 	t.Parallel()
 	r, st := newRig(t), openStore(t)
@@ -201,7 +201,7 @@ func TestRebuildUnderLoad(t *testing.T) {
 	}
 }
 
-// The stream's limits hold: what is too old for it stays away, and nothing pushes out what
+// The stream's limits hold: events that are too old for it stay away, and none pushes out one that
 // is newer.
 func TestRebuildWithinTheStreamsLimits(t *testing.T) {
 	t.Parallel()
@@ -231,7 +231,7 @@ func TestRebuildWithinTheStreamsLimits(t *testing.T) {
 	}
 }
 
-// An event that the stream cannot take holds up its entity and nothing else.
+// An event that the stream cannot take holds up only its entity.
 func TestRebuildWithoutOversizedEvents(t *testing.T) {
 	t.Parallel()
 	r, st := newRig(t), newMemStore(2)

@@ -56,7 +56,7 @@ func TestRelayTrimsAfterTheGrace(t *testing.T) {
 	src.commit(1000, 10)
 	r.awaitAll(src)
 	eventually(t, "the outbox is empty", func() bool { return st.retained() == 0 })
-	// Another run of the relay finds nothing to do, and continues from there.
+	// Another run of the relay has no work, and continues from there.
 	stop()
 	_, _ = run(t, st, cfg)
 	src.commit(100, 10)
@@ -67,7 +67,7 @@ func TestRelayTrimsAfterTheGrace(t *testing.T) {
 }
 
 // A server that acknowledged and then lost it must find the entries in the
-// outbox, however late: what is acknowledged is not trimmed on time alone.
+// outbox, however late: acknowledged entries are not trimmed on time alone.
 func TestRelayDoesNotTrimWhatTheStreamLost(t *testing.T) {
 	t.Parallel()
 	r, st := newRig(t), newMemStore(1)
@@ -85,7 +85,7 @@ func TestRelayDoesNotTrimWhatTheStreamLost(t *testing.T) {
 	relay, _ := run(t, st, cfg)
 	src.commit(50, 5)
 	r.awaitAll(src)
-	// The stream is another one now; nothing is published, so nothing but the
+	// The stream is another one now; no event is published, so only the
 	// check before a trim can notice.
 	js := r.js()
 	if err := js.DeleteStream(t.Context(), DefaultStream); err != nil {
@@ -133,7 +133,7 @@ func TestRelayBeginsAgainWhenTheStoreHasGoneBack(t *testing.T) {
 	}
 }
 
-// The bounds of a stream follow the settings, and what is not set stays.
+// The bounds of a stream follow the settings, and other bounds stay.
 func TestBoundsOfAStream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

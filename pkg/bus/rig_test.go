@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = 60 * time.Second
 
 func quiet() *slog.Logger {
@@ -45,7 +45,7 @@ func eventually(tb testing.TB, what string, holds func() bool) {
 	}
 }
 
-// source commits events of many runs and remembers what it committed.
+// source commits events of many runs and remembers them.
 type source struct {
 	tb testing.TB
 	st store.Store
@@ -65,7 +65,7 @@ func (s *source) event(run string) store.Event {
 	s.versions[run]++
 	ev := sample()
 	ev.EntityId, ev.Version, ev.Time = run, s.versions[run], timestamppb.Now()
-	if ev.Version%2 == 0 { // the order holds across what happens to one id
+	if ev.Version%2 == 0 { // the order holds across all events of one id
 		ev.Entity, ev.Type = "toolcall", "allowed"
 		ev.Payload = &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{CallId: "call_" + strconv.FormatInt(ev.Version, 10)}}
 	}
@@ -162,7 +162,7 @@ func (r *rig) config(holder string) Config {
 	}
 }
 
-// run starts a relay and answers it and what stops it.
+// run starts a relay and returns it with a function that stops it.
 func run(tb testing.TB, st store.Store, cfg Config) (relay *Relay, stop func()) {
 	tb.Helper()
 	relay, err := NewRelay(st, cfg)

@@ -138,7 +138,7 @@ func (r *Relay) adopt(ctx context.Context, s *session) error {
 	if lost {
 		r.high = position{}
 		r.m.rewinds.Inc()
-		r.log.Warn("the stream lost acknowledged events: publishing again what it may not have synced; for earlier ones run: interlock events rebuild")
+		r.log.Warn("the stream lost acknowledged events: publishing events again that it may not have synced; for earlier ones run: interlock events rebuild")
 	}
 	now := time.Now()
 	for _, sh := range r.shards {

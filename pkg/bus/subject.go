@@ -9,6 +9,9 @@ import (
 // Root is the first token of every subject.
 const Root = "interlock"
 
+// TypePrefix begins the CloudEvents type of every event, followed by its entity and its type.
+const TypePrefix = "run.interlock."
+
 // MaxSubjectBytes is the longest subject that is published. NATS refuses a
 // control line (subject, reply, sizes) of more than 4096 bytes.
 const MaxSubjectBytes = 3072

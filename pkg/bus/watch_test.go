@@ -80,7 +80,7 @@ func TestWatchFrom(t *testing.T) {
 	if _, err := open["new"].Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	// Nothing stays behind in NATS.
+	// No message stays behind in NATS.
 	for _, w := range open {
 		w.Stop()
 	}
@@ -105,7 +105,7 @@ func TestWatchEmptyAndMissingStream(t *testing.T) {
 	}
 }
 
-// What has no id is not an event: others may get messages into the stream.
+// A message without an id is not an event: others may get messages into the stream.
 func TestWatchLeavesOutWhatIsNoEvent(t *testing.T) {
 	t.Parallel()
 	js := stream(t, newRig(t))

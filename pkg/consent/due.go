@@ -23,7 +23,7 @@ func (a *Approval) Restore(of time.Time) Result {
 	r := a.begin()
 	next := r.Approval
 	next.RestoredOf = of
-	next.Reason = "the store was restored from a backup of " + stamp(of) + ", and what was decided since then is lost"
+	next.Reason = "the store was restored from a backup of " + stamp(of) + ", and later decisions are lost"
 	eligible := next.Terms.Eligible
 	if next.Escalated {
 		eligible = eligible.and(next.Terms.Escalation.To)

@@ -7,7 +7,7 @@ import "time"
 func (a *Approval) Consume(digest string, now time.Time) Result {
 	switch {
 	case a.Status != Granted:
-		return a.refuse(CodeNotGranted, "%s, so it admits nothing", a.Outcome())
+		return a.refuse(CodeNotGranted, "%s, so it admits no call", a.Outcome())
 	case !a.UsedAt.IsZero():
 		return a.refuse(CodeUsed, "%s; it admits one action once, so ask again", a.Outcome())
 	case a.Lapsed(now):

@@ -76,7 +76,7 @@ func TestTwoVersionsInOnePicture(t *testing.T) {
 	}
 }
 
-// TestPictureOfEqualVersionsIsTheSame: nothing has changed, and nothing stands elsewhere.
+// TestPictureOfEqualVersionsIsTheSame: without changes, all parts keep their places.
 func TestPictureOfEqualVersionsIsTheSame(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -105,7 +105,7 @@ func TestPictureOfEqualVersionsIsTheSame(t *testing.T) {
 	})
 }
 
-// TestAnyTwoVersionsAreDrawn: all that either has is in the picture, whatever has changed.
+// TestAnyTwoVersionsAreDrawn: all parts of both are in the picture, for any changes.
 func TestAnyTwoVersionsAreDrawn(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {

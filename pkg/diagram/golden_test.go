@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the drawings in testdata")
 
-// TestGolden draws the definitions in testdata. Look at what -update changes:
-// the pictures are what people see.
+// TestGolden draws the definitions in testdata. Review the changes of -update:
+// people see these pictures.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.json")

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/diagram"
 )
 
-// A graph is the picture of SVG: what that has in it, in the same places.
+// A graph is the picture of SVG: the same parts, in the same places.
 func TestGraphIsTheSamePicture(t *testing.T) {
 	t.Parallel()
 	d := parse(t, `{"id": "w", "initial": "plan", "guards": {"ok": {"field": "n", "op": "gt", "value": 1}}, "states": {

@@ -31,7 +31,7 @@ func drawText(t *rapid.T, what string) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(nasty), 1, 6).Draw(t, what), "")
 }
 
-// drawWorkflow makes definitions that Parse would refuse too: whatever they are,
+// drawWorkflow makes definitions that Parse would refuse too: for all of them,
 // the result is a picture.
 func drawWorkflow(t *rapid.T) *workflow.Definition {
 	names := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string { return drawText(t, "name") }), 1, 14, rapid.ID).Draw(t, "states")
@@ -93,7 +93,7 @@ func drawProcess(t *rapid.T) *process.Definition {
 	return def
 }
 
-// TestAnyDefinitionIsDrawn: whatever a definition says, the three formats are
+// TestAnyDefinitionIsDrawn: for any definition, the three formats are
 // well formed and no text of it is more than text.
 func TestAnyDefinitionIsDrawn(t *testing.T) {
 	t.Parallel()
@@ -215,7 +215,7 @@ func checkDOT(text string) error {
 	return nil
 }
 
-// svgAttributes are the elements that we draw with, and what they have.
+// svgAttributes are the elements that we draw, with their attributes.
 var svgAttributes = map[string][]string{
 	"svg": {"xmlns", "class", "role", "width", "height", "viewBox"}, "title": nil, "style": nil, "g": {"class", "transform"}, "text": {"class", "x", "y"},
 	"rect": {"class", "x", "y", "width", "height", "rx"}, "circle": {"class", "cx", "cy", "r"}, "path": {"class", "d"},
@@ -269,8 +269,8 @@ func (a area) holds(b area) bool {
 	return a.x <= b.x && b.right <= a.right && a.y <= b.y && b.bottom <= a.bottom
 }
 
-// checkLayout: everything is in the picture, nothing lies on anything else, and
-// branches hold what is theirs.
+// checkLayout: all parts are in the picture, no two overlap, and
+// branches contain their parts.
 func checkLayout(d *Diagram, g *drawing) error {
 	places := make(map[int]area)
 	for _, b := range g.boxes {
@@ -280,7 +280,7 @@ func checkLayout(d *Diagram, g *drawing) error {
 		return fmt.Errorf("%d of %d nodes are drawn", len(places), len(d.nodes))
 	}
 	picture := area{0, 0, g.width, g.height}
-	var solid []area // nodes that hold nothing, and labels
+	var solid []area // nodes without content, and labels
 	for i, place := range places {
 		if !picture.holds(place) {
 			return fmt.Errorf("%s is at %v, outside of %v", d.nodes[i].id, place, picture)

@@ -160,10 +160,10 @@ func (d *Disk) Fill() error { return d.tell("full") }
 // Heal makes the disk work.
 func (d *Disk) Heal() error { return d.tell("well") }
 
-// CopyDurable copies to a new folder what would be there after the loss of power.
+// CopyDurable copies the files that survive a loss of power to a new folder.
 func (d *Disk) CopyDurable(to string) error { return os.CopyFS(to, os.DirFS(d.durable())) }
 
-// LosePower leaves only what was synced. Nobody may have a file of the disk open.
+// LosePower leaves only synced data. No file of the disk may be open.
 func (d *Disk) LosePower() error {
 	if err := d.unmount(); err != nil {
 		return err

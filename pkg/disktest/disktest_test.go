@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/disktest"
 )
 
-// Only what was synced is there after the loss of power, and a disk that is broken or full
+// Only synced data is there after the loss of power, and a disk that is broken or full
 // says so.
 func TestDisk(t *testing.T) {
 	t.Parallel()

@@ -263,7 +263,7 @@ func (c *Component) Check(before Instance, values Value) (Instance, Problems) {
 				complete = append(complete, Member{name, NullValue()})
 			}
 		case !here:
-			r.Errorf((*Path)(nil).Key(name), CodeRequired, "%s was set and is missing; give its value, or send what changed as a patch", Quote(name))
+			r.Errorf((*Path)(nil).Key(name), CodeRequired, "%s was set and is missing; give its value, or send the changes as a patch", Quote(name))
 			complete = append(complete, Member{name, last}) // no further problems from that
 		}
 	}

@@ -107,7 +107,7 @@ func TestComponentFields(t *testing.T) {
 	}
 }
 
-// TestKindOf: `interlock validate` tells documents apart by shape.
+// TestKindOf: `interlock validate` distinguishes documents by shape.
 func TestKindOf(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
@@ -263,7 +263,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestCheck covers what replaces the values of an instance.
+// TestCheck covers replacements of the values of an instance.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	const fields = `"a":{"type":"string"},"b":{"type":["integer","null"]},"c":{"type":"array"}`
@@ -333,8 +333,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckKeeps: whatever is sent, an instance keeps every declared field, and
-// what is unset only ever becomes fewer (S12.2).
+// TestCheckKeeps: for any input, an instance keeps every declared field, and
+// the set of unset fields only becomes smaller (S12.2).
 func TestCheckKeeps(t *testing.T) {
 	t.Parallel()
 	c := component(t, supportSession)

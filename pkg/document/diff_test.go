@@ -47,7 +47,7 @@ func drawName(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "", "0", "1", "-", "a/b", "m~n", "~1", "é", "\""}).Draw(t, "name")
 }
 
-// drawEdited draws what a document may look like after some edits: parts are
+// drawEdited draws a document after some edits: parts are
 // shared with it, changed, left out, put in or swapped.
 func drawEdited(t *rapid.T, v Value) Value {
 	if v.Kind() != Array && v.Kind() != Object {
@@ -93,7 +93,7 @@ func drawEdited(t *rapid.T, v Value) Value {
 
 // TestDiffRestores holds that a diff gives the very text of the later document,
 // is no longer than a replacement, survives being written and read, and leaves
-// alone what both share.
+// the shared parts alone.
 func TestDiffRestores(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -124,7 +124,7 @@ func TestDiffRestores(t *testing.T) {
 	})
 }
 
-// TestDiff holds what the patches look like.
+// TestDiff checks the form of the patches.
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ before, after, want string }{
@@ -202,8 +202,8 @@ func TestDiffLarge(t *testing.T) {
 	}
 }
 
-// TestDiffShares holds that a diff does not look into what both share: it finds
-// nothing in a tree that is not even well formed.
+// TestDiffShares holds that a diff does not look into shared parts: it finds
+// no difference in a tree that is not even well formed.
 func TestDiffShares(t *testing.T) {
 	t.Parallel()
 	shared := Value{kind: Object, tree: &tree{members: []Member{{"same", Value{}}, {"same", Value{}}}}}

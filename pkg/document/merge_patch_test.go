@@ -80,8 +80,8 @@ func TestMergePatchLimits(t *testing.T) {
 	}
 }
 
-// TestMergePatchShares holds that what the patch does not name is the very same
-// in the result, and so is all of it when nothing changes.
+// TestMergePatchShares holds that values which the patch does not name are the same objects
+// in the result, and that a patch without changes returns the same document.
 func TestMergePatchShares(t *testing.T) {
 	t.Parallel()
 	doc := must(t, `{"a":{"x":[1]},"wide":`+ten+`,"n":1}`)

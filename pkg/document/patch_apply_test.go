@@ -107,7 +107,7 @@ func TestPatchApply(t *testing.T) {
 	}
 }
 
-// TestPatchErrors holds what is refused, where, and that the message teaches.
+// TestPatchErrors checks the refusals, their places, and that the message teaches.
 func TestPatchErrors(t *testing.T) {
 	t.Parallel()
 	doc := `{"name":"x","none":null,"tasks":[{"status":"open"},2,3],"one":[1],"empty":[],"object":{},"long":"line one\n` + strings.Repeat("x", 100) +
@@ -165,8 +165,8 @@ func TestPatchErrors(t *testing.T) {
 	}
 }
 
-// TestPatchNoDocument holds that a patch may make the first document, and do
-// nothing else without one.
+// TestPatchNoDocument holds that a patch may make the first document, and
+// has no other effect without one.
 func TestPatchNoDocument(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -241,7 +241,7 @@ func TestPatchDepth(t *testing.T) {
 	}
 }
 
-// TestPatchBytes holds that what a patch writes is bounded, exactly.
+// TestPatchBytes holds that the written bytes are bounded, exactly.
 func TestPatchBytes(t *testing.T) {
 	t.Parallel()
 	for operations, fits := range map[string]bool{

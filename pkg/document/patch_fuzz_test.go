@@ -81,10 +81,10 @@ func comparePeer(t interface {
 	}
 }
 
-// peerIsWrong tells the patches on which v5.9.11 of the peer departs from RFC
+// peerIsWrong reports the patches on which v5.9.11 of the peer departs from RFC
 // 6902, or from our limits. It takes an empty segment for the holder, also for
 // the whole document; knows no document but a list or an object; takes 01 for 1;
-// compares numbers as text; finds null where nothing is, and panics at null
+// compares numbers as text; finds null at missing places, and panics at null
 // within a list; and moves a value into itself.
 func peerIsWrong(doc Value, patch *Patch, refused *PatchError) bool {
 	if refused != nil && slices.Contains([]Code{CodeTooDeep, CodePatchTooLarge, CodePatchTooCostly, CodePatchMoveIntoSelf}, refused.Code) {

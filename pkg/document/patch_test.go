@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
-// TestParsePatch holds what is not a patch, and that every problem is told.
+// TestParsePatch checks texts that are no patches, and that every problem is reported.
 func TestParsePatch(t *testing.T) {
 	t.Parallel()
 	tests := map[string][]string{ // text to pointer and code of each problem
@@ -60,7 +60,7 @@ func TestParsePatch(t *testing.T) {
 }
 
 // TestParsePatchLimits holds that a patch may carry a value as deep as the
-// document may be, and what is bounded.
+// document may be, and the bounds.
 func TestParsePatchLimits(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", DefaultDepth) + strings.Repeat("]", DefaultDepth)
@@ -82,7 +82,7 @@ func TestParsePatchLimits(t *testing.T) {
 	}
 }
 
-// TestPatchText holds that a patch is written without what it does not need,
+// TestPatchText holds that a patch is written without superfluous members,
 // with values as they were (S10.4).
 func TestPatchText(t *testing.T) {
 	t.Parallel()
@@ -176,7 +176,7 @@ func drawPointer(t *rapid.T, v Value) string {
 }
 
 // TestPatchAtomic holds that a patch leaves its document alone, that it can be
-// applied again, and that whatever fails in the middle gives nothing.
+// applied again, and that a failure in the middle gives no result.
 func TestPatchAtomic(t *testing.T) {
 	t.Parallel()
 	applied, refused := 0, 0
@@ -233,7 +233,7 @@ func walk(v Value, visit func(Value)) {
 	}
 }
 
-// checkTrees holds a document to what the constructors promise.
+// checkTrees checks a document against the promises of the constructors.
 func checkTrees(t *rapid.T, v Value) {
 	walk(v, func(v Value) {
 		if v.tree == nil {

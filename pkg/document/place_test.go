@@ -52,7 +52,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestHabits is what people write who are used to other languages: what is said, and where.
+// TestHabits checks habits from other languages: the messages, and their places.
 func TestHabits(t *testing.T) {
 	for _, test := range []struct{ text, at, says string }{
 		{"{\n  \"a\": 1,\n}", "2:9", "no comma may stand before the closing bracket"},
@@ -73,8 +73,8 @@ func TestHabits(t *testing.T) {
 		{`{"a" 1}`, "1:6", "a colon is missing before this"},
 		{"{\"a\": \"x\ny\"}", "1:9", `write \n`},
 		{`{"a": "\q"}`, "1:8", `\\ for a backslash`},
-		{`{"a": [1}`, "1:9", "close what was opened last"},
-		{`{"a": 1.}`, "1:9", "complete what is before it"},
+		{`{"a": [1}`, "1:9", "close the last object or array"},
+		{`{"a": 1.}`, "1:9", "complete the text before it"},
 		{"id: x\nstates: {}", "1:1", "looks like YAML"},
 		{"# mine\n- a\n- b", "1:1", "looks like YAML"},
 		{"{}\n{}\n", "2:1", "text after the end of the document"},
@@ -96,7 +96,7 @@ func TestHabits(t *testing.T) {
 	}
 }
 
-// FuzzPlaces: no text makes it fail, and what it finds is in the text.
+// FuzzPlaces: every text gets an answer, and the found places are in the text.
 func FuzzPlaces(f *testing.F) {
 	f.Add([]byte(placed), "/states/a", true)
 	f.Add([]byte(placedYAML), "/states/a", true)

@@ -31,7 +31,7 @@ const (
 	adviceHosts     = "hosts are not restricted here; leave network tools out of \"allowed_tools\" and network programs out of \"allowed_commands\""
 	adviceMoney     = "write \"budget_limit\" in a policy, or \"session_budget\" in a process"
 	adviceApprovers = "name approvers in \"meta.approval\", and write \"requires_approval\" at the transition"
-	adviceDefault   = "write \"default\" in a policy; a state allows what \"allowed_tools\" lists"
+	adviceDefault   = "write \"default\" in a policy; a state allows the tools of \"allowed_tools\""
 )
 
 var reservedFolded = foldedNames(reserved)

@@ -122,7 +122,7 @@ func TestSchemaRefused(t *testing.T) {
 	}
 }
 
-// TestSchemaLargeIsFine: what is large and not a bomb is compiled.
+// TestSchemaLargeIsFine: a large schema that is no bomb is compiled.
 func TestSchemaLargeIsFine(t *testing.T) {
 	t.Parallel()
 	for name, schema := range map[string]string{
@@ -151,7 +151,7 @@ func nested(n int, open, middle string) string {
 	return strings.Repeat(open, n) + middle + strings.Repeat("}", n)
 }
 
-// TestValidateBombs: whatever schema and value ask for together, the time is
+// TestValidateBombs: for any combination of schema and value, the time is
 // bounded; the answer is right, or it is TOO_LARGE.
 func TestValidateBombs(t *testing.T) {
 	t.Parallel()
@@ -223,7 +223,7 @@ func TestCheckerSteps(t *testing.T) {
 			t.Errorf("%d steps for 60 levels", steps)
 		}
 	}
-	// What is remembered is bounded, and so are the steps when it is not enough.
+	// The memory is bounded, and so are the steps when it is not enough.
 	c := newChecker()
 	if c.valid(s.root, Value{}); len(c.known) != 0 {
 		t.Errorf("remembers %d of nothing", len(c.known))

@@ -38,8 +38,8 @@ func TestSchemaCache(t *testing.T) {
 	checkCache(t, c)
 }
 
-// TestSchemaCacheProblems: what does not compile is answered like CompileSchema
-// does, and takes no place.
+// TestSchemaCacheProblems: a schema that does not compile gets CompileSchema's answer,
+// and takes no place.
 func TestSchemaCacheProblems(t *testing.T) {
 	t.Parallel()
 	c := NewSchemaCache(0) // at least one
@@ -61,7 +61,7 @@ func TestSchemaCacheProblems(t *testing.T) {
 	checkCache(t, c)
 }
 
-// TestSchemaCacheBytes: what it holds is bounded in memory too.
+// TestSchemaCacheBytes: its contents are bounded in memory too.
 func TestSchemaCacheBytes(t *testing.T) {
 	t.Parallel()
 	c := NewSchemaCache(1000)
@@ -126,7 +126,7 @@ func TestSchemaCacheConcurrent(t *testing.T) {
 	}
 }
 
-// checkCache holds the books of a cache against what it has.
+// checkCache compares the books of a cache with its contents.
 func checkCache(t *testing.T, c *SchemaCache) {
 	t.Helper()
 	held := 0

@@ -12,10 +12,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
-// libraryValid is what the library says of a value, the judge of all here.
+// libraryValid returns the library's verdict on a value, the judge of all here.
 func libraryValid(s *Schema, v Value) bool { return s.root.source.Validate(toAny(v)) == nil }
 
-// coverage counts what a property has met. Some of it has to be there for the
+// coverage counts the cases that a property has met. Some must occur for the
 // property to say anything.
 type coverage struct {
 	mu   sync.Mutex
@@ -33,7 +33,7 @@ func (c *coverage) add(what ...string) {
 	}
 }
 
-// missing lists what was never met.
+// missing lists the cases that were never met.
 func (c *coverage) missing(wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(w string) bool { return c.seen[w] > 0 })
 }
@@ -63,8 +63,8 @@ var causes = []string{
 }
 
 // TestValidateChange: of random schemas of every draft, valid values and changes
-// of them that share what they do not change, Validate and ValidateChange say
-// what the library says, in the same words (S10.2).
+// of them that share the unchanged parts, Validate and ValidateChange give the
+// library's answers, in the same words (S10.2).
 func TestValidateChange(t *testing.T) {
 	t.Parallel()
 	var wanted []string
@@ -120,7 +120,7 @@ func checkChanges(t *rapid.T, met *coverage) {
 	}
 }
 
-// wayOf tells which way a change was checked, by the steps that it took, and for
+// wayOf returns how a change was checked, by its steps, and for
 // which keyword it was refused.
 func wayOf(s *Schema, old, v Value) (way, cause string) {
 	if s.libraryOnly {
@@ -245,7 +245,7 @@ func TestValidateChangeTraps(t *testing.T) {
 	}
 }
 
-// TestValidateChangeCost: what is checked follows the change, not the document.
+// TestValidateChangeCost: the checked part follows the change, not the document.
 func TestValidateChangeCost(t *testing.T) {
 	t.Parallel()
 	s := workflowStateSchema(t)

@@ -353,8 +353,8 @@ func (d schemaDraw) fittingObject(schema Value, depth int) Value {
 	return ObjectValue(members)
 }
 
-// changed draws a value made from v, which shares with v what it does not
-// change. of is the schema, as far as it is known here.
+// changed draws a value made from v, which shares the unchanged parts with v.
+// of is the schema, as far as it is known here.
 func (d schemaDraw) changed(v, of Value, depth int) Value {
 	get := func(name string) Value { s, _ := of.Get(name); return s }
 	if v.Len() == 0 || depth == 0 || d.chance(10) {

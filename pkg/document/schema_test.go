@@ -126,7 +126,7 @@ func TestSchemaInside(t *testing.T) {
 	}
 }
 
-// TestSchemaErrors: what is wrong with a schema is said at its place.
+// TestSchemaErrors: problems of a schema are reported with their places.
 func TestSchemaErrors(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
@@ -232,7 +232,7 @@ func TestIsMultipleOf(t *testing.T) {
 }
 
 // TestNumberLimits: every finite float64 is a number here, its exact expansion
-// too; what makes other readers work for nothing is none.
+// too; a number that makes other readers work hard is refused.
 func TestNumberLimits(t *testing.T) {
 	t.Parallel()
 	smallest := new(big.Float).SetPrec(2000).SetMantExp(big.NewFloat(1), -1074)
@@ -265,7 +265,7 @@ func TestEveryKeywordIsKnown(t *testing.T) {
 	}
 }
 
-// FuzzValidate: of any schema and value we say what the library says, as long as
+// FuzzValidate: for any schema and value we give the library's answer, as long as
 // that is bounded.
 func FuzzValidate(f *testing.F) {
 	for _, seed := range [][2]string{

@@ -81,7 +81,7 @@ func (w *schemaWalk) measure(v Value, path []string, depth int) bool {
 	}
 	if w.subschemas > maxSubschemas || w.values > maxSchemaItems {
 		w.report.Errorf(w.place(nil), CodeBadSchema,
-			"the schema has more than %d objects and booleans, or %d values; make it smaller, with \"$defs\" for what repeats", maxSubschemas, maxSchemaItems)
+			"the schema has more than %d objects and booleans, or %d values; make it smaller, with \"$defs\" for repeated parts", maxSubschemas, maxSchemaItems)
 		return false
 	}
 	lists := 0

@@ -60,7 +60,7 @@ func touchedBy(t *testing.T, s *document.Schema, before, change string) string {
 	return strings.Join(all, " ")
 }
 
-// What touches a list of writers, by the keyword that leads to it (S18.2).
+// Changes that touch a list of writers, by the keyword that leads to it (S18.2).
 func TestTouched(t *testing.T) {
 	const (
 		flat  = `{"properties":{"verdict":{"x-interlock-writers":["role:operator"]},"log":{}}}`
@@ -156,7 +156,7 @@ func TestTouched(t *testing.T) {
 	}
 }
 
-// A schema without lists costs nothing, and says so.
+// A schema without lists costs no work, and reports so.
 func TestUnrestricted(t *testing.T) {
 	s := writersSchema(t, `{"properties":{"v":{"enum":[{"x-interlock-writers":1}]}}}`)
 	if touched, ok := s.Touched(value(t, `{}`), value(t, `{"v":1}`), nil); s.Restricted() || touched != nil || !ok {
@@ -164,7 +164,7 @@ func TestUnrestricted(t *testing.T) {
 	}
 }
 
-// Lists that are malformed, or that would protect nothing, are refused with their place
+// Lists that are malformed, or that would have no effect, are refused with their place
 // (S18.1).
 func TestMalformedWriters(t *testing.T) {
 	for _, c := range []struct{ schema, pointer, says string }{
@@ -201,7 +201,7 @@ func TestMalformedWriters(t *testing.T) {
 	}
 }
 
-// A definition that nothing refers to may have lists: it is there for other schemas.
+// An unreferenced definition may have lists: it is there for other schemas.
 func TestWritersOfASpareDefinition(t *testing.T) {
 	for _, text := range []string{
 		`{"$defs":{"v":{"x-interlock-writers":[]}}}`,
@@ -244,8 +244,8 @@ func TestWriterRules(t *testing.T) {
 	}
 }
 
-// Whatever a patch does, a list is touched when the value at its place differs: the patch
-// and the comparison of documents agree, where the patch writes nothing twice (S18.2).
+// For any patch, a list is touched when the value at its place differs: the patch
+// and the comparison of documents agree, where the patch writes no value twice (S18.2).
 func TestTouchedProperty(t *testing.T) {
 	s := writersSchema(t, `{"$defs":{"n":{"properties":{"v":{"x-interlock-writers":[]},"next":{"$ref":"#/$defs/n"}},"patternProperties":{"^l":{"items":{"$ref":"#/$defs/n"}}}}},"$ref":"#/$defs/n"}`)
 	rnd := randtest.New(t, 18)
@@ -291,7 +291,7 @@ func TestComponentRefusesWriters(t *testing.T) {
 	}
 }
 
-// TestTouchedByOperation: an operation touches what differs by it, and what is at, above
+// TestTouchedByOperation: an operation touches the values that differ by it, and those at, above
 // and within the place that it writes or takes away (S18.2). An independent model of that
 // compares whole documents.
 func TestTouchedByOperation(t *testing.T) {

@@ -61,7 +61,7 @@ func TestSizeGivesUp(t *testing.T) {
 }
 
 // TestSizeIsRemembered holds that a patched document is measured as if it had never been
-// measured before, also where a patch copies, moves and changes what was.
+// measured before, also where a patch copies, moves and changes values.
 func TestSizeIsRemembered(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {

@@ -94,7 +94,7 @@ func mend(at []byte, err error) string {
 	case strings.Contains(message, "expecting ':'"):
 		return "a colon is missing before this"
 	case first == ']' || first == '}':
-		return message + "; close what was opened last, or complete what is before it"
+		return message + "; close the last object or array, or complete the text before it"
 	default:
 		return message + "; write a value: text and names in double quotes, a plain decimal number, true, false or null"
 	}

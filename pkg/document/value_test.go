@@ -62,8 +62,8 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// TestMergeTop holds S2.3: shallow, at the top level, order kept, nothing
-// changed.
+// TestMergeTop holds S2.3: shallow, at the top level, order kept, inputs
+// unchanged.
 func TestMergeTop(t *testing.T) {
 	t.Parallel()
 	big := `{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":10}`
@@ -137,7 +137,7 @@ func TestAccessors(t *testing.T) {
 	}
 }
 
-// TestLookup runs the examples of RFC 6901 section 5 and what is not a pointer.
+// TestLookup runs the examples of RFC 6901 section 5 and texts that are no pointers.
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	v := must(t, `{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8,"~1":9}`)

@@ -241,7 +241,7 @@ func slotOf(doc Value, at []string) (slot, error) {
 	holder := at[:len(at)-1]
 	v, found := Lookup(doc, Pointer(holder...))
 	if !found {
-		return slot{}, fmt.Errorf("there is nothing at %q", Pointer(holder...))
+		return slot{}, fmt.Errorf("there is no value at %q", Pointer(holder...))
 	}
 	s := slot{at: at, list: v.Kind() == Array, length: v.Len()}
 	if !s.list {

@@ -16,7 +16,7 @@ import (
 )
 
 // writersOf plays patches on a document, which version 1 wrote, and asks who wrote each
-// value of what came of it.
+// value of the result.
 func writersOf(t fataler, doc string, patches ...string) (final document.Value, writers map[string]int) {
 	t.Helper()
 	final = parsed(t, doc)
@@ -209,7 +209,7 @@ func (n *node) take(segments []string, version int) *node {
 	return taken
 }
 
-// TestWritersAgreeWithAModel: whatever is added, moved, copied and taken away.
+// TestWritersAgreeWithAModel: for random additions, moves, copies and removals.
 func TestWritersAgreeWithAModel(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {

@@ -179,7 +179,7 @@ func (b *Basis) changedSince(o *Observation) string {
 func (o *Observation) against() string {
 	how := "which ended otherwise"
 	if o.Changed != "" {
-		how = "during which " + document.Quote(o.Changed) + " changed: it shows nothing of the files as they are now. Run it again when nothing changes files, or have git ignore what it writes"
+		how = "during which " + document.Quote(o.Changed) + " changed: it does not apply to the present files. Run it again while no program changes files, or let git ignore the files that it writes"
 	}
 	return fmt.Sprintf("call %s at %s, %s", document.Quote(o.CallID), clock(o.At), how)
 }

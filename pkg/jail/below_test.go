@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// S20.8: what git itself writes into the configuration of a repository is kept, and what names a program is not.
+// S20.8: git's own settings in the configuration of a repository are kept, and those that name a program are not.
 func TestHarmlessGitConfig(t *testing.T) {
 	t.Parallel()
 	const plain = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n" +
@@ -68,7 +68,7 @@ func TestGitPointer(t *testing.T) {
 	}
 }
 
-// S20.8: what is protected in the workspace's own folder is protected in folders below, and explained there.
+// S20.8: files that are protected in the workspace's own folder are protected in folders below, and explained there.
 func TestBelow(t *testing.T) {
 	t.Parallel()
 	p := Compile(Rules{Write: []string{"kept/.git", "kept/.envrc"}}, Call{Workspace: "/srv/ws", Folder: "/srv/ws"})

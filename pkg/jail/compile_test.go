@@ -49,7 +49,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestRules: S20.1. What rules say is in the profile, and blocked variables are never lent.
+// TestRules: S20.1. The rules are in the profile, and blocked variables are never lent.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	meta := jail.Rules{Level: jail.Scoped, Read: []string{"~/.aws"}, Hosts: []string{"Example.com"}, Limits: jail.Limits{Processes: 10, WallSeconds: 60}}
@@ -107,7 +107,7 @@ func TestLent(t *testing.T) {
 	}
 }
 
-// TestChosenWrites: S20.4. What the author's list names writes, and git commit changes the repository alone.
+// TestChosenWrites: S20.4. Programs of the author's list write, and git commit changes the repository alone.
 func TestChosenWrites(t *testing.T) {
 	t.Parallel()
 	if p := jail.Compile(jail.Rules{Writes: jail.WritesDeny}, jail.Call{ReadOnly: true, Writes: true}); p.Writes != jail.WritesAllow || p.Network != jail.NetworkNone {
@@ -119,7 +119,7 @@ func TestChosenWrites(t *testing.T) {
 	}
 }
 
-// TestProtectionLifted: S20.8. Naming a protected file lifts that, but never for what hooks Interlock in.
+// TestProtectionLifted: S20.8. Naming a protected file lifts that, but never for files that hook Interlock in.
 func TestProtectionLifted(t *testing.T) {
 	t.Parallel()
 	p := jail.Compile(jail.Rules{Write: []string{".git/hooks/", ".claude", "~/.bashrc"}}, jail.Call{})
@@ -156,7 +156,7 @@ func drawCall(t *rapid.T) jail.Call {
 	}
 }
 
-// TestCompileIsCanonical: the order and the repetition of rules change nothing, and inputs are left alone.
+// TestCompileIsCanonical: the order and the repetition of rules have no effect, and inputs are left alone.
 func TestCompileIsCanonical(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -175,7 +175,7 @@ func TestCompileIsCanonical(t *testing.T) {
 }
 
 // TestRestrictionsNeverLoosen: S20.2. A state without grants of its own has no more than its workflow
-// gives, and each restriction that is added takes something away or nothing.
+// gives, and no added restriction ever adds a permission.
 func TestRestrictionsNeverLoosen(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -216,7 +216,7 @@ func TestRestrictionsNeverLoosen(t *testing.T) {
 	})
 }
 
-// TestGained: each grant is told in words.
+// TestGained: each grant is described in words.
 func TestGained(t *testing.T) {
 	t.Parallel()
 	call := jail.Call{Level: jail.Scoped, ReadOnly: true}
@@ -294,7 +294,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// TestBrief: the sentence names only what a program notices.
+// TestBrief: the sentence names only differences that a program notices.
 func TestBrief(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -50,7 +50,7 @@ func (p *Profile) Words() []string {
 		add("programs end with the command")
 	}
 	if p.Fresh {
-		add("starts from the machine's own caches and an empty /tmp, and keeps nothing: its outcome is evidence")
+		add("starts from the machine's own caches and an empty /tmp, and keeps no files there: its outcome is evidence")
 	}
 	list("limits", p.Limits.words())
 	return lines
@@ -194,7 +194,7 @@ func (p *Profile) whyBelow(name string) string {
 		return fmt.Sprintf("%s is readable, and is put back as it was when the command ends: %s hooks Interlock into clients, in each folder, and no rule lets a command change it", name, entry)
 	case entry == Repositories:
 		repository := inside[:strings.LastIndex("/"+inside+"/", "/"+Repositories+"/")+len(Repositories)]
-		return fmt.Sprintf(`%s is readable, and is put back when the command ends, because git obeys it outside of the jail; settings of a new repository that run nothing, such as remotes, stay. To let commands change it: "jail": {"write": [%q]}`, name, repository)
+		return fmt.Sprintf(`%s is readable, and is put back when the command ends, because git obeys it outside of the jail; settings of a new repository that run no program, such as remotes, stay. To let commands change it: "jail": {"write": [%q]}`, name, repository)
 	}
 	setting := inside[:strings.LastIndex("/"+inside+"/", "/"+entry+"/")+len(entry)]
 	return fmt.Sprintf(`%s is readable, and is put back as it was when the command ends, because programs outside of the jail run or obey %s in each folder. To let commands change it: "jail": {"write": [%q]}`, name, entry, setting)

@@ -23,7 +23,7 @@ func compile(t testing.TB, pattern string) pathglob.Glob {
 	return g
 }
 
-// TestMatch: the table of the language, S3.8, and what follows from them.
+// TestMatch: the table of the language, S3.8, and its consequences.
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	for pattern, names := range map[string]struct{ yes, no string }{
@@ -143,7 +143,7 @@ func TestMatchFold(t *testing.T) {
 	}
 }
 
-// TestCompileRefuses: S1.3 GLOB. What can match no changed file is not a pattern.
+// TestCompileRefuses: S1.3 GLOB. A text that can match no changed file is not a pattern.
 func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
 	for pattern, says := range map[string]string{
@@ -169,7 +169,7 @@ func TestCompileRefuses(t *testing.T) {
 }
 
 // TestSetFirst: S4.1, S3.8. The first pattern wins, any name of a file counts, and
-// a file outside matches nothing.
+// a file outside matches no pattern.
 func TestSetFirst(t *testing.T) {
 	t.Parallel()
 	set := pathglob.Set{compile(t, "docs/**"), {}, compile(t, "**/*.js"), compile(t, "site/**")}
@@ -184,7 +184,7 @@ func TestSetFirst(t *testing.T) {
 		{root, []string{"site/a.js", "docs/a"}, 0},
 		{root, []string{"/repo/site/a.md"}, 3},
 		{root, []string{"x", "./site//a"}, 3},
-		{root, []string{"link", "docs/a"}, 0}, // a link, and what it leads to
+		{root, []string{"link", "docs/a"}, 0}, // a link, and its target
 		{root, []string{"/other/docs/a.js", "../x.js", "docs/", "docs", ""}, -1},
 		{root, nil, -1},
 		{root, []string{"DOCS/a"}, -1},
@@ -273,8 +273,8 @@ func TestMatchAgreesWithReference(t *testing.T) {
 	})
 }
 
-// FuzzGlob: whatever the pattern, nothing panics, what is refused matches nothing,
-// and what matches exactly matches without case.
+// FuzzGlob: for every pattern, no panic; a refused one has no match,
+// and an exact match also matches without case.
 func FuzzGlob(f *testing.F) {
 	for _, pattern := range []string{"**/*.js", "{a,{b,c}}/[!x-z]?", `\*\{`, "[a/b]", "a**b", "{,}", "[\\", "{[}]}"} {
 		f.Add(pattern, "a/b.js")

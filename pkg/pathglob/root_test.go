@@ -41,7 +41,7 @@ func TestClean(t *testing.T) {
 		{"/repo", "C:/a.go", "C:/a.go", true},
 		{"/repo", "..a/...", "..a/...", true},
 		{"/repo", "file:///repo/a", "file:/repo/a", true},
-		// Folders, and what no file is called.
+		// Folders, and names that no file has.
 		{"/repo", "", "", false},
 		{"/repo", ".", "", false},
 		{"/repo", "..", "", false},

@@ -19,7 +19,7 @@ func parse(t *testing.T, text string) document.Value {
 	return v
 }
 
-// TestFill: S15.2. Values stand between marks that they cannot end, whatever they hold.
+// TestFill: S15.2. Values stand between marks that they cannot end, for any contents.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	long := `"` + strings.Repeat("ä", 2000) + `"`
@@ -51,7 +51,7 @@ func TestFill(t *testing.T) {
 		"{{state./a~1b}} {{state./b}}":      `<data of="state./a~1b">true</data> <data of="state./b" missing/>`,
 		"{{component.user-prefs.language}}": `<data of="component.user-prefs.language">"en"</data>`,
 		"{{component.other.language}}":      `<data of="component.other.language" missing/>`,
-		// What is no reference stays.
+		// Text that is no reference stays.
 		"{{user}} {{state.tasks}} {{component.X.y}} {{context.}} {{context.a b}}": "{{user}} {{state.tasks}} {{component.X.y}} {{context.}} {{context.a b}}",
 	} {
 		if got := fill(text); got != want {

@@ -24,7 +24,7 @@ func compile(t *testing.T, src []byte) *process.Process {
 	return process.Compile(def, 1)
 }
 
-// TestGates: both deploy gates of testdata are valid without a warning, and what they
+// TestGates: both deploy gates of testdata are valid without a warning, and the text
 // say next to their states is kept.
 func TestGates(t *testing.T) {
 	t.Parallel()
@@ -199,7 +199,7 @@ func (n *interpreter) decide(what string) {
 	}
 }
 
-// TestProcesses: random processes under random answers and decisions do what
+// TestProcesses: random processes under random answers and decisions follow
 // the rules say (S8.1, S8.2, S8.3, S8.4).
 func TestProcesses(t *testing.T) {
 	t.Parallel()

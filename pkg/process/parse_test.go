@@ -141,7 +141,7 @@ const deployGate = `{
   "createdAt": "2026-01-01T00:00:00.000Z"
 }`
 
-// TestIs tells processes from workflows, also where something is wrong with them.
+// TestIs distinguishes processes from workflows, also invalid ones.
 func TestFieldsOfWorkflows(t *testing.T) {
 	t.Parallel()
 	_, problems := process.Parse([]byte(`{"name":"gate","initial":"q","states":{"q":{"allowed_commands":[],"question":"?","answers":{"y":{"next":null}}}}}`))

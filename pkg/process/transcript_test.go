@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write what the transcripts really say")
 
 // TestTranscripts replays testdata/transcripts: blocks of an instruction, a line of
-// dashes, and the outcome, as the agent is told. Read them to see how processes
+// dashes, and the outcome, as the agent reads it. Read them to see how processes
 // behave; `go test ./pkg/process -run Transcripts -update` rewrites them, and the
 // difference is reviewed.
 func TestTranscripts(t *testing.T) {
@@ -128,8 +128,8 @@ func (p *player) step(cmd workflow.Command) workflow.Result {
 	return p.process.Machine().Step(&p.run, cmd, noon)
 }
 
-// take continues with a result, and writes it: what is announced, what history keeps,
-// and what the agent reads.
+// take continues with a result, and writes it: the events, the history,
+// and the agent's text.
 func (p *player) take(answer string, out workflow.Result) string {
 	p.run = out.Run
 	if r := out.Rejection; r != nil {

@@ -94,7 +94,7 @@ func (t Turn) String() string {
 		}
 		say("The process is complete.")
 	case t.Status == workflow.Blocked:
-		say("The process is blocked, and this session cannot continue. Stop, and tell the person you work for.")
+		say("The process is blocked, and this session cannot continue. Stop, and inform the person you work for.")
 	default:
 		say("The process is %s.", t.Status)
 	}

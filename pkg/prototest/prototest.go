@@ -12,11 +12,11 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// variants is how many messages a field is looked for in: what a translation shows of
+// variants is the number of messages in which a field is looked for: the translation of
 // one field may depend on the value of another.
 const variants = 12
 
-// Complete fails unless each field of a message changes what it is translated to, but for
+// Complete fails unless each field of a message changes its translation, but for
 // the excluded ones, which must not. Fields of messages in it are named by their path,
 // such as "fork.branches.name". A field that is excluded is so with all below it.
 func Complete[M proto.Message](t testing.TB, translate func(M) any, excluded ...string) {

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
-// TestDrawsAreFixed: what is drawn follows from one seed alone.
+// TestDrawsAreFixed: the draws follow from one seed alone.
 func TestDrawsAreFixed(t *testing.T) {
 	t.Parallel()
 	var drawn [2][]int
@@ -31,7 +31,7 @@ func TestDrawsAreFixed(t *testing.T) {
 	}
 }
 
-// loose matches what draws from no fixed seed.
+// loose matches draws without a fixed seed.
 var loose = regexp.MustCompile(`rapid\.(Make)?Check\(|\brand\.New\(|\brand\.((Int|Uint|Float|Perm|Shuffle)[A-Za-z0-9]*|N)\(|"testing/quick"`)
 
 // TestOnlySeededDraws: no test of the project draws from elsewhere. Which port a server

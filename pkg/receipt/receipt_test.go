@@ -85,7 +85,7 @@ func sealed(t testing.TB, key receipt.Signer) *receipt.File {
 	return f
 }
 
-// The forms are those of their specifications: what others read is what is written.
+// The forms are those of their specifications: other readers read the written file.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, 1)
@@ -139,7 +139,7 @@ func TestKeysAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzRead: no bytes crash a reader, and what is read is written as it is read.
+// FuzzRead: no bytes crash a reader, and a receipt is written as it was read.
 func FuzzRead(f *testing.F) {
 	text, err := sealed(f, newKey(f, 1)).Write()
 	if err != nil {

@@ -29,7 +29,7 @@ type seen struct {
 	principal auth.Principal
 }
 
-// note keeps what a handler was called with.
+// note keeps the arguments of a handler.
 func (s *seen) note(ctx context.Context, request proto.Message) {
 	p, _ := auth.FromContext(ctx)
 	*s = seen{proto.Clone(request), rpc.Namespace(ctx), p}
@@ -271,7 +271,7 @@ func (b *batches) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.CheckT
 	}
 }
 
-// What agents may call is called by a bound one too, in packages that the rule
+// RPCs that agents may call can be called by a bound one too, in packages that the rule
 // knows.
 func TestEveryRPCOfAgentsKnowsBoundOnes(t *testing.T) {
 	t.Parallel()

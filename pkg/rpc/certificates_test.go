@@ -64,7 +64,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 		return fault.ReasonOf(err)
 	}
 	rotating := rpc.ClientTLS{CAFile: ca, CertFile: clientCert, KeyFile: clientKey}
-	// A connection that has not connected yet uses what is there when it does.
+	// A connection that has not connected yet uses the files of that moment.
 	early, err := rpc.Dial(h.address, rpc.ClientConfig{Token: h.tokens[auth.Agent], TLS: rotating})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 		}
 	}
 
-	// What is removed stays in use, so that a slip does not end the service.
+	// Removed files stay in use, so that a slip does not end the service.
 	if err := os.Remove(serverKey); err != nil {
 		t.Fatal(err)
 	}

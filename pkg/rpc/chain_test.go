@@ -111,7 +111,7 @@ func TestRolesAreEnforcedForEveryRPC(t *testing.T) {
 				if !strings.HasPrefix(name, "/interlock.") {
 					continue
 				}
-				// An empty message decodes as any request; what an RPC says to it
+				// An empty message decodes as any request; the RPC's answer to it
 				// does not matter, as long as it is not a refusal of the role.
 				err := callEmpty(t, conn, name)
 				if denied := status.Code(err) == codes.PermissionDenied; denied == auth.Allowed(name, role) {
@@ -165,7 +165,7 @@ func TestAnonymousCallers(t *testing.T) {
 	}
 }
 
-// brokenAuthenticator cannot tell.
+// brokenAuthenticator cannot decide.
 type brokenAuthenticator struct{}
 
 func (brokenAuthenticator) Authenticate(context.Context, string) (auth.Principal, error) {
@@ -190,7 +190,7 @@ func (refusingAuthenticator) Authenticate(context.Context, string) (auth.Princip
 	return auth.Principal{}, auth.Refused("it has expired")
 }
 
-// A caller with an old token is told so.
+// A caller with an old token gets the reason.
 func TestRefusalsAreTold(t *testing.T) {
 	t.Parallel()
 	h := open(t, &runs{}, func(cfg *rpc.Config) { cfg.Authenticator = refusingAuthenticator{} })
@@ -363,7 +363,7 @@ func TestStreamsThatClientsFeed(t *testing.T) {
 				t.Fatalf("an invalid call is answered by %v", got)
 			}
 		}
-		// What is too large ends the stream, with the reason.
+		// A message that is too large ends the stream, with the reason.
 		if err := stream.Send(&policyv1.CheckToolCallsRequest{Calls: []*policyv1.CheckToolCallRequest{
 			{Tool: "Edit"}, {Tool: "Edit", Input: make([]byte, rpc.MaxDocument+1)},
 		}}); err != nil {
@@ -530,7 +530,7 @@ func TestMetrics(t *testing.T) {
 }
 
 // The end of an era of the store ends the calls that have begun in it, and the client
-// is told to try again.
+// is asked to try again.
 func TestCallsEndWithTheEraOfTheStore(t *testing.T) {
 	t.Parallel()
 	gate := store.NewGate()

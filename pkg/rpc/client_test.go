@@ -47,7 +47,7 @@ func TestTokensDoNotTravelInTheClear(t *testing.T) {
 	}
 }
 
-// What a service sees that a second service calls for it.
+// The metadata that a service sees when a second service calls for it.
 func TestForward(t *testing.T) {
 	t.Parallel()
 	inner := open(t, &runs{get: func(ctx context.Context, _ *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {

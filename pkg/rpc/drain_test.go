@@ -207,7 +207,7 @@ func TestHealth(t *testing.T) {
 				}
 			}
 		}
-		// What the server depends on says whether it is ready, and not whether it takes calls.
+		// The server's dependencies decide whether it is ready, and not whether it takes calls.
 		for service, want := range map[string]bool{"": false, "interlock.engine.v1.RunService": false, rpc.Accepting: true} {
 			h.server.SetReady(false)
 			got, err := client.Check(within(t), &healthpb.HealthCheckRequest{Service: service})

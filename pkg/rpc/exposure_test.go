@@ -29,7 +29,7 @@ func TestWhatMayBeServedBeyondLoopback(t *testing.T) {
 		{"", rpc.Exposure{}, rpc.ErrPlaintext},
 		{":7421", rpc.Exposure{Insecure: true}, nil},
 		{":7421", rpc.Exposure{TLS: withTLS}, nil},
-		// Neither makes an operator of everybody else's.
+		// Neither makes operators of other callers.
 		{":7421", rpc.Exposure{Anonymous: true}, rpc.ErrAnonymous},
 		{":7421", rpc.Exposure{Anonymous: true, Insecure: true}, rpc.ErrAnonymous},
 		{":7421", rpc.Exposure{Anonymous: true, TLS: withTLS}, rpc.ErrAnonymous},
@@ -40,7 +40,7 @@ func TestWhatMayBeServedBeyondLoopback(t *testing.T) {
 	}
 }
 
-// A server opens nothing that it may not serve.
+// A server does not open addresses that it may not serve.
 func TestServersHeedTheirExposure(t *testing.T) {
 	t.Parallel()
 	everywhere := &announced{address: &net.TCPAddr{IP: net.IPv6unspecified, Port: 1}}

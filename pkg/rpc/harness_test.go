@@ -19,7 +19,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
-	_ "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is for what must happen; no test waits that long unless it fails.
+// patience is for expected events; no test waits that long unless it fails.
 const patience = 20 * time.Second
 
 // runs is a RunService whose behaviour is the test's.
@@ -147,6 +147,9 @@ func open(t *testing.T, service *runs, change func(*rpc.Config)) *house {
 	policyv1.RegisterDecisionServiceServer(server.GRPC(), policyv1.UnimplementedDecisionServiceServer{})
 	policyv1.RegisterUpstreamServiceServer(server.GRPC(), policyv1.UnimplementedUpstreamServiceServer{})
 	approvalv1.RegisterApprovalServiceServer(server.GRPC(), approvalv1.UnimplementedApprovalServiceServer{})
+	peerv1.RegisterRunPeerServiceServer(server.GRPC(), peerv1.UnimplementedRunPeerServiceServer{})
+	peerv1.RegisterUpstreamPeerServiceServer(server.GRPC(), peerv1.UnimplementedUpstreamPeerServiceServer{})
+	peerv1.RegisterApprovalPeerServiceServer(server.GRPC(), peerv1.UnimplementedApprovalPeerServiceServer{})
 	statev1.RegisterSchemaServiceServer(server.GRPC(), statev1.UnimplementedSchemaServiceServer{})
 	statev1.RegisterStateServiceServer(server.GRPC(), statev1.UnimplementedStateServiceServer{})
 	statev1.RegisterSessionServiceServer(server.GRPC(), statev1.UnimplementedSessionServiceServer{})

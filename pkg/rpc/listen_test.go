@@ -200,7 +200,7 @@ func TestMutualTLS(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	// Within the process there is nothing to encrypt, streams included.
+	// Within the process there is no encryption, streams included.
 	stream, err := enginev1.NewRunServiceClient(h.server.Local(h.as(auth.Agent))).WatchRun(within(t), &enginev1.WatchRunRequest{RunId: "r"})
 	if err != nil {
 		t.Fatal(err)

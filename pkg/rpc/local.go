@@ -115,7 +115,7 @@ func (l *local) handle(ctx context.Context, m *method, name string, request prot
 	}
 	message, ok := answer.(proto.Message)
 	if !ok || !message.ProtoReflect().IsValid() {
-		return nil, fault.New(fault.Internal, "a handler returned nothing").GRPCStatus().Err()
+		return nil, fault.New(fault.Internal, "a handler returned no message").GRPCStatus().Err()
 	}
 	return message, nil
 }

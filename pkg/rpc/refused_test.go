@@ -36,7 +36,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
-// Refusals for what a caller may not do or see leave a line, and answers that anybody gets do not.
+// Refusals of forbidden acts leave a line, and answers that any caller gets do not.
 func TestWhatIsARefusalBeforeADecision(t *testing.T) {
 	t.Parallel()
 	check, get := &method{name: "/interlock.policy.v1.PolicyEnforcerService/CheckToolCall"}, &method{name: "/interlock.engine.v1.RunService/GetRun"}

@@ -74,5 +74,5 @@ func errMalformed(cause error) *fault.Error {
 }
 
 func errUnknownMethod() error {
-	return fault.New(fault.Unimplemented, "this server has no such RPC; ask its reflection service what it has")
+	return fault.New(fault.Unimplemented, "this server has no such RPC; its reflection service lists the RPCs")
 }

@@ -1,45 +1,26 @@
 package rpc
 
 import (
-	"errors"
 	"strconv"
 	"strings"
-	"sync"
 
-	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
-	"buf.build/go/protovalidate"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// validator is shared by the process: it compiles the rules of each message once.
-var validator = sync.OnceValues(func() (protovalidate.Validator, error) { return protovalidate.New() })
-
 // Validate checks a message against the rules of its definition. Its error is an
 // INVALID_REQUEST fault with one violation per broken rule.
 func Validate(msg proto.Message) error {
-	v, err := validator()
-	if err != nil {
-		return fault.New(fault.Internal, "no validator").Wrap(err)
-	}
-	err = v.Validate(msg)
-	if err == nil {
+	m := msg.ProtoReflect()
+	found := rulesOf(m.Descriptor()).violations(m)
+	if len(found) == 0 {
 		return nil
 	}
-	var invalid *protovalidate.ValidationError
-	if !errors.As(err, &invalid) {
-		// A rule that cannot be evaluated denies.
-		return fault.New(fault.Internal, "validation failed").Wrap(err)
-	}
-	f := fault.New(fault.InvalidRequest, "the request is invalid")
-	for i, violation := range invalid.Violations {
-		pointer := pointerOf(violation.Proto.GetField().GetElements())
-		if i == 0 {
-			f.Message = "the request is invalid: " + strings.TrimPrefix(pointer, "/") + ": " + violation.Proto.GetMessage()
-		}
-		f = f.Violate(pointer, codeOf(violation.Proto.GetRuleId()), violation.Proto.GetMessage())
+	f := fault.New(fault.InvalidRequest, "the request is invalid: %s: %s", strings.TrimPrefix(found[0].pointer, "/"), found[0].message)
+	for _, v := range found {
+		f = f.Violate(v.pointer, codeOf(v.rule), v.message)
 	}
 	return f
 }
@@ -108,22 +89,6 @@ func largeValue(fd protoreflect.FieldDescriptor, v protoreflect.Value, at string
 	default:
 	}
 	return ""
-}
-
-// pointerOf writes a field path as a pointer: "/calls/0/tool".
-func pointerOf(path []*validate.FieldPathElement) string {
-	var b strings.Builder
-	for _, element := range path {
-		b.WriteString("/" + element.GetFieldName())
-		switch element.GetSubscript().(type) {
-		case *validate.FieldPathElement_Index:
-			b.WriteString("/" + strconv.FormatUint(element.GetIndex(), 10))
-		case *validate.FieldPathElement_StringKey:
-			b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(element.GetStringKey()))
-		default:
-		}
-	}
-	return b.String()
 }
 
 // codeOf makes "string.min_len" STRING_MIN_LEN.

@@ -2,7 +2,7 @@ package rpc
 
 import "testing"
 
-// A refusal says what was refused in words.
+// A refusal names the refused act in words.
 func TestMethodsInWords(t *testing.T) {
 	t.Parallel()
 	for method, want := range map[string]string{

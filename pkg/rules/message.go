@@ -33,7 +33,7 @@ func (v *Verdict) Explain() string {
 		return what + " is denied: " + v.Detail + ". Correct the call."
 	case v.Code == toolcall.CodeEffectsUnknown && v.By != nil:
 		return fmt.Sprintf("%s is denied: it repeats call %s, whose end is unknown, and %s forbids that (%s). "+
-			"Find out what the call did; an operator or approver settles it with `interlock call settle`.", what, v.Detail, v.By.policy(), v.By.Pointer())
+			"Find out the outcome of the call; an operator or approver settles it with `interlock call settle`.", what, v.Detail, v.By.policy(), v.By.Pointer())
 	case v.Code == toolcall.CodePolicyDenied && v.By != nil:
 		return what + " is denied: " + v.denial()
 	case v.Code == toolcall.CodePolicyUnavailable && v.By != nil:

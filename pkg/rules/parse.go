@@ -257,7 +257,7 @@ func emailTools(f document.Fields, names toolname.Names) []string {
 		return nil
 	}
 	if len(items) == 0 {
-		f.Report.Errorf(f.At.Key("tools"), document.CodeEmpty, "no tool sends email, so nothing is limited; name some or remove the list")
+		f.Report.Errorf(f.At.Key("tools"), document.CodeEmpty, "no tool sends email, so the list has no effect; name some tools or remove the list")
 	}
 	for _, item := range items {
 		checkCapability(f.Report, item.At, item.Text, names, toolname.Restricts)

@@ -130,7 +130,7 @@ func (a decision) String() string {
 func (a decision) act(w *simulation) outcome {
 	of := w.pending()
 	if of == nil {
-		return outcome{rejected: string(workflow.RejectNotParked), message: "no approval was asked for, so there is nothing to decide."}
+		return outcome{rejected: string(workflow.RejectNotParked), message: "no approval was asked for, so there is no approval to decide."}
 	}
 	if why := workflow.CheckData(a.edited); why != "" {
 		return outcome{rejected: string(consent.CodeInvalidEdit), message: "the edited data is refused: " + why + "."}

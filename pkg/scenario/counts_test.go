@@ -12,7 +12,7 @@ import (
 
 // TestEveryExpectationCounts spoils each expectation of each example, one at a
 // time, and then the case must fail at that step: an expectation that always
-// holds tests nothing.
+// holds has no value as a test.
 func TestEveryExpectationCounts(t *testing.T) {
 	t.Parallel()
 	var paths []string

@@ -142,7 +142,7 @@ func (w *simulation) show(of *made, a *report) {
 
 // resumed voids observations from before a pause.
 func (w *simulation) resumed() {
-	w.observed = w.observed.Edited(evidence.Edit{At: w.now, What: "a pause of the run, in which nothing was observed"})
+	w.observed = w.observed.Edited(evidence.Edit{At: w.now, What: "a pause of the run, during which no call was observed"})
 }
 
 // held returns an object with, for each evidence, whether it is held.

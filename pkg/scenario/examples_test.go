@@ -49,7 +49,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestReadme: what the README shows of the format is read as it is written there.
+// TestReadme: the README's example of the format is read as it is written there.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(examples + "/README.md")

@@ -70,7 +70,7 @@ func (w *simulation) compare(s *step, out outcome) comparison {
 		expect = unsaid(s.action)
 		switch {
 		case out.code == toolcall.CodeNotEnforced:
-			message = `the step has no "expect", so a rule of a state must allow it: write "expect": {"code": "NOT_ENFORCED"} where nothing is meant to judge it`
+			message = `the step has no "expect", so a rule of a state must allow it: write "expect": {"code": "NOT_ENFORCED"} if no rule should judge it`
 		case message != "":
 			message = `the step has no "expect", so it must be allowed: ` + message
 		}

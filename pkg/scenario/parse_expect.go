@@ -55,7 +55,7 @@ func (p *parser) expected(e document.Fields, action, key string) {
 	refusable := !called && action != "report" && action != "advance"
 	switch {
 	case !called && (key == "decision" || key == "code"):
-		p.report.Errorf(e.At.Key(key), document.CodeConflict, "only a call is decided; for what is refused write \"rejected\"")
+		p.report.Errorf(e.At.Key(key), document.CodeConflict, "only a call has a decision; for a refusal write \"rejected\"")
 		return
 	case !refusable && (key == "rejected" || key == "guards"):
 		p.report.Errorf(e.At.Key(key), document.CodeConflict, "a %s is never rejected; a call has \"decision\" and \"code\"", action)

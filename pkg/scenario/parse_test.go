@@ -36,7 +36,7 @@ func parse(text string) (*scenario.Suite, []scenario.Problem) {
 	return scenario.Parse(scenario.Source{Name: "s.test.yaml", Text: []byte(text)}, openFile)
 }
 
-// TestProblems: whatever might silently test nothing is a problem, with its line.
+// TestProblems: every test that might silently have no effect is a problem, with its line.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	step := func(text string) string {

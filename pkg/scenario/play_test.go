@@ -102,7 +102,7 @@ workflow:
 )
 
 // TestPlay plays one case after another: those that pass, and those that must
-// not, with what they say.
+// not, with their messages.
 func TestPlay(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -153,7 +153,7 @@ func TestPlay(t *testing.T) {
 		"time passes":                     {gated, `[{advance: 90m}, {advance: 45s, expect: {state: a}}]`, ""},
 
 		"pause lifts, resume enforces": {gated, `[{pause: {}, expect: {status: PAUSED, events: [paused]}}, {call: {tool: Write}, expect: {decision: ALLOW, code: NOT_ENFORCED, iterations: 0}}, {event: GO, expect: {rejected: RUN_NOT_RUNNING}}, {resume: {}}, {call: {tool: Write}, expect: {code: TOOL_NOT_ALLOWED}}]`, ""},
-		"an unnoticed code":            {gated, `[{pause: {}}, {call: {tool: Write}}]`, "1 code: where nothing is meant to judge it"},
+		"an unnoticed code":            {gated, `[{pause: {}}, {call: {tool: Write}}]`, "1 code: if no rule should judge it"},
 		"no code where there is one":   {gated, `[{pause: {}}, {call: {tool: Write}, expect: {code: null}}]`, "1 code"},
 		"a pause is no hold":           {gated, `[{pause: {}, expect: {status: HELD}}]`, "0 status"},
 		"by default no pause":          {kept, `[{pause: {}, expect: {rejected: ENFORCEMENT_KEPT, status: RUNNING}}, {call: {tool: Write}, expect: {code: TOOL_NOT_ALLOWED}}]`, ""},
@@ -214,7 +214,7 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// TestCasesAreApart: what one case does is nothing to the next.
+// TestCasesAreApart: a case has no effect on the next.
 func TestCasesAreApart(t *testing.T) {
 	t.Parallel()
 	suite, problems := parse(strings.TrimPrefix(gated, "\n") + `cases:
@@ -236,7 +236,7 @@ func TestCasesAreApart(t *testing.T) {
 	}
 }
 
-// TestResult: what is said of a case that fails.
+// TestResult: the message of a failed case.
 func TestResult(t *testing.T) {
 	t.Parallel()
 	suite, problems := parse("workflow: w.json\ncases:\n- name: fine\n  steps: [{event: GO}]\n- name: wrong\n  steps:\n" +
@@ -260,7 +260,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestCoverage: reached is what a case was in or took, and nothing else.
+// TestCoverage: reached has exactly the states and transitions of a case.
 func TestCoverage(t *testing.T) {
 	t.Parallel()
 	suite, problems := parse(strings.TrimPrefix(nested, "\n") +

@@ -128,7 +128,7 @@ func (j *judged) message(m *workflow.Machine, at *workflow.View) string {
 	}
 	add(j.Message())
 	if j.failed != "" {
-		add("Nobody can be asked: " + j.failed + ".")
+		add("No approver can be asked: " + j.failed + ".")
 	}
 	if j.approval != nil {
 		add("Of it, " + j.approval.at.Outcome() + ".")

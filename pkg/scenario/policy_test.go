@@ -136,7 +136,7 @@ func TestPolicies(t *testing.T) {
 		"two people":               {twoPeople, `[{call: {tool: Bash}, expect: {decision: ASK}}, {approve: {by: alice}, expect: {approval_id: true}}, {call: {tool: Bash}, expect: {code: APPROVAL_PENDING}}, {approve: {by: alice}, expect: {rejected: ALREADY_VOTED}}, {approve: {by: bob}}, {call: {tool: Bash}}]`, ""},
 		"two people are too slow":  {twoPeople, `[{call: {tool: Bash}, expect: {decision: ASK}}, {approve: {by: alice}}, {advance: 1h}, {approve: {by: bob}, expect: {rejected: ALREADY_DECIDED}}]`, ""},
 		"nobody":                   {noPeople, `[{call: {tool: Bash}, expect: {decision: DENY, code: POLICY_UNAVAILABLE, approval_id: false}}]`, ""},
-		"nobody, unnoticed":        {noPeople, `[{call: {tool: Bash}}]`, "0 decision code: Nobody can be asked: the approval needs 1 approvals"},
+		"nobody, unnoticed":        {noPeople, `[{call: {tool: Bash}}]`, "0 decision code: No approver can be asked: the approval needs 1 approvals"},
 
 		"named by the workflow":         {named, `[{call: {tool: Bash}, expect: {code: POLICY_DENIED}}, {call: {tool: Write}}, {event: CALL}, {call: {tool: Bash}, expect: {code: POLICY_DENIED}}, {call: {tool: Write}, expect: {code: POLICY_DENIED}}]`, ""},
 		"named and not there":           {named, `[{event: CALL}, {event: OK}, {event: LOST}, {call: {tool: Read}, expect: {code: POLICY_UNAVAILABLE}}, {event: OK, expect: {state: z}}, {call: {tool: Bash}, expect: {code: POLICY_DENIED}}]`, ""},

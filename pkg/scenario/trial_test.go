@@ -21,13 +21,13 @@ func trialOf(t *testing.T, file, rest string) (*scenario.Trial, document.Problem
 	return scenario.ParseTrial(v, 100)
 }
 
-// told is a moment in one line.
+// told returns a moment in one line.
 func told(m scenario.Moment) string {
 	at := m.After.Places[0]
 	return fmt.Sprintf("%s: ok=%t %s%s%s %s/%s %s %d", m.Action, m.OK, m.Decision, m.Code, m.Rejected, at.Workflow, at.State.Name, at.Status, at.Iterations)
 }
 
-// TestTrialShowsEveryStep: what each step led to is shown, and none ends the trial.
+// TestTrialShowsEveryStep: the result of each step is shown, and none ends the trial.
 func TestTrialShowsEveryStep(t *testing.T) {
 	t.Parallel()
 	trial, problems := trialOf(t, gated, `

@@ -55,17 +55,17 @@ type ApprovalFilter struct {
 
 // ListApprovals returns the approvals of the namespace, newest first. It is for people: an agent
 // may get and wait for its approvals, and not list them.
-func (c *Client) ListApprovals(ctx context.Context, f ApprovalFilter) ([]Approval, error) {
+func (g *approvalGroup) ListApprovals(ctx context.Context, f ApprovalFilter) ([]Approval, error) {
 	filter := terms("status", string(f.Status), "run_id", f.RunID)
 	return page(ctx, f.Most, func(ctx context.Context, size int32, token string) ([]Approval, string, error) {
-		resp, err := retry(ctx, c.approvals.ListApprovals, &approvalv1.ListApprovalsRequest{PageSize: size, PageToken: token, Filter: filter})
+		resp, err := retry(ctx, g.approvals.ListApprovals, &approvalv1.ListApprovalsRequest{PageSize: size, PageToken: token, Filter: filter})
 		return each(resp.GetApprovals(), approvalOf), resp.GetNextPageToken(), err
 	})
 }
 
 // GetApproval returns an approval as it is now.
-func (c *Client) GetApproval(ctx context.Context, id string) (Approval, error) {
-	resp, err := retry(ctx, c.approvals.GetApproval, &approvalv1.GetApprovalRequest{ApprovalId: id})
+func (g *approvalGroup) GetApproval(ctx context.Context, id string) (Approval, error) {
+	resp, err := retry(ctx, g.approvals.GetApproval, &approvalv1.GetApprovalRequest{ApprovalId: id})
 	if err != nil {
 		return Approval{}, err
 	}
@@ -86,12 +86,12 @@ type ApprovalVote struct {
 }
 
 // DecideApproval votes on an approval, as an approver or operator.
-func (c *Client) DecideApproval(ctx context.Context, id string, vote ApprovalVote, opts ...ChangeOption) (Approval, error) {
+func (g *approvalGroup) DecideApproval(ctx context.Context, id string, vote ApprovalVote, opts ...ChangeOption) (Approval, error) {
 	data, err := encode("edited data", vote.EditedData)
 	if err != nil {
 		return Approval{}, err
 	}
-	resp, err := retry(ctx, c.approvals.DecideApproval, &approvalv1.DecideApprovalRequest{
+	resp, err := retry(ctx, g.approvals.DecideApproval, &approvalv1.DecideApprovalRequest{
 		ApprovalId: id, Approve: vote.Approve, Note: vote.Note, EditedData: data, Digest: vote.Digest, IdempotencyKey: keyOf(opts),
 	})
 	if err != nil {
@@ -101,8 +101,8 @@ func (c *Client) DecideApproval(ctx context.Context, id string, vote ApprovalVot
 }
 
 // CancelApproval withdraws a question, as an operator.
-func (c *Client) CancelApproval(ctx context.Context, id, reason string) (Approval, error) {
-	resp, err := retry(ctx, c.approvals.CancelApproval, &approvalv1.CancelApprovalRequest{ApprovalId: id, Reason: reason})
+func (g *approvalGroup) CancelApproval(ctx context.Context, id, reason string) (Approval, error) {
+	resp, err := retry(ctx, g.approvals.CancelApproval, &approvalv1.CancelApprovalRequest{ApprovalId: id, Reason: reason})
 	if err != nil {
 		return Approval{}, err
 	}
@@ -112,9 +112,9 @@ func (c *Client) CancelApproval(ctx context.Context, id, reason string) (Approva
 // WatchApprovals yields every approval of the namespace that changes from now on, as it is then.
 // Changes while the connection is broken are not yielded: list the pending ones after a break that
 // matters. It ends with an error, or when ctx ends, which is an error too. It is for people.
-func (c *Client) WatchApprovals(ctx context.Context) iter.Seq2[Approval, error] {
-	return follow(ctx, c, "approvals", func(ctx context.Context) (func() (Approval, error), error) {
-		stream, err := c.approvals.WatchApprovals(ctx, &approvalv1.WatchApprovalsRequest{})
+func (g *approvalGroup) WatchApprovals(ctx context.Context) iter.Seq2[Approval, error] {
+	return follow(ctx, g.log, "approvals", func(ctx context.Context) (func() (Approval, error), error) {
+		stream, err := g.approvals.WatchApprovals(ctx, &approvalv1.WatchApprovalsRequest{})
 		return func() (Approval, error) {
 			resp, err := stream.Recv()
 			return approvalOf(resp.GetApproval()), err
@@ -125,9 +125,9 @@ func (c *Client) WatchApprovals(ctx context.Context) iter.Seq2[Approval, error] 
 // WaitApproval waits until humans have decided an approval, no matter how long that
 // takes, and returns it. It ends with ctx, which is an error. If the approval was
 // granted, make exactly the same call again: it is allowed once.
-func (c *Client) WaitApproval(ctx context.Context, id string) (Approval, error) {
-	for a, err := range follow(ctx, c, "approval "+id, func(ctx context.Context) (func() (Approval, error), error) {
-		stream, err := c.approvals.WatchApproval(ctx, &approvalv1.WatchApprovalRequest{ApprovalId: id})
+func (g *approvalGroup) WaitApproval(ctx context.Context, id string) (Approval, error) {
+	for a, err := range follow(ctx, g.log, "approval "+id, func(ctx context.Context) (func() (Approval, error), error) {
+		stream, err := g.approvals.WatchApproval(ctx, &approvalv1.WatchApprovalRequest{ApprovalId: id})
 		return func() (Approval, error) {
 			resp, err := stream.Recv()
 			return approvalOf(resp.GetApproval()), err
@@ -142,7 +142,7 @@ func (c *Client) WaitApproval(ctx context.Context, id string) (Approval, error) 
 
 // follow yields the messages of streams that are opened one after the other: a failure that passes is
 // not an error. It ends with a refusal, or when ctx ends, which is an error too.
-func follow[T any](ctx context.Context, c *Client, what string, open func(context.Context) (func() (T, error), error)) iter.Seq2[T, error] {
+func follow[T any](ctx context.Context, log *slog.Logger, what string, open func(context.Context) (func() (T, error), error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		for failures := 0; ; {
@@ -164,7 +164,7 @@ func follow[T any](ctx context.Context, c *Client, what string, open func(contex
 				failures = 0
 			}
 			failures++
-			c.log.LogAttrs(ctx, slog.LevelInfo, "a watch is opened again", slog.String("watched", what), slog.Any("error", f))
+			log.LogAttrs(ctx, slog.LevelInfo, "a watch is opened again", slog.String("watched", what), slog.Any("error", f))
 			if pause(ctx, delay(failures, f.RetryAfter)) != nil {
 				yield(none, contextEnded(ctx, f))
 				return
@@ -203,4 +203,19 @@ func approvalOf(a *approvalv1.Approval) Approval {
 		Subject: a.GetSubject(), Data: data, Digest: a.GetDigest(), Editable: a.GetEditable(),
 		Principal: a.GetAsker().GetPrincipal(), SessionID: a.GetAsker().GetSessionId(), CreatedAt: timeOf(a.GetCreatedAt()), ExpiresAt: timeOf(a.GetExpiresAt()),
 	}
+}
+
+// ListLeases returns the leases of a run by which calls pass without another question, newest first;
+// of all runs when it is empty (S9.6). It is for people.
+func (g *approvalGroup) ListLeases(ctx context.Context, runID string) ([]*approvalv1.Lease, error) {
+	return page(ctx, 0, func(ctx context.Context, size int32, token string) ([]*approvalv1.Lease, string, error) {
+		resp, err := retry(ctx, g.approvals.ListLeases, &approvalv1.ListLeasesRequest{PageSize: size, PageToken: token, RunId: runID})
+		return resp.GetLeases(), resp.GetNextPageToken(), err
+	})
+}
+
+// RevokeLease ends a lease, as an operator or approver.
+func (g *approvalGroup) RevokeLease(ctx context.Context, id string) (*approvalv1.Lease, error) {
+	resp, err := retry(ctx, g.approvals.RevokeLease, &approvalv1.RevokeLeaseRequest{LeaseId: id})
+	return resp.GetLease(), err
 }

@@ -53,7 +53,7 @@ func (d Decision) Allowed() bool { return d.Decision == Allow && !d.DryRun }
 func (d Decision) refusal() error {
 	switch {
 	case d.DryRun:
-		return &DeniedError{Code: CodeInvalidInput, Message: "the call was not made: a dry run allows nothing; check the call without DryRun", CallID: d.CallID}
+		return &DeniedError{Code: CodeInvalidInput, Message: "the call was not made: a dry run allows no call; check the call without DryRun", CallID: d.CallID}
 	case d.Decision == Allow:
 		return nil
 	case d.Decision == Ask:

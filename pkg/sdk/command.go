@@ -75,7 +75,7 @@ func (c *Client) GuardCommand(ctx context.Context, line string, opts ...CallOpti
 		opt(&asked)
 	}
 	if asked.jailRequired && level == 0 {
-		return Command{}, &DeniedError{Code: CodeJailRequired, Message: "the command was not run: this machine has no jail; `interlock jail probe` says what is missing"}
+		return Command{}, &DeniedError{Code: CodeJailRequired, Message: "the command was not run: this machine has no jail; `interlock jail probe` names the missing part"}
 	}
 	tool := first(asked.shell, "Bash")
 	_, d, err := c.admit(ctx, tool, map[string]string{"command": line}, opts)

@@ -28,46 +28,46 @@ type Problem struct {
 }
 
 // RegisterWorkflow registers a workflow: JSON, or a value that encodes to it.
-func (c *Client) RegisterWorkflow(ctx context.Context, definition any, opts ...ChangeOption) (Definition, error) {
+func (g *registryGroup) RegisterWorkflow(ctx context.Context, definition any, opts ...ChangeOption) (Definition, error) {
 	body, err := encode("workflow", text(definition))
 	if err != nil {
 		return Definition{}, err
 	}
-	resp, err := retry(ctx, c.workflows.RegisterWorkflow, &enginev1.RegisterWorkflowRequest{Definition: body, IdempotencyKey: keyOf(opts)})
+	resp, err := retry(ctx, g.workflows.RegisterWorkflow, &enginev1.RegisterWorkflowRequest{Definition: body, IdempotencyKey: keyOf(opts)})
 	w := resp.GetWorkflow()
 	return Definition{w.GetName(), w.GetVersion(), w.GetDigest(), resp.GetCreated(), each(resp.GetWarnings(), problemOf)}, err
 }
 
 // RegisterProcess registers a process: JSON, or a value that encodes to it.
-func (c *Client) RegisterProcess(ctx context.Context, definition any, opts ...ChangeOption) (Definition, error) {
+func (g *registryGroup) RegisterProcess(ctx context.Context, definition any, opts ...ChangeOption) (Definition, error) {
 	body, err := encode("process", text(definition))
 	if err != nil {
 		return Definition{}, err
 	}
-	resp, err := retry(ctx, c.processes.RegisterProcess, &enginev1.RegisterProcessRequest{Definition: body, IdempotencyKey: keyOf(opts)})
+	resp, err := retry(ctx, g.processes.RegisterProcess, &enginev1.RegisterProcessRequest{Definition: body, IdempotencyKey: keyOf(opts)})
 	p := resp.GetProcess()
 	return Definition{p.GetName(), p.GetVersion(), p.GetDigest(), resp.GetCreated(), each(resp.GetWarnings(), problemOf)}, err
 }
 
 // RegisterPolicy registers a policy, as an operator: JSON, or a value that encodes to it. An empty name is
 // that of the definition. It is live at once, and judges the calls of its attachments: see [Client.AttachPolicy].
-func (c *Client) RegisterPolicy(ctx context.Context, name string, definition any, opts ...ChangeOption) (Definition, error) {
+func (g *registryGroup) RegisterPolicy(ctx context.Context, name string, definition any, opts ...ChangeOption) (Definition, error) {
 	body, err := encode("policy", text(definition))
 	if err != nil {
 		return Definition{}, err
 	}
-	resp, err := retry(ctx, c.policies.RegisterPolicy, &policyv1.RegisterPolicyRequest{Name: name, Definition: body, IdempotencyKey: keyOf(opts)})
+	resp, err := retry(ctx, g.policies.RegisterPolicy, &policyv1.RegisterPolicyRequest{Name: name, Definition: body, IdempotencyKey: keyOf(opts)})
 	p := resp.GetPolicy()
 	return Definition{Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Created: resp.GetCreated(), Warnings: each(resp.GetWarnings(), policyProblemOf)}, err
 }
 
 // RegisterSchema registers a JSON Schema of shared state, as an operator: JSON, or a value that encodes to it.
-func (c *Client) RegisterSchema(ctx context.Context, name string, schema any, opts ...ChangeOption) (Definition, error) {
+func (g *registryGroup) RegisterSchema(ctx context.Context, name string, schema any, opts ...ChangeOption) (Definition, error) {
 	body, err := encode("schema", text(schema))
 	if err != nil {
 		return Definition{}, err
 	}
-	resp, err := retry(ctx, c.schemas.RegisterSchema, &statev1.RegisterSchemaRequest{Name: name, JsonSchema: body, IdempotencyKey: keyOf(opts)})
+	resp, err := retry(ctx, g.schemas.RegisterSchema, &statev1.RegisterSchemaRequest{Name: name, JsonSchema: body, IdempotencyKey: keyOf(opts)})
 	s := resp.GetSchema()
 	return Definition{Name: s.GetName(), Version: s.GetVersion(), Digest: s.GetDigest(), Created: resp.GetCreated()}, err
 }
@@ -98,13 +98,13 @@ func AttachTo(kind, id string) *Attachment {
 }
 
 // AttachPolicy makes a policy hold, as an operator.
-func (c *Client) AttachPolicy(ctx context.Context, name string, to *Attachment) error {
-	_, err := retry(ctx, c.policies.AttachPolicy, &policyv1.AttachPolicyRequest{Name: name, To: to})
+func (g *registryGroup) AttachPolicy(ctx context.Context, name string, to *Attachment) error {
+	_, err := retry(ctx, g.policies.AttachPolicy, &policyv1.AttachPolicyRequest{Name: name, To: to})
 	return err
 }
 
 // DetachPolicy makes a policy hold no longer, as an operator.
-func (c *Client) DetachPolicy(ctx context.Context, name string, from *Attachment) error {
-	_, err := retry(ctx, c.policies.DetachPolicy, &policyv1.DetachPolicyRequest{Name: name, From: from})
+func (g *registryGroup) DetachPolicy(ctx context.Context, name string, from *Attachment) error {
+	_, err := retry(ctx, g.policies.DetachPolicy, &policyv1.DetachPolicyRequest{Name: name, From: from})
 	return err
 }

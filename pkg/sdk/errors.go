@@ -11,9 +11,9 @@ import (
 // task is given to another runner, and counts as no attempt (S11.5).
 var ErrNotRun = errors.New("the agent has not run")
 
-// ErrLeaseLost is the cause of the end of a task's context when its lease is lost: the
+// ErrClaimLost is the cause of the end of a task's context when its claim is lost: the
 // task already belongs to another runner, so further work of the agent is done twice.
-var ErrLeaseLost = errors.New("the lease on the task is lost")
+var ErrClaimLost = errors.New("the claim on the task is lost")
 
 // Reason returns the reason of the fault that err is or wraps, such as
 // fault.VersionConflict, and empty when there is none: no error, an answer such as a

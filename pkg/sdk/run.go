@@ -28,19 +28,19 @@ type LoadOptions struct {
 // Load starts a run of a workflow for the client's session, which drives it from
 // then on; another run that it drove is paused (S6.6). Without a session, calls of
 // the run are made by ForRun(run.ID).
-func (c *Client) Load(ctx context.Context, workflow string, opts LoadOptions, change ...ChangeOption) (*Run, error) {
-	if c.run != "" {
-		return nil, fault.New(fault.InvalidRequest, "this client is bound to run %s; load workflows with a client for a session", c.run)
+func (g *runGroup) Load(ctx context.Context, workflow string, opts LoadOptions, change ...ChangeOption) (*Run, error) {
+	if g.run != "" {
+		return nil, fault.New(fault.InvalidRequest, "this client is bound to run %s; load workflows with a client for a session", g.run)
 	}
 	if opts.Branch != "" {
-		return c.bind(ctx, workflow, opts)
+		return g.bind(ctx, workflow, opts)
 	}
 	data, err := encode("context", opts.Context)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := retry(ctx, c.runs.StartRun, &enginev1.StartRunRequest{
-		Workflow: workflow, WorkflowVersion: opts.Version, SessionId: c.session, Context: data,
+	resp, err := retry(ctx, g.runs.StartRun, &enginev1.StartRunRequest{
+		Workflow: workflow, WorkflowVersion: opts.Version, SessionId: g.session, Context: data,
 		Workspace: opts.Workspace, Resume: opts.Resume, IdempotencyKey: keyOf(change),
 	})
 	if err != nil {
@@ -51,12 +51,12 @@ func (c *Client) Load(ctx context.Context, workflow string, opts LoadOptions, ch
 	return run, nil
 }
 
-func (c *Client) bind(ctx context.Context, workflow string, opts LoadOptions) (*Run, error) {
-	if c.session == "" {
+func (g *runGroup) bind(ctx context.Context, workflow string, opts LoadOptions) (*Run, error) {
+	if g.session == "" {
 		return nil, errNoSession("working in a branch")
 	}
-	resp, err := retry(ctx, c.runs.BindBranch, &enginev1.BindBranchRequest{
-		RunId: opts.RunID, Workflow: workflow, Branch: opts.Branch, SessionId: c.session,
+	resp, err := retry(ctx, g.runs.BindBranch, &enginev1.BindBranchRequest{
+		RunId: opts.RunID, Workflow: workflow, Branch: opts.Branch, SessionId: g.session,
 	})
 	if err != nil {
 		return nil, err
@@ -66,9 +66,9 @@ func (c *Client) bind(ctx context.Context, workflow string, opts LoadOptions) (*
 
 // GetRun returns the run whose rules are in force: the client's, or the innermost of
 // those that it has invoked and waits for. NOT_FOUND when the session drives none.
-func (c *Client) GetRun(ctx context.Context) (*Run, error) {
-	run, session := c.driven()
-	resp, err := retry(ctx, c.runs.GetRun, &enginev1.GetRunRequest{RunId: run, SessionId: session, Active: true})
+func (g *runGroup) GetRun(ctx context.Context) (*Run, error) {
+	run, session := g.driven()
+	resp, err := retry(ctx, g.runs.GetRun, &enginev1.GetRunRequest{RunId: run, SessionId: session, Active: true})
 	if err != nil {
 		return nil, err
 	}
@@ -81,13 +81,13 @@ func (c *Client) GetRun(ctx context.Context) (*Run, error) {
 //
 // A refusal is a [*RejectedError]. A transition that was parked until a human
 // approves is an [*ApprovalRequiredError], with the run as it waits (S9.1).
-func (c *Client) Transition(ctx context.Context, event string, data any, opts ...ChangeOption) (*Run, error) {
+func (g *runGroup) Transition(ctx context.Context, event string, data any, opts ...ChangeOption) (*Run, error) {
 	body, err := encode("data", data)
 	if err != nil {
 		return nil, err
 	}
-	run, session := c.driven()
-	resp, err := retry(ctx, c.runs.TransitionRun, &enginev1.TransitionRunRequest{
+	run, session := g.driven()
+	resp, err := retry(ctx, g.runs.TransitionRun, &enginev1.TransitionRunRequest{
 		RunId: run, SessionId: session, Event: event, Data: body, IdempotencyKey: keyOf(opts),
 	})
 	if err != nil {
@@ -130,4 +130,41 @@ func guardResults(guards []*enginev1.GuardResult) []GuardResult {
 		}
 	}
 	return out
+}
+
+// StartProcess starts a run of a process for the client's session; version 0 is the latest (S8).
+func (g *runGroup) StartProcess(ctx context.Context, process string, version int64, opts ...ChangeOption) (*Run, *enginev1.Turn, error) {
+	resp, err := retry(ctx, g.processes.StartProcess, &enginev1.StartProcessRequest{
+		Process: process, Version: version, SessionId: g.session, IdempotencyKey: keyOf(opts),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return runOf(resp.GetRun()), resp.GetTurn(), nil
+}
+
+// AnswerQuestion answers the question of the client's process, and returns the next one. A refusal
+// is a [*RejectedError]; an answer that waits for a human an [*ApprovalRequiredError].
+func (g *runGroup) AnswerQuestion(ctx context.Context, answer, note string, opts ...ChangeOption) (*Run, *enginev1.Turn, error) {
+	run, session := g.driven()
+	resp, err := retry(ctx, g.processes.AnswerQuestion, &enginev1.AnswerQuestionRequest{
+		RunId: run, SessionId: session, Answer: answer, Note: note, IdempotencyKey: keyOf(opts),
+	})
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case resp.GetRejection() != nil:
+		return nil, resp.GetTurn(), rejected(resp.GetRejection())
+	case resp.GetApprovalId() != "" && resp.GetRun().GetStatus() == enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
+		return runOf(resp.GetRun()), resp.GetTurn(), &ApprovalRequiredError{
+			Code: CodeApprovalRequired, Message: "a human must approve this answer first", ApprovalID: resp.GetApprovalId(),
+		}
+	default:
+		return runOf(resp.GetRun()), resp.GetTurn(), nil
+	}
+}
+
+// GetQuestion returns the present question of the client's process.
+func (g *runGroup) GetQuestion(ctx context.Context) (*Run, *enginev1.Turn, error) {
+	return g.AnswerQuestion(ctx, "", "")
 }

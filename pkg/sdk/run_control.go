@@ -20,21 +20,21 @@ type RunFilter struct {
 
 // ListRuns returns runs of the namespace that the caller may see, newest first, without the parts
 // of single runs: context, rules and evidence.
-func (c *Client) ListRuns(ctx context.Context, f RunFilter) ([]*Run, error) {
+func (g *runGroup) ListRuns(ctx context.Context, f RunFilter) ([]*Run, error) {
 	filter := terms("workflow", f.Workflow, "session_id", f.SessionID, "status", string(f.Status))
 	return page(ctx, f.Most, func(ctx context.Context, size int32, token string) ([]*Run, string, error) {
-		resp, err := retry(ctx, c.runs.ListRuns, &enginev1.ListRunsRequest{PageSize: size, PageToken: token, Filter: filter})
+		resp, err := retry(ctx, g.runs.ListRuns, &enginev1.ListRunsRequest{PageSize: size, PageToken: token, Filter: filter})
 		return each(resp.GetRuns(), runOf), resp.GetNextPageToken(), err
 	})
 }
 
 // runID returns the run that an id means: the client's when it is empty, else the one that its
 // session drives.
-func (c *Client) runID(ctx context.Context, id string) (string, error) {
-	if id != "" || c.run != "" {
-		return first(id, c.run), nil
+func (g *runGroup) runID(ctx context.Context, id string) (string, error) {
+	if id != "" || g.run != "" {
+		return first(id, g.run), nil
 	}
-	resp, err := retry(ctx, c.runs.GetRun, &enginev1.GetRunRequest{SessionId: c.session})
+	resp, err := retry(ctx, g.runs.GetRun, &enginev1.GetRunRequest{SessionId: g.session})
 	return resp.GetRun().GetRunId(), err
 }
 
@@ -46,32 +46,32 @@ func first(a, b string) string {
 }
 
 // PauseRun pauses a run, by default the client's. An agent that is held to its workflow may not.
-func (c *Client) PauseRun(ctx context.Context, id, reason string, opts ...ChangeOption) (*Run, error) {
-	id, err := c.runID(ctx, id)
+func (g *runGroup) PauseRun(ctx context.Context, id, reason string, opts ...ChangeOption) (*Run, error) {
+	id, err := g.runID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := retry(ctx, c.runs.PauseRun, &enginev1.PauseRunRequest{RunId: id, Reason: reason, IdempotencyKey: keyOf(opts)})
+	resp, err := retry(ctx, g.runs.PauseRun, &enginev1.PauseRunRequest{RunId: id, Reason: reason, IdempotencyKey: keyOf(opts)})
 	return runOrError(resp.GetRun(), err)
 }
 
 // ResumeRun resumes a run that is paused, by default the client's.
-func (c *Client) ResumeRun(ctx context.Context, id string, opts ...ChangeOption) (*Run, error) {
-	id, err := c.runID(ctx, id)
+func (g *runGroup) ResumeRun(ctx context.Context, id string, opts ...ChangeOption) (*Run, error) {
+	id, err := g.runID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := retry(ctx, c.runs.ResumeRun, &enginev1.ResumeRunRequest{RunId: id, IdempotencyKey: keyOf(opts)})
+	resp, err := retry(ctx, g.runs.ResumeRun, &enginev1.ResumeRunRequest{RunId: id, IdempotencyKey: keyOf(opts)})
 	return runOrError(resp.GetRun(), err)
 }
 
 // CancelRun ends a run, by default the client's.
-func (c *Client) CancelRun(ctx context.Context, id, reason string, opts ...ChangeOption) (*Run, error) {
-	id, err := c.runID(ctx, id)
+func (g *runGroup) CancelRun(ctx context.Context, id, reason string, opts ...ChangeOption) (*Run, error) {
+	id, err := g.runID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := retry(ctx, c.runs.CancelRun, &enginev1.CancelRunRequest{RunId: id, Reason: reason, IdempotencyKey: keyOf(opts)})
+	resp, err := retry(ctx, g.runs.CancelRun, &enginev1.CancelRunRequest{RunId: id, Reason: reason, IdempotencyKey: keyOf(opts)})
 	return runOrError(resp.GetRun(), err)
 }
 
@@ -85,15 +85,15 @@ func runOrError(run *enginev1.Run, err error) (*Run, error) {
 // ForceState sets the state of a run, by default the client's, past its rules: for operators, and
 // for agents where the workflow has meta.debug. data, a JSON object or a value that encodes to
 // one, merges into the context. A refusal is a [*RejectedError].
-func (c *Client) ForceState(ctx context.Context, id, state string, data any, opts ...ChangeOption) (*Run, error) {
+func (g *runGroup) ForceState(ctx context.Context, id, state string, data any, opts ...ChangeOption) (*Run, error) {
 	body, err := encode("data", data)
 	if err != nil {
 		return nil, err
 	}
-	if id, err = c.runID(ctx, id); err != nil {
+	if id, err = g.runID(ctx, id); err != nil {
 		return nil, err
 	}
-	resp, err := retry(ctx, c.runs.ForceState, &enginev1.ForceStateRequest{RunId: id, State: state, Context: body, IdempotencyKey: keyOf(opts)})
+	resp, err := retry(ctx, g.runs.ForceState, &enginev1.ForceStateRequest{RunId: id, State: state, Context: body, IdempotencyKey: keyOf(opts)})
 	switch {
 	case err != nil:
 		return nil, err
@@ -106,15 +106,15 @@ func (c *Client) ForceState(ctx context.Context, id, state string, data any, opt
 
 // WatchRun yields a run, by default the client's, as it is and after each change. It ends with the
 // run, with an error, or when ctx ends, which is an error too.
-func (c *Client) WatchRun(ctx context.Context, id string) iter.Seq2[*Run, error] {
+func (g *runGroup) WatchRun(ctx context.Context, id string) iter.Seq2[*Run, error] {
 	return func(yield func(*Run, error) bool) {
-		id, err := c.runID(ctx, id)
+		id, err := g.runID(ctx, id)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for run, err := range follow(ctx, c, "run "+id, func(ctx context.Context) (func() (*Run, error), error) {
-			stream, err := c.runs.WatchRun(ctx, &enginev1.WatchRunRequest{RunId: id})
+		for run, err := range follow(ctx, g.log, "run "+id, func(ctx context.Context) (func() (*Run, error), error) {
+			stream, err := g.runs.WatchRun(ctx, &enginev1.WatchRunRequest{RunId: id})
 			return func() (*Run, error) {
 				resp, err := stream.Recv()
 				return runOf(resp.GetRun()), err
@@ -134,8 +134,8 @@ func (c *Client) WatchRun(ctx context.Context, id string) iter.Seq2[*Run, error]
 // WaitRun waits until a run, by default the client's, is as until says, and returns it; nil waits
 // for its end. A run that has ended otherwise is returned, too: it changes no more. It ends with
 // ctx, which is an error.
-func (c *Client) WaitRun(ctx context.Context, id string, until func(*Run) bool) (*Run, error) {
-	for run, err := range c.WatchRun(ctx, id) {
+func (g *runGroup) WaitRun(ctx context.Context, id string, until func(*Run) bool) (*Run, error) {
+	for run, err := range g.WatchRun(ctx, id) {
 		if err != nil {
 			return nil, err
 		}
@@ -170,14 +170,14 @@ type HistoryEntry struct {
 }
 
 // GetRunHistory returns the history of a run, by default the client's, oldest first.
-func (c *Client) GetRunHistory(ctx context.Context, id string) ([]HistoryEntry, error) {
-	id, err := c.runID(ctx, id)
+func (g *runGroup) GetRunHistory(ctx context.Context, id string) ([]HistoryEntry, error) {
+	id, err := g.runID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	all := []HistoryEntry{}
 	for version, result := int64(0), int64(0); ; {
-		resp, err := retry(ctx, c.runs.GetRunHistory, &enginev1.GetRunHistoryRequest{RunId: id, AfterVersion: version, AfterResult: result})
+		resp, err := retry(ctx, g.runs.GetRunHistory, &enginev1.GetRunHistoryRequest{RunId: id, AfterVersion: version, AfterResult: result})
 		if err != nil {
 			return nil, err
 		}

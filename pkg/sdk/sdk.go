@@ -79,6 +79,25 @@ var ErrPlaintext = dial.ErrPlaintext
 
 // Client calls Interlock for one session or run. It is safe for concurrent use.
 type Client struct {
+	*core
+	runGroup
+	approvalGroup
+	sessionGroup
+	registryGroup
+	teamGroup
+}
+
+// Groups of methods by noun; a Client has them all.
+type (
+	runGroup      struct{ *core }
+	approvalGroup struct{ *core }
+	sessionGroup  struct{ *core }
+	registryGroup struct{ *core }
+	teamGroup     struct{ *core } // components and agents
+)
+
+// core is the state that the groups of methods share: the connection, and the session that acts.
+type core struct {
 	conn  grpc.ClientConnInterface
 	close func() error
 
@@ -103,6 +122,11 @@ type Client struct {
 
 	components statev1.ComponentServiceClient
 	approvals  approvalv1.ApprovalServiceClient
+}
+
+// client returns a client with all groups of methods.
+func (c *core) client() *Client {
+	return &Client{c, runGroup{c}, approvalGroup{c}, sessionGroup{c}, registryGroup{c}, teamGroup{c}}
 }
 
 // Dial makes a client of the server at a gRPC target, such as "127.0.0.1:7421",
@@ -143,7 +167,7 @@ func New(conn grpc.ClientConnInterface, opts Options) *Client {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Client{
+	return (&core{
 		conn: conn, close: func() error { return nil }, background: &sync.WaitGroup{},
 		session: opts.Session, run: opts.Run, state: opts.State, log: opts.Logger, jail: newPrison(opts.Jail),
 		runs: enginev1.NewRunServiceClient(conn), workflows: enginev1.NewWorkflowServiceClient(conn), processes: enginev1.NewProcessServiceClient(conn),
@@ -151,7 +175,7 @@ func New(conn grpc.ClientConnInterface, opts Options) *Client {
 		states: statev1.NewStateServiceClient(conn), schemas: statev1.NewSchemaServiceClient(conn), sessions: statev1.NewSessionServiceClient(conn),
 		tasks: statev1.NewTaskServiceClient(conn), agents: statev1.NewAgentServiceClient(conn),
 		approvals: approvalv1.NewApprovalServiceClient(conn), components: statev1.NewComponentServiceClient(conn),
-	}
+	}).client()
 }
 
 // Close closes the connection that Dial made, for the clients that share it too. Calls that are
@@ -163,29 +187,29 @@ func (c *Client) Close() error {
 
 // Conn returns the connection, for calls that have no method here: the contracts are in
 // module gen.
-func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
+func (c *core) Conn() grpc.ClientConnInterface { return c.conn }
 
 // Session returns the session that acts; empty for none.
-func (c *Client) Session() string { return c.session }
+func (c *core) Session() string { return c.session }
 
 // ForSession returns a client for another session on the same connection. It is bound to
 // no run and no state but the session's.
 func (c *Client) ForSession(session string) *Client {
-	other := *c
+	other := *c.core
 	other.session, other.run, other.state = session, "", ""
-	return &other
+	return other.client()
 }
 
 // ForRun returns a client on the same connection that is judged by one run.
 func (c *Client) ForRun(run string) *Client {
-	other := *c
+	other := *c.core
 	other.run = run
-	return &other
+	return other.client()
 }
 
 // driven names the run or session whose rules apply to calls: the run when there is one,
 // else the session.
-func (c *Client) driven() (run, session string) {
+func (c *core) driven() (run, session string) {
 	if c.run != "" {
 		return c.run, ""
 	}
@@ -193,7 +217,7 @@ func (c *Client) driven() (run, session string) {
 }
 
 // stateID returns the state that an id means; empty for the session's.
-func (c *Client) stateID(id string) string {
+func (c *core) stateID(id string) string {
 	if id == "" {
 		return c.state
 	}

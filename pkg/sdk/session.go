@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -50,19 +51,19 @@ type NewSession struct {
 
 // CreateSession makes a session. The same request again answers the same session,
 // so give it a name to find it again.
-func (c *Client) CreateSession(ctx context.Context, s NewSession) (Session, error) {
+func (g *sessionGroup) CreateSession(ctx context.Context, s NewSession) (Session, error) {
 	if s.ID == "" && s.Name == "" {
 		// A repeat must find the session that the first try made.
 		s.Name = "session-" + strings.ToLower(newKey())
 	}
 	req := &statev1.CreateSessionRequest{
 		SessionId: s.ID, Name: s.Name, Parent: s.Parent, AcceptEarlyUpdate: s.AcceptEarlyUpdate, Labels: s.Labels,
-		StateRef: s.StateRef, Subject: s.Subject, Prompt: s.Prompt, Session: c.session,
+		StateRef: s.StateRef, Subject: s.Subject, Prompt: s.Prompt, Session: g.session,
 	}
 	if s.SkipStateUpdate {
 		req.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
 	}
-	resp, err := retry(ctx, c.sessions.CreateSession, req)
+	resp, err := retry(ctx, g.sessions.CreateSession, req)
 	if err != nil {
 		return Session{}, err
 	}
@@ -90,12 +91,12 @@ type Stopped struct {
 // StopSession reports that the agent of the client's session has stopped. One that must
 // update the state of its tree and has not is asked to; then its parent is called back
 // (S11.2).
-func (c *Client) StopSession(ctx context.Context, opts StopOptions, change ...ChangeOption) (Stopped, error) {
-	if c.session == "" {
+func (g *sessionGroup) StopSession(ctx context.Context, opts StopOptions, change ...ChangeOption) (Stopped, error) {
+	if g.session == "" {
 		return Stopped{}, errNoSession("stopping")
 	}
-	resp, err := retry(ctx, c.sessions.StopSession, &statev1.StopSessionRequest{
-		SessionId: c.session, Session: c.session, IdempotencyKey: keyOf(change),
+	resp, err := retry(ctx, g.sessions.StopSession, &statev1.StopSessionRequest{
+		SessionId: g.session, Session: g.session, IdempotencyKey: keyOf(change),
 		InPlace: opts.InPlace, End: opts.End, Error: clip(opts.Error),
 	})
 	if err != nil {
@@ -122,4 +123,32 @@ func sessionOf(s *statev1.Session) Session {
 		OpenChildren: int(s.GetOpenChildren()), Labels: s.GetLabels(), Error: s.GetError(),
 		CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetUpdatedAt()),
 	}
+}
+
+// GetSession returns a session by id or name, by default the client's.
+func (g *sessionGroup) GetSession(ctx context.Context, id string) (Session, error) {
+	resp, err := retry(ctx, g.sessions.GetSession, &statev1.GetSessionRequest{SessionId: first(id, g.session), Session: g.session})
+	return sessionOf(resp.GetSession()), err
+}
+
+// ListSessions returns the sessions that the caller may see, newest first.
+func (g *sessionGroup) ListSessions(ctx context.Context) ([]Session, error) {
+	return page(ctx, 0, func(ctx context.Context, size int32, token string) ([]Session, string, error) {
+		resp, err := retry(ctx, g.sessions.ListSessions, &statev1.ListSessionsRequest{PageSize: size, PageToken: token, Session: g.session})
+		return each(resp.GetSessions(), sessionOf), resp.GetNextPageToken(), err
+	})
+}
+
+// ResumeSession resumes a session that has stopped: a runner starts its agent again with the prompt.
+func (g *sessionGroup) ResumeSession(ctx context.Context, id, prompt string, opts ...ChangeOption) (Session, error) {
+	resp, err := retry(ctx, g.sessions.ResumeSession, &statev1.ResumeSessionRequest{
+		SessionId: first(id, g.session), Session: g.session, Prompt: prompt, IdempotencyKey: keyOf(opts),
+	})
+	return sessionOf(resp.GetSession()), err
+}
+
+// SessionResult returns the result of a session's agent as JSON; false when it has given none.
+func (g *sessionGroup) SessionResult(ctx context.Context, id string) (json.RawMessage, bool, error) {
+	resp, err := retry(ctx, g.sessions.GetSessionResult, &statev1.GetSessionResultRequest{SessionId: first(id, g.session), Session: g.session})
+	return resp.GetResult(), resp.GetGiven(), err
 }

@@ -72,7 +72,7 @@ func taskOf(t *statev1.Task) Task {
 		ID: t.GetTaskId(), Kind: TaskKind(word(t.GetKind(), "TASK_KIND_")), SessionID: t.GetSessionId(), SessionName: t.GetSessionName(),
 		ParentID: t.GetParentSessionId(), RootID: t.GetRootSessionId(), StateID: t.GetWorkflowStateId(), Prompt: t.GetPrompt(),
 		Attempt: int(t.GetAttempt()), Labels: t.GetLabels(), Given: int(t.GetGiven()), CreatedAt: timeOf(t.GetCreatedAt()),
-		Result: new(json.RawMessage), token: t.GetLeaseToken(), expires: timeOf(t.GetLeaseExpiresAt()),
+		Result: new(json.RawMessage), token: t.GetClaimToken(), expires: timeOf(t.GetClaimExpiresAt()),
 	}
 	for _, cb := range t.GetCallbacks() {
 		task.Callbacks = append(task.Callbacks, Callback{

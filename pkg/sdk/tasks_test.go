@@ -12,10 +12,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-const leaseTTL = 30 * time.Second
+const claimTTL = 30 * time.Second
 
 // fakeTasks gives tasks to runners as its contract says: at most max_in_flight to
-// a stream, again when a lease lapses (S11.5).
+// a stream, again when a claim lapses (S11.5).
 type fakeTasks struct {
 	statev1.UnimplementedTaskServiceServer
 	// breaks are how many tasks each stream carries before it breaks; those after
@@ -55,7 +55,7 @@ func tasksNamed(ids ...string) *fakeTasks {
 	return f
 }
 
-func (f *fakeTasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.ServerStreamingServer[statev1.LeaseTasksResponse]) error {
+func (f *fakeTasks) ClaimTasks(req *statev1.ClaimTasksRequest, stream grpc.ServerStreamingServer[statev1.ClaimTasksResponse]) error {
 	f.asked.add(req.GetMaxInFlight())
 	if f.refuse != nil {
 		return f.refuse
@@ -69,7 +69,7 @@ func (f *fakeTasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.Serve
 	held := map[*givenTask]int64{}
 	for sent := 0; ; {
 		for _, task := range f.give(held, int(req.GetMaxInFlight()), most-sent) {
-			if err := stream.Send(&statev1.LeaseTasksResponse{Task: task}); err != nil {
+			if err := stream.Send(&statev1.ClaimTasksResponse{Task: task}); err != nil {
 				return err
 			}
 			sent++
@@ -85,7 +85,7 @@ func (f *fakeTasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.Serve
 	}
 }
 
-// give leases what is ready to a stream, so that it has at most inFlight.
+// give claims what is ready to a stream, so that it has at most inFlight.
 func (f *fakeTasks) give(held map[*givenTask]int64, inFlight, most int) []*statev1.Task {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,11 +104,11 @@ func (f *fakeTasks) give(held map[*givenTask]int64, inFlight, most int) []*state
 		}
 		task.token++
 		task.given++
-		task.expires = time.Now().Add(leaseTTL)
+		task.expires = time.Now().Add(claimTTL)
 		held[task] = task.token
 		out = append(out, &statev1.Task{
 			TaskId: task.id, SessionId: "ses_" + task.id, Kind: statev1.TaskKind_TASK_KIND_CALLBACK, Prompt: "continue", Given: int32(task.given),
-			LeaseToken: task.token, LeaseExpiresAt: timestamppb.New(task.expires),
+			ClaimToken: task.token, ClaimExpiresAt: timestamppb.New(task.expires),
 			Callbacks: []*statev1.Callback{{CallbackId: "cb", StateUpdateStatus: statev1.StateUpdateStatus_STATE_UPDATE_STATUS_COMPLETED}},
 			Execution: &statev1.Execution{ExecutionId: "exec_1", Values: []byte(`{"n":1}`)},
 		})
@@ -120,12 +120,12 @@ func (f *fakeTasks) ExtendTask(ctx context.Context, req *statev1.ExtendTaskReque
 	return over(ctx, &f.lost, func(req *statev1.ExtendTaskRequest) (*statev1.ExtendTaskResponse, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		task, err := f.holder(req.GetTaskId(), req.GetLeaseToken())
+		task, err := f.holder(req.GetTaskId(), req.GetClaimToken())
 		if err != nil {
 			return nil, err
 		}
-		task.expires = time.Now().Add(leaseTTL)
-		return &statev1.ExtendTaskResponse{LeaseExpiresAt: timestamppb.New(task.expires)}, nil
+		task.expires = time.Now().Add(claimTTL)
+		return &statev1.ExtendTaskResponse{ClaimExpiresAt: timestamppb.New(task.expires)}, nil
 	}, req)
 }
 
@@ -136,7 +136,7 @@ func (f *fakeTasks) CompleteTask(ctx context.Context, req *statev1.CompleteTaskR
 		if f.named(req.GetTaskId()).over {
 			return &statev1.CompleteTaskResponse{}, nil // a repeat
 		}
-		task, err := f.holder(req.GetTaskId(), req.GetLeaseToken())
+		task, err := f.holder(req.GetTaskId(), req.GetClaimToken())
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +150,7 @@ func (f *fakeTasks) FailTask(ctx context.Context, req *statev1.FailTaskRequest) 
 	return over(ctx, &f.way, func(req *statev1.FailTaskRequest) (*statev1.FailTaskResponse, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		task, err := f.holder(req.GetTaskId(), req.GetLeaseToken())
+		task, err := f.holder(req.GetTaskId(), req.GetClaimToken())
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +174,7 @@ func (f *fakeTasks) named(id string) *givenTask {
 func (f *fakeTasks) holder(id string, token int64) (*givenTask, error) {
 	task := f.named(id)
 	if !task.held(token) {
-		return nil, fault.New(fault.Fenced, "the lease on task %s is not held with this token any more", id)
+		return nil, fault.New(fault.Fenced, "the claim on task %s is not held with this token any more", id)
 	}
 	return task, nil
 }

@@ -34,8 +34,8 @@ type Runner struct {
 // The changes of a finished task to the values of its component are kept (S15.2); where
 // they do not conform, or others have changed them too, the task has failed.
 //
-// The lease of a task is kept as long as do runs. When it is lost, the task's context
-// ends with the cause [ErrLeaseLost] and the outcome is not reported. When ctx ends the
+// The claim on a task is kept as long as do runs. When it is lost, the task's context
+// ends with the cause [ErrClaimLost] and the outcome is not reported. When ctx ends the
 // contexts of all tasks do; Work waits until every do has returned and its outcome is
 // delivered.
 func (c *Client) Work(ctx context.Context, r Runner, do func(context.Context, Task) error) error {
@@ -106,8 +106,8 @@ func (w *worker) fill(ctx context.Context, places int) {
 
 // receive starts the tasks of a stream.
 func (w *worker) receive(ctx context.Context, b *batch) error {
-	var stream grpc.ServerStreamingClient[statev1.LeaseTasksResponse]
-	stream, err := w.client.tasks.LeaseTasks(ctx, &statev1.LeaseTasksRequest{
+	var stream grpc.ServerStreamingClient[statev1.ClaimTasksResponse]
+	stream, err := w.client.tasks.ClaimTasks(ctx, &statev1.ClaimTasksRequest{
 		Runner: w.runner.Name, Labels: w.runner.Labels, MaxInFlight: int32(b.places), // at most 1000, or the server refuses
 	})
 	if err != nil {
@@ -140,7 +140,7 @@ func (w *worker) perform(ctx context.Context, task Task) {
 	}()
 	err := w.do(kept.ctx, task)
 	returned = true
-	if errors.Is(context.Cause(kept.ctx), ErrLeaseLost) {
+	if errors.Is(context.Cause(kept.ctx), ErrClaimLost) {
 		return
 	}
 	if err == nil {

@@ -152,7 +152,7 @@ func TestWorkFails(t *testing.T) {
 }
 
 // S11.3: a runner that has lost a task is told, and says no more of it.
-func TestWorkLosesALease(t *testing.T) {
+func TestWorkLosesAClaim(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*fakeTasks){
 		"it was given to another": func(f *fakeTasks) {
@@ -180,14 +180,14 @@ func TestWorkLosesALease(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				_ = c.Work(ctx, Runner{Name: "r"}, func(ctx context.Context, _ Task) error {
 					defer stop()
-					_ = pause(t.Context(), time.Minute) // past the first lease
+					_ = pause(t.Context(), time.Minute) // past the first claim
 					if ctx.Err() != nil {
 						t.Error("lost while it was kept")
 					}
 					lose(tasks)
 					lost := time.Now()
 					<-ctx.Done()
-					if waited := time.Since(lost); context.Cause(ctx) != ErrLeaseLost || waited > 2*leaseTTL { //nolint:errorlint // that very value
+					if waited := time.Since(lost); context.Cause(ctx) != ErrClaimLost || waited > 2*claimTTL { //nolint:errorlint // that very value
 						t.Errorf("%v after %s", context.Cause(ctx), waited)
 					}
 					return ctx.Err()
@@ -200,7 +200,7 @@ func TestWorkLosesALease(t *testing.T) {
 	}
 }
 
-// When a runner is stopped, what is under way comes to its end, under its lease.
+// When a runner is stopped, what is under way comes to its end, under its claim.
 func TestWorkStops(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		tasks := tasksNamed("a", "b")
@@ -213,7 +213,7 @@ func TestWorkStops(t *testing.T) {
 				stop(down)
 			}
 			<-ctx.Done()
-			_ = pause(t.Context(), 10*leaseTTL) // takes its time
+			_ = pause(t.Context(), 10*claimTTL) // takes its time
 			if task.ID == "b" {
 				return nil
 			}
@@ -257,12 +257,12 @@ func TestWorkPanic(t *testing.T) {
 	})
 }
 
-// A clock that differs from the server's does not lose leases.
-func TestLeasedUntil(t *testing.T) {
+// A clock that differs from the server's does not lose claims.
+func TestClaimedUntil(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		for expires, want := range map[time.Duration]time.Duration{leaseTTL: leaseTTL, time.Second: time.Second, -time.Hour: attemptTime, 0: attemptTime} {
-			if got := time.Until(leasedUntil(time.Now().Add(expires))); got != want {
-				t.Errorf("a lease until %s lasts %s", expires, got)
+		for expires, want := range map[time.Duration]time.Duration{claimTTL: claimTTL, time.Second: time.Second, -time.Hour: attemptTime, 0: attemptTime} {
+			if got := time.Until(claimedUntil(time.Now().Add(expires))); got != want {
+				t.Errorf("a claim until %s lasts %s", expires, got)
 			}
 		}
 	})

@@ -12,7 +12,7 @@ func (s *Session) NextDue() time.Time {
 	switch {
 	case t == nil:
 		return s.Deadline
-	case t.Leased():
+	case t.Claimed():
 		return first(t.Deadline, t.Expires)
 	case t.Ready:
 		return first(s.Deadline, t.Deadline)
@@ -35,13 +35,13 @@ func first(times ...time.Time) time.Time {
 // due reports whether a time has come; the zero time never has.
 func due(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
 
-// Tick carries out due changes: a task that may be taken, a lease that has lapsed, an
+// Tick carries out due changes: a task that may be taken, a claim that has lapsed, an
 // attempt that took too long (S11.3). When more than one thing is due, it does the first;
 // NextDue then asks for another call.
 func (s *Session) Tick(c Clock) Result {
 	t := s.Task
 	switch {
-	case !t.Leased() && due(s.Deadline, c.Now):
+	case !t.Claimed() && due(s.Deadline, c.Now):
 		cmd := Stop{}
 		if s.Update == UpdatePending {
 			// The caller that asked for the report in place has not come back: that is an attempt,
@@ -62,12 +62,12 @@ func (s *Session) Tick(c Clock) Result {
 			r.endWork(Stop{Error: "the agent did not stop within " + c.config().AttemptTimeout.String()}, c)
 		}
 		return r.finish(c)
-	case t.Leased() && due(t.Expires, c.Now):
+	case t.Claimed() && due(t.Expires, c.Now):
 		r := s.begin(c)
 		r.announceTask(TaskLapsed, t)
 		r.giveAgain(c.Now)
 		return r.finish(c)
-	case !t.Leased() && !t.Ready && due(t.Due, c.Now):
+	case !t.Claimed() && !t.Ready && due(t.Due, c.Now):
 		r := s.begin(c)
 		r.Session.Task.Ready = true
 		r.Changed = true

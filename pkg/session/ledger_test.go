@@ -22,11 +22,11 @@ type ledger struct {
 
 // taskFate is where a task has got to.
 type taskFate struct {
-	session        string
-	leased, closed bool
-	failed         bool     // and is given again, or is not
-	stopped        bool     // its agent has said so
-	callbacks      []string // of its lease
+	session         string
+	claimed, closed bool
+	failed          bool     // and is given again, or is not
+	stopped         bool     // its agent has said so
+	callbacks       []string // of its claim
 }
 
 // callFate is where a callback has got to.
@@ -78,7 +78,7 @@ func (l *ledger) observe(ch change) {
 	l.isTask(ch)
 }
 
-// task follows one task: it is leased by one runner at a time, and none after it is
+// task follows one task: it is claimed by one runner at a time, and none after it is
 // closed.
 func (l *ledger) task(ch change, event string, t *session.Task) {
 	name := ch.name
@@ -95,17 +95,17 @@ func (l *ledger) task(ch change, event string, t *session.Task) {
 		l.tasks[t.ID] = &taskFate{session: name}
 		return
 	}
-	if fate.session != name || fate.closed || fate.stopped && event == session.TaskLeased || (event == session.TaskLeased) == fate.leased && event != session.TaskDropped && event != session.TaskDone {
+	if fate.session != name || fate.closed || fate.stopped && event == session.TaskClaimed || (event == session.TaskClaimed) == fate.claimed && event != session.TaskDropped && event != session.TaskDone {
 		l.tree.fatalf("%s: %s of %s, %+v", name, event, t.ID, *fate)
 	}
 	switch event {
-	case session.TaskLeased:
+	case session.TaskClaimed:
 		if t.Token <= l.tokens[name] {
-			l.tree.fatalf("%s is leased with token %d after %d", name, t.Token, l.tokens[name])
+			l.tree.fatalf("%s is claimed with token %d after %d", name, t.Token, l.tokens[name])
 		}
 		l.tokens[name] = t.Token
 		l.owes[name] = true
-		fate.leased, fate.failed, fate.callbacks = true, false, nil
+		fate.claimed, fate.failed, fate.callbacks = true, false, nil
 		for _, cb := range t.Callbacks {
 			l.deliver(name, t, cb.ID)
 			fate.callbacks = append(fate.callbacks, cb.ID)
@@ -114,7 +114,7 @@ func (l *ledger) task(ch change, event string, t *session.Task) {
 			l.tell(ch.after)
 		}
 	case session.TaskLapsed, session.TaskFailed:
-		fate.leased, fate.failed, fate.stopped = false, event == session.TaskFailed, t.Stopped
+		fate.claimed, fate.failed, fate.stopped = false, event == session.TaskFailed, t.Stopped
 		for _, id := range fate.callbacks {
 			l.calls[id].held = false
 		}
@@ -132,7 +132,7 @@ func (l *ledger) task(ch change, event string, t *session.Task) {
 // its time is up or the session is ended.
 func (l *ledger) ending(ch change, ev session.Event) {
 	stops := slices.ContainsFunc(ch.result.Events, func(e session.Event) bool { return e.Type == session.EventStopped })
-	switch taken := ev.Task.Leased() && !ev.Task.Deadline.Equal(l.tree.now) && ch.after.Status != session.Ended; {
+	switch taken := ev.Task.Claimed() && !ev.Task.Deadline.Equal(l.tree.now) && ch.after.Status != session.Ended; {
 	case (ev.Type == session.TaskDone || ev.Type == session.TaskFailed) && ev.Task.Stopped && stops:
 		l.tree.fatalf("%s: the stop of %+v counts twice", ch.name, ev.Task)
 	case ev.Type == session.TaskDropped && taken:
@@ -172,7 +172,7 @@ func (l *ledger) prompts(ch change) {
 		l.given[ch.name] = 0
 	case after.Asked() > 0 && after.Status == session.Running:
 		l.given[ch.name] = after.Asked()
-	case t.Leased() && t.Kind == session.KindStateUpdate:
+	case t.Claimed() && t.Kind == session.KindStateUpdate:
 		l.given[ch.name] = max(l.given[ch.name], t.Attempt)
 	}
 }
@@ -191,7 +191,7 @@ func (l *ledger) isTask(ch change) {
 			}
 		}
 	}
-	if t != nil && (l.tasks[t.ID] == nil || l.tasks[t.ID].closed || l.tasks[t.ID].leased != t.Leased()) {
+	if t != nil && (l.tasks[t.ID] == nil || l.tasks[t.ID].closed || l.tasks[t.ID].claimed != t.Claimed()) {
 		l.tree.fatalf("%s has %+v, and announced %+v", ch.name, t, l.tasks[t.ID])
 	}
 }
@@ -255,13 +255,13 @@ func (l *ledger) standing(s *session.Session) {
 		if s.ParentName != "" && l.owes[s.Name] {
 			l.tree.fatalf("%s has ended, and not called back since it worked", s.Name)
 		}
-	case !s.Task.Leased() && s.Task != nil && s.Task.Kind == session.KindStateUpdate && s.Update == session.UpdateNone:
+	case !s.Task.Claimed() && s.Task != nil && s.Task.Kind == session.KindStateUpdate && s.Update == session.UpdateNone:
 		l.tree.fatalf("%s is to be asked for a report that is not due: %+v", s.Name, s)
 	case s.Status == session.Finished && s.Task == nil && s.Deadline.IsZero() && (s.OpenChildren == 0 && (s.Closing || !s.Root()) || !idle || !s.Settled):
 		l.tree.fatalf("%s is stuck: %+v", s.Name, s)
 	case s.Cleanup || !s.EndedAt.IsZero():
 		l.tree.fatalf("%s has not ended, and is to be cleaned: %+v", s.Name, s)
-	case s.Status == session.Finished && s.Task.Leased() && !s.Task.Stopped:
+	case s.Status == session.Finished && s.Task.Claimed() && !s.Task.Stopped:
 		l.tree.fatalf("%s is held by a runner, and has not stopped: %+v", s.Name, s)
 	}
 }

@@ -26,7 +26,7 @@ func TestResults(t *testing.T) {
 	}
 	open(session.Spec{Name: "root"}, "")
 	open(session.Spec{Name: "child", Prompt: "work", Skip: true}, "root")
-	w.lease("child", "one")
+	w.claim("child", "one")
 	w.stored["child"] = store(w.stored["child"].Stop(session.Stop{Result: json.RawMessage(`{"bugs":3}`)}, w.clock()))
 	after := w.stored["child"].Ack(w.stored["child"].Task.Token, json.RawMessage(`"all good"`), w.clock())
 	if s := store(after); string(s.Result) != `{"bugs":3}` || !s.Given {
@@ -34,7 +34,7 @@ func TestResults(t *testing.T) {
 	}
 
 	open(session.Spec{Name: "talker", Prompt: "work", Skip: true}, "root")
-	w.lease("talker", "one")
+	w.claim("talker", "one")
 	long := json.RawMessage(`"` + strings.Repeat("ä", 1000) + `"`)
 	done := w.stored["talker"].Ack(w.stored["talker"].Task.Token, long, w.clock())
 	if s := store(done); string(s.Result) != string(long) || s.Given {

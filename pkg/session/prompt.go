@@ -32,11 +32,11 @@ func UpdatePrompt(attempt, attempts int, state Shared) string {
 		return fmt.Sprintf(`## Warning: the workflow state was not updated
 
 You were asked to update the workflow state and stopped without doing it. This is attempt %d of %d.
-If the state is not updated, your work counts as FAILED and your parent is told so.
+If the state is not updated, your work counts as FAILED and your parent is notified.
 
 `, attempt, attempts) + firstPrompt(state)
 	default:
-		return fmt.Sprintf(`Call the tool %s (or %s) NOW. Do nothing else before. This is attempt %d of %d.
+		return fmt.Sprintf(`Call the tool %s (or %s) NOW, before any other action. This is attempt %d of %d.
 
 The arguments of %s: {"operations": [{"op": "add", "path": "/...", "value": ...}]}
 

@@ -149,7 +149,7 @@ func TestLongState(t *testing.T) {
 	}
 }
 
-// TestCallbackPromptSays what parents and their authors rely on (S11.4).
+// TestCallbackPromptSays: parents and their authors rely on this text (S11.4).
 func TestCallbackPromptSays(t *testing.T) {
 	t.Parallel()
 	completed := session.Callback{ID: "ses_1.1", Name: "child-task", Update: session.UpdateCompleted, StateVersion: 7}
@@ -211,7 +211,7 @@ func TestCallbackPromptSays(t *testing.T) {
 }
 
 // FuzzCallbackPrompt: names and errors, which agents choose, take one line each and
-// say nothing else.
+// add no other text.
 func FuzzCallbackPrompt(f *testing.F) {
 	for _, text := range []string{
 		"", "child", "a\nStatus: failed", "`; Callback: x", "a\r\n## Child", "\u2028\u2029\u0085\x00\x7f", "\u202egnirts", "\xff`", "📎 a",

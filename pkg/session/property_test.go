@@ -88,7 +88,7 @@ func (g *gardener) step() {
 	case 19, 20:
 		w.advance(time.Duration(of(g, 0, 1, 4, 5, 29, 30, 90, 120)) * time.Second)
 	default:
-		g.lease(name)
+		g.claim(name)
 	}
 }
 
@@ -141,12 +141,12 @@ func (g *gardener) resume(name string) {
 	g.tree.resume(name, prompt)
 }
 
-// lease: no runner gets the task of another.
-func (g *gardener) lease(name string) {
+// claim: no runner gets the task of another.
+func (g *gardener) claim(name string) {
 	before := g.tree.stored[name]
-	out := g.tree.lease(name, "runner")
-	if want := before.Task != nil && before.Task.Ready && !before.Task.Leased(); out.Changed != want {
-		g.t.Fatalf("%s is leased %t, want %t: %+v", name, out.Changed, want, before.Task)
+	out := g.tree.claim(name, "runner")
+	if want := before.Task != nil && before.Task.Ready && !before.Task.Claimed(); out.Changed != want {
+		g.t.Fatalf("%s is claimed %t, want %t: %+v", name, out.Changed, want, before.Task)
 	}
 }
 
@@ -155,8 +155,8 @@ func (g *gardener) lease(name string) {
 func (g *gardener) token(name string) int64 {
 	s := g.tree.stored[name]
 	if g.one(4) {
-		token := int64(pick(g.t, int(s.LeaseToken)+3)) - 1
-		if s.Task.Leased() && token == s.Task.Token {
+		token := int64(pick(g.t, int(s.ClaimToken)+3)) - 1
+		if s.Task.Claimed() && token == s.Task.Token {
 			token = 0
 		}
 		for _, out := range []session.Result{
@@ -168,7 +168,7 @@ func (g *gardener) token(name string) int64 {
 		}
 		return token
 	}
-	return s.LeaseToken
+	return s.ClaimToken
 }
 
 // finish lets all agents stop and report, and runners do their tasks, until all is
@@ -203,11 +203,11 @@ func (g *gardener) finish() {
 func (g *gardener) behave(name string) {
 	w := g.tree
 	switch s := w.stored[name]; {
-	case s.Task != nil && s.Task.Ready && !s.Task.Leased():
-		w.lease(name, "runner")
+	case s.Task != nil && s.Task.Ready && !s.Task.Claimed():
+		w.claim(name, "runner")
 		w.update(name)
-		w.ack(name, w.stored[name].LeaseToken)
-	case s.Status == session.Running && !s.Task.Leased(),
+		w.ack(name, w.stored[name].ClaimToken)
+	case s.Status == session.Running && !s.Task.Claimed(),
 		s.Root() && s.Status == session.Finished && !s.Closing: // its user is done with it
 		w.stop(name, session.Stop{})
 	}

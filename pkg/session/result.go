@@ -13,7 +13,7 @@ const (
 	EventEnded           = "ended"
 
 	TaskQueued  = "queued"
-	TaskLeased  = "leased"
+	TaskClaimed = "claimed"
 	TaskLapsed  = "lapsed"
 	TaskDone    = "done"
 	TaskFailed  = "failed"

@@ -25,7 +25,7 @@ func (s *Session) Resume(prompt string, c Clock) Result {
 func (r *Result) prompt(text string) {
 	s := r.Session
 	waiting := &s.Prompt
-	if s.Task.Leased() && s.Task.givesPrompt() {
+	if s.Task.Claimed() && s.Task.givesPrompt() {
 		waiting = &s.NextPrompt // Prompt is with the runner, or is to be given again
 	}
 	if *waiting != "" {

@@ -94,8 +94,8 @@ type Session struct {
 	Task *Task `json:"task,omitempty"`
 	// LastTask is the task that was acknowledged last, for repeats of that.
 	LastTask string `json:"last_task,omitempty"`
-	// LeaseToken only grows: of the last lease of any task.
-	LeaseToken int64 `json:"lease_token,omitempty"`
+	// ClaimToken only grows: of the last claim of any task.
+	ClaimToken int64 `json:"claim_token,omitempty"`
 
 	Labels   map[string]string `json:"labels,omitempty"`
 	StateRef string            `json:"state_ref,omitempty"`
@@ -157,9 +157,9 @@ type Config struct {
 	AttemptTimeout time.Duration
 	// RetryDelay is the pause before another attempt; 5 s.
 	RetryDelay time.Duration
-	// LeaseTTL is how long a runner may be silent; 30 s.
-	LeaseTTL time.Duration
-	// MaxDeliveries is how often a task whose agent fails is given; 5. Leases that
+	// ClaimTTL is how long a runner may be silent; 30 s.
+	ClaimTTL time.Duration
+	// MaxDeliveries is how often a task whose agent fails is given; 5. Claims that
 	// lapse do not count.
 	MaxDeliveries int
 }
@@ -175,8 +175,8 @@ func (c Config) WithDefaults() Config {
 	if c.RetryDelay <= 0 {
 		c.RetryDelay = 5 * time.Second
 	}
-	if c.LeaseTTL <= 0 {
-		c.LeaseTTL = 30 * time.Second
+	if c.ClaimTTL <= 0 {
+		c.ClaimTTL = 30 * time.Second
 	}
 	if c.MaxDeliveries <= 0 {
 		c.MaxDeliveries = 5

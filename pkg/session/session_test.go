@@ -104,7 +104,7 @@ func TestGrants(t *testing.T) { // S10.9
 	}
 }
 
-// TestLateClock: Tick may come late; a due lease must not be used in between.
+// TestLateClock: Tick may come late; a due claim must not be used in between.
 func TestLateClock(t *testing.T) { // S11.3
 	t.Parallel()
 	w := newTree(t.Fatalf)
@@ -116,28 +116,28 @@ func TestLateClock(t *testing.T) { // S11.3
 		t.Fatal(err)
 	}
 	w.stop("child", session.Stop{})
-	w.lease("child", "one")
+	w.claim("child", "one")
 
 	w.now = noon.Add(30*time.Second - 1)
 	if out := w.stored["child"].Ack(1, nil, w.clock()); !out.Changed {
-		t.Error("the lease is not held to its end")
+		t.Error("the claim is not held to its end")
 	}
 	w.now = noon.Add(30 * time.Second)
 	for name, out := range map[string]session.Result{
-		"Ack": w.ack("child", 1), "Extend": w.extend("child", 1), "Fail": w.fail("child", 1, "late", true), "Lease": w.lease("child", "two"),
+		"Ack": w.ack("child", 1), "Extend": w.extend("child", 1), "Fail": w.fail("child", 1, "late", true), "Claim": w.claim("child", "two"),
 	} {
 		if out.Changed {
-			t.Errorf("%s with a lease that has lapsed: %+v", name, out.Session)
+			t.Errorf("%s with a claim that has lapsed: %+v", name, out.Session)
 		}
 	}
 	w.tick("child")
 
 	w.now = noon.Add(120*time.Second - 1)
-	if out := w.stored["child"].Lease("two", w.clock()); !out.Changed || !out.Session.Task.Deadline.Equal(noon.Add(120*time.Second)) {
+	if out := w.stored["child"].Claim("two", w.clock()); !out.Changed || !out.Session.Task.Deadline.Equal(noon.Add(120*time.Second)) {
 		t.Error("the attempt is not given until its end")
 	}
 	w.now = noon.Add(120 * time.Second)
-	if out := w.lease("child", "two"); out.Changed {
+	if out := w.claim("child", "two"); out.Changed {
 		t.Errorf("an attempt whose time is up is given: %+v", out.Session.Task)
 	}
 	w.tick("child")
@@ -162,15 +162,15 @@ func TestForks(t *testing.T) {
 	if len(s.Callbacks) != 1 || a.Callbacks[1].ID != "a" || b.Callbacks[1].ID != "b" {
 		t.Errorf("callbacks: %v %v %v", s.Callbacks, a.Callbacks, b.Callbacks)
 	}
-	leased := a.Lease("runner", w.clock()).Session
-	leased.Task.Callbacks = append(make([]session.Callback, 0, 9), leased.Task.Callbacks...)
+	claimed := a.Claim("runner", w.clock()).Session
+	claimed.Task.Callbacks = append(make([]session.Callback, 0, 9), claimed.Task.Callbacks...)
 	clock := w.clock()
-	clock.Now = leased.Task.Expires
+	clock.Now = claimed.Task.Expires
 	with := func(id string) *session.Session {
-		return leased.Receive(session.Callback{ID: id}, clock).Session.Tick(clock).Session
+		return claimed.Receive(session.Callback{ID: id}, clock).Session.Tick(clock).Session
 	}
 	c, d := with("c"), with("d")
-	if c.Callbacks[2].ID != "c" || d.Callbacks[2].ID != "d" || len(leased.Task.Callbacks) != 2 {
+	if c.Callbacks[2].ID != "c" || d.Callbacks[2].ID != "d" || len(claimed.Task.Callbacks) != 2 {
 		t.Errorf("callbacks that are given again: %v %v", c.Callbacks, d.Callbacks)
 	}
 	g, h := s.Granted("g", false, w.clock()).Session, s.Granted("h", false, w.clock()).Session
@@ -191,7 +191,7 @@ func TestStored(t *testing.T) {
 		ID: "ses_2", Name: "two", ParentID: "ses_1", ParentName: "one", RootID: "ses_1", RootName: "one", Depth: 1,
 		Status: session.Running, Agent: "support", StateID: "wfstate_1", Update: session.UpdatePending, AcceptEarly: true, UpdatedEarly: true,
 		Attempts: 2, InPlace: true, Settled: true, Closing: true, Deadline: at(9), OpenChildren: 3, Callbacks: []session.Callback{callback}, Calls: 1,
-		Prompt: "begin", Starting: true, NextPrompt: "more", LastTask: "task_1", LeaseToken: 5,
+		Prompt: "begin", Starting: true, NextPrompt: "more", LastTask: "task_1", ClaimToken: 5,
 		Labels: map[string]string{"gpu": "yes"}, StateRef: "memory", Subject: "bob", Grants: []string{"wfstate_2"},
 		Error: "it crashed", Owner: "ann", Cleanup: true, CreatedAt: at(0), UpdatedAt: at(2), EndedAt: at(3),
 		NoCallback: true, Result: json.RawMessage(`"twelve bugs"`), Given: true, ResultAt: at(4),

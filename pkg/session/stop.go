@@ -38,7 +38,7 @@ func (r *Result) record(result json.RawMessage, given bool, now time.Time) {
 		return
 	}
 	s.Result, s.Given, s.ResultAt = result, given, now
-	if given && s.Task.Leased() {
+	if given && s.Task.Claimed() {
 		s.Task.OwnResult = true
 	}
 }
@@ -116,10 +116,10 @@ func (r *Result) endWork(cmd Stop, c Clock) {
 		s.Status = Running // with the prompt that the answer brings
 	}
 	s.Deadline = time.Time{}
-	if s.Asked() > 0 && !s.Task.Leased() {
+	if s.Asked() > 0 && !s.Task.Claimed() {
 		s.Deadline = c.Now.Add(c.config().AttemptTimeout)
 	}
-	if t := s.Task; t.Leased() {
+	if t := s.Task; t.Claimed() {
 		t.Stopped = s.Status == Finished
 		if !t.Stopped {
 			t.Deadline = c.Now.Add(c.config().AttemptTimeout)
@@ -212,7 +212,7 @@ func (s *Session) StateUpdated(c Clock) Result {
 		r := s.begin(c)
 		r.Session.Update, r.Session.Deadline = UpdateCompleted, time.Time{}
 		r.announce(EventUpdateCompleted)
-		if s.Status == Finished && !s.Task.Leased() {
+		if s.Status == Finished && !s.Task.Claimed() {
 			// No prompt for it is needed any more. A session that reported after its stop
 			// may continue and stop again; if not, it is done after a while.
 			r.drop(KindStateUpdate)

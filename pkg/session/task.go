@@ -28,17 +28,17 @@ type Task struct {
 	Due time.Time `json:"due"`
 	// Ready: it is due, and runners are notified.
 	Ready bool `json:"ready,omitempty"`
-	// Callbacks are those that it delivers, from when it was leased.
+	// Callbacks are those that it delivers, from when it was claimed.
 	Callbacks []Callback `json:"callbacks,omitempty"`
-	// Given counts the leases, Failures the ends without success.
+	// Given counts the claims, Failures the ends without success.
 	Given    int `json:"given,omitempty"`
 	Failures int `json:"failures,omitempty"`
-	// Runner holds the lease until Expires; empty if there is none.
+	// Runner holds the claim until Expires; empty if there is none.
 	Runner  string    `json:"runner,omitempty"`
 	Token   int64     `json:"token,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
 	// Deadline is when an attempt that was taken, or asked for in place while the
-	// lease was held, counts as failed (S11.3).
+	// claim was held, counts as failed (S11.3).
 	Deadline time.Time `json:"deadline,omitzero"`
 	// Stopped: the agent has said itself that it stopped; the runner has not yet.
 	Stopped bool `json:"stopped,omitempty"`
@@ -50,8 +50,8 @@ type Task struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Leased reports whether a runner has it.
-func (t *Task) Leased() bool { return t != nil && t.Runner != "" }
+// Claimed reports whether a runner has it.
+func (t *Task) Claimed() bool { return t != nil && t.Runner != "" }
 
 // givesPrompt reports whether the task gives Session.Prompt to the agent.
 func (t *Task) givesPrompt() bool {
@@ -89,7 +89,7 @@ func (r *Result) plan(c Clock) {
 // drop forgets a task that is not wanted any more, unless a runner has it.
 func (r *Result) drop(kind Kind) {
 	t := r.Session.Task
-	if t == nil || t.Leased() || t.Kind != kind {
+	if t == nil || t.Claimed() || t.Kind != kind {
 		return
 	}
 	r.announceTask(TaskDropped, t)

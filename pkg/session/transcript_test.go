@@ -127,8 +127,8 @@ func (p *player) play(line string) {
 		}
 	case "resume":
 		p.tree.resume(name, rest)
-	case "lease":
-		p.tree.lease(name, "runner")
+	case "claim":
+		p.tree.claim(name, "runner")
 	case "extend":
 		p.tree.extend(name, p.token(name, rest))
 	case "ack":
@@ -194,7 +194,7 @@ func (p *player) open(name, rest string) {
 // token is the one given, or else the one held now.
 func (p *player) token(name, text string) int64 {
 	if text == "" {
-		return p.tree.stored[name].LeaseToken
+		return p.tree.stored[name].ClaimToken
 	}
 	token, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -238,7 +238,7 @@ func describe(s *session.Session) string {
 	if t := s.Task; t != nil {
 		say(true, "%s", describeTask(t))
 		switch {
-		case t.Leased():
+		case t.Claimed():
 			say(true, "until %s", t.Expires.Sub(noon))
 		case !t.Ready:
 			say(true, "due %s", t.Due.Sub(noon))
@@ -255,7 +255,7 @@ func describeTask(t *session.Task) string {
 	if t.Attempt > 0 {
 		text += fmt.Sprintf(" attempt %d", t.Attempt)
 	}
-	if t.Leased() {
+	if t.Claimed() {
 		text += fmt.Sprintf(" token %d", t.Token)
 	}
 	for _, cb := range t.Callbacks {

@@ -158,9 +158,9 @@ func (w *tree) tick(name string) {
 	w.fatalf("%s always has something due: %+v", name, w.stored[name])
 }
 
-// lease gives a session's task to a runner.
-func (w *tree) lease(name, runner string) session.Result {
-	return w.do(name, func(s *session.Session, c session.Clock) session.Result { return s.Lease(runner, c) })
+// claim gives a session's task to a runner.
+func (w *tree) claim(name, runner string) session.Result {
+	return w.do(name, func(s *session.Session, c session.Clock) session.Result { return s.Claim(runner, c) })
 }
 
 func (w *tree) extend(name string, token int64) session.Result {

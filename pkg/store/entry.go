@@ -35,7 +35,7 @@ func (b *Batch) EntryOf(key Key) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("store: the batch appends nothing to %s", key)
+	return 0, fmt.Errorf("store: the batch appends no entries to %s", key)
 }
 
 // AppendsTwice reports that something else of the batch changes the record of an append.

@@ -82,7 +82,7 @@ type FencedError struct {
 func (e *FencedError) Error() string {
 	switch {
 	case e.Until.IsZero():
-		return fmt.Sprintf("%v: nobody holds %s now, acquire it again", ErrFenced, e.Key)
+		return fmt.Sprintf("%v: %s is not held any more, acquire it again", ErrFenced, e.Key)
 	case e.Token == Unheld:
 		return fmt.Sprintf("store: lease is not free: %s is held by %s until %s", e.Key, e.Holder, e.Until.Format(time.RFC3339Nano))
 	}

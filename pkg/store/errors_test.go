@@ -16,7 +16,7 @@ func TestFencedError(t *testing.T) {
 		err  store.FencedError
 		want string
 	}{
-		{store.FencedError{Key: key, Token: 7}, "store: lease is not held with this token: nobody holds ns/lock/a now, acquire it again"},
+		{store.FencedError{Key: key, Token: 7}, "store: lease is not held with this token: ns/lock/a is not held any more, acquire it again"},
 		{store.FencedError{Key: key, Token: 7, Holder: "you", Until: until}, "store: lease is not held with this token: ns/lock/a is held by you until 2026-01-02T03:04:05Z"},
 		{store.FencedError{Key: key, Token: store.Unheld, Holder: "you", Until: until}, "store: lease is not free: ns/lock/a is held by you until 2026-01-02T03:04:05Z"},
 	} {

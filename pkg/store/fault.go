@@ -63,14 +63,14 @@ func faultOf(err error) *fault.Error {
 	case errors.As(err, &raised):
 		return fault.New(fault.Unavailable, "this program does not use the store any more: %v", raised).Wrap(err)
 	case errors.As(err, &gone):
-		return fault.New(fault.StoreRolledBack, "the store has gone back in time (%s), so nothing is decided; "+
+		return fault.New(fault.StoreRolledBack, "the store has gone back in time (%s), so no decisions are made; "+
 			"an operator has to restore it, or to run interlock store accept-rollback", gone.Lost).Wrap(err)
 	case errors.Is(err, ErrBroken):
 		e := fault.New(fault.Unavailable, "the store's disk failed, and the change was not made; check the disk, then restart the server").Wrap(err)
 		e.RetryAfter = 0 // only a restart helps
 		return e
 	case errors.Is(err, ErrUnavailable):
-		return fault.New(fault.Unavailable, "the store is not available and nothing was changed; try again").Wrap(err)
+		return fault.New(fault.Unavailable, "the store is not available and no change was made; try again").Wrap(err)
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// A turn ends the work of before, waits until it has left, and only then forgets what was
-// cached: work that remembers what it has read as it leaves leaves nothing behind.
+// A turn ends the earlier work, waits until it has left, and only then drops
+// cached values: so work that caches its reads as it leaves is covered.
 func TestGateTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

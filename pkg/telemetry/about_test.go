@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/telemetry"
 )
 
-// Lines have the ids of the request that they are about, and nothing else of it.
+// Lines have the ids of their request, and no other part of it.
 func TestIDsInLogs(t *testing.T) {
 	t.Parallel()
 	request := &policyv1.CheckToolCallRequest{

@@ -127,7 +127,7 @@ func TestTuneMemory(t *testing.T) {
 		t.Errorf("with little in use: limit %d, percent %d", got, now())
 	}
 
-	// What is live raises the limit, and it falls when that is gone.
+	// Live objects raise the limit, and it falls when they are gone.
 	held := make([]byte, 600<<20)
 	if got := afterCollection(t, func(limit int64) bool { return limit > 700<<20 }); got > 1<<30 {
 		t.Errorf("with 600 MiB in use: limit %d", got)

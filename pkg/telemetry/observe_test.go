@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/telemetry"
 )
 
-// What is observed in a sampled trace names that trace.
+// An observation in a sampled trace names that trace.
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	id := trace.TraceID{1, 2, 3}

@@ -193,7 +193,7 @@ func speaksOther(tool string) bool {
 // Texts of denials about the input of shell calls.
 const (
 	noCommand = "its input must be a JSON object with the command line as a string in \"command\""
-	oddInput  = ", which could change what runs; give only the command line in \"command\", and \"description\", \"timeout\" or \"run_in_background\" if needed"
+	oddInput  = ", which could change the program that runs; give only the command line in \"command\", and \"description\", \"timeout\" or \"run_in_background\" if needed"
 )
 
 // commandLine returns the line that the input of a shell tool would run, or why there is
@@ -371,7 +371,7 @@ func (o *objections) writes(m *workflow.Machine, at *workflow.View, plan *shell.
 			why = fmt.Sprintf("it %s%s. The state has \"opaque_commands\": \"deny\", so only programs that are known to read may run, and commands that are in allowed_commands", describe(f), inCommand(plan, f))
 		case f.Kind == shell.Stranger:
 			if !unknown.enough() && meta.Commands[f.About] == "" && !meta.UnknownCommands {
-				unknown.about(f, CodeCommandUnknown, fmt.Sprintf("%s is not known to leave files alone, and the state allows no tool that writes files. Use a program that only reads; the author of the workflow can list it in allowed_commands, or say what it does in meta.commands", document.Quote(f.About)))
+				unknown.about(f, CodeCommandUnknown, fmt.Sprintf("%s is not known to leave files alone, and the state allows no tool that writes files. Use a program that only reads; the author of the workflow can list it in allowed_commands, or declare its effect in meta.commands", document.Quote(f.About)))
 			}
 			continue
 		default:
@@ -404,7 +404,7 @@ func (o *objections) declared(declared map[string]workflow.CommandClass, state *
 		case class == workflow.CommandWrites:
 			why = fmt.Sprintf("it could change files: meta.commands says that %s writes. %s", document.Quote(c.Program()), mayRead)
 		case class == workflow.CommandOpaque && state.OpaqueDenied:
-			why = fmt.Sprintf("meta.commands says that what %s does is not seen, and the state has \"opaque_commands\": \"deny\"", document.Quote(c.Program()))
+			why = fmt.Sprintf("meta.commands declares %s as opaque, and the state has \"opaque_commands\": \"deny\"", document.Quote(c.Program()))
 		default:
 			continue
 		}

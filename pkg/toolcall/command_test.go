@@ -104,8 +104,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestCommandScope: S3.3. Which states and tools the rules are for, and what a
-// shell's input must be.
+// TestCommandScope: S3.3. The states and tools of the rules, and the form of a
+// shell's input.
 func TestCommandScope(t *testing.T) {
 	t.Parallel()
 	const (
@@ -127,7 +127,7 @@ func TestCommandScope(t *testing.T) {
 		{`{"allowed_tools": ["Bash", "Edit"], "allowed_commands": []}`, "Bash", ls, notListed, "no command"},
 		{`{"allowed_commands": ["ls"]}`, "Bash", rm, notListed, `Allowed commands, each with any further words: "ls"`},
 		{`{"allowed_commands": ["ls"]}`, "Read", ``, "", ""},
-		// Write detection: allowed_tools with a shell and nothing that writes (R3).
+		// Write detection: allowed_tools with a shell and no tool that writes (R3).
 		{`{"allowed_tools": ["Read", "Bash"]}`, "Bash", rm, writes, `"rm x"`},
 		{`{"allowed_tools": ["Read", "Bash"]}`, "Bash", ls, "", ""},
 		{`{"allowed_tools": ["Read", "Bash"]}`, "Read", ``, "", ""},
@@ -184,7 +184,7 @@ func TestCommandScope(t *testing.T) {
 		{`{"allowed_commands": ["ls"]}`, "Bash", `"ls"`, input, "command"},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"command": "ls"`, input, "command"},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"Command": "ls"}`, input, "command"},
-		// What is next to the line: harmless keys, and those that change what runs.
+		// Members next to the line: harmless keys, and those that change the program that runs.
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"command": "ls", "description": "x", "timeout": 1000, "run_in_background": true}`, "", ""},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"command": "ls", "description": null}`, "", ""},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"command": "ls", "dangerouslyDisableSandbox": false}`, "", ""},
@@ -245,8 +245,8 @@ func TestProgramsOfWorkspace(t *testing.T) {
 	}
 }
 
-// TestCommandDenialsTeach: a denial names what it is about and what is possible,
-// and repeats nothing that a terminal would obey.
+// TestCommandDenialsTeach: a denial names its subject and the possible acts,
+// and repeats no text that a terminal would obey.
 func TestCommandDenialsTeach(t *testing.T) {
 	t.Parallel()
 	many := make([]string, 60)
@@ -313,8 +313,8 @@ var commandStates = map[string]string{
 	"R4": `{"blocked_env": ["DB_URL", "API_KEY"]}`,
 }
 
-// independent reports lines that say nothing to those after them: no variables, no
-// options of the shell, and nothing open at the end.
+// independent reports lines without effects on later ones: no variables, no
+// options of the shell, and no open construct at the end.
 func independent(line string) bool {
 	return !strings.ContainsAny(line, "$=#&\n\\") && !strings.Contains(line, "<<") && strings.TrimSpace(line) != "" &&
 		!strings.Contains(line, "((") && !strings.Contains(line, "read") && !strings.Contains(line, "let") && !strings.Contains(line, ">") && !strings.Contains(line, ".sh")
@@ -359,7 +359,7 @@ func TestJoinedLines(t *testing.T) {
 	}
 }
 
-// TestQuotedWords: how words are quoted changes nothing.
+// TestQuotedWords: the quotes of words have no effect.
 func TestQuotedWords(t *testing.T) {
 	t.Parallel()
 	var lines []string
@@ -419,7 +419,7 @@ func requoted(t *rapid.T, word string) string {
 	}
 }
 
-// FuzzCommand: every line gets an answer in every state, and what the parser
+// FuzzCommand: every line gets an answer in every state, and a line that the parser
 // cannot read is never allowed.
 func FuzzCommand(f *testing.F) {
 	for i, c := range commandCases(f) {

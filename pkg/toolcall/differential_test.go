@@ -40,7 +40,7 @@ func TestAgainstBash(t *testing.T) {
 	for i := range made {
 		g.few = i%3 == 0
 		line := g.line()
-		// What python runs is not judged, and what there is of it is the machine's.
+		// Code that python runs is not judged, and it is the machine's.
 		if allows(reading, run, line) && (!strings.Contains(line, "python") || allows(strict, run, line)) {
 			reads = append(reads, line)
 		}
@@ -86,7 +86,7 @@ func allows(m *workflow.Machine, run *workflow.View, line string) bool {
 const canary = "k7Qx93canary"
 
 // sandbox runs lines in a throw-away folder, with an environment of its own, and, where
-// the system lets it, where nothing else can be written, seen or reached.
+// the system lets it, where no other place can be written, seen or reached.
 type sandbox struct {
 	t    *testing.T
 	bash string
@@ -162,8 +162,8 @@ func (b *sandbox) fresh() {
 	}
 }
 
-// programs are those that the lines may find, besides what bash runs itself. What
-// is opaque to the rules is not among them.
+// programs are those that the lines may find, besides bash's own. Programs that
+// are opaque to the rules are not among them.
 const programs = `ls cat head tail wc grep egrep fgrep sort uniq cut tr tee shuf nl od tac comm diff find xargs xxd split csplit stat dd sed awk gawk
 	mawk jq tar gzip gunzip env printenv ps date test [ basename dirname seq envsubst tree perl python3 git expr join paste base64 truncate
 	install ln make file column fmt ptx numfmt factor touch rm cp mv mkdir sh bash dash nice nohup timeout setsid stdbuf time ionice setpriv
@@ -297,7 +297,7 @@ func (g *lineMaker) line() string {
 	return g.list(3)
 }
 
-// soup is tokens in no order: what the parser and bash might read differently.
+// soup is tokens in no order: texts that the parser and bash might read differently.
 func (g *lineMaker) soup() string {
 	var b strings.Builder
 	for range 2 + g.IntN(14) {
@@ -338,7 +338,7 @@ func (g *lineMaker) mutated() string {
 	return line
 }
 
-// payload is what must not happen: a file made, or the variable shown.
+// payload is the forbidden effect: a file made, or the variable shown.
 func (g *lineMaker) payload() string {
 	return g.of("touch pwn", ": > pwn", "echo $CANARY", "env", "printenv", "rm a.txt", "echo x >> a.txt", "set", "export -p", "tee pwn",
 		"cp a.txt pwn", "mkdir pwn", "${CANARY}", "cat /proc/self/environ", "sed -i s/a/b/ a.txt", "declare -p")
@@ -525,8 +525,8 @@ func (g *lineMaker) builtin(depth int) string {
 		"unset 'a["+g.arithmetic(depth)+"]'", "test -v 'a["+g.arithmetic(depth)+"]'", "a["+g.arithmetic(depth)+"]="+w, "exec 3> "+w, "exec 3< a.txt", "v="+w, "v=1", "v=3; echo $((v))", "v+="+w, "caller", "dirs", "times", "help set", "bind -p", "complete", "shopt")
 }
 
-// standing is what holds only where something else certainly stands before it: arrays
-// with keys of text, functions, what parts words, the folder.
+// standing is text that works only after other certain text: arrays
+// with keys of text, functions, separators of words, the folder.
 func (g *lineMaker) standing(depth int) string {
 	does := func() string {
 		return g.of(g.payload(), "ls $v", `wc -l "$v"`, "cat $v", "sort $v", `sort "$v"`, "echo $*")

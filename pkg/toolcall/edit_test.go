@@ -89,7 +89,7 @@ func TestEditIsMeasured(t *testing.T) {
 	}
 }
 
-// TestEditShapes: S3.6. What cannot be measured is denied where a limit applies,
+// TestEditShapes: S3.6. Edits that cannot be measured are denied where a limit applies,
 // and nowhere else.
 func TestEditShapes(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestEditTooLarge(t *testing.T) {
 		t.Errorf("message: %s", message)
 	}
 	want(t, m, run, decide(m, run, "Write", `{"file_path": "a.go", "content": "a\nb\nc\n"}`), "")
-	// An undo brings back what no call shows.
+	// An undo restores text that no call shows.
 	undo := `{"command": "undo_edit", "path": "a.go"}`
 	want(t, m, run, decide(m, run, "str_replace_editor", undo), toolcall.CodeInvalidInput)
 	m, run = inState(t, `{"max_files_per_state": 3}`, `{}`)
@@ -247,7 +247,7 @@ func TestEditTools(t *testing.T) {
 		{"drop", `{}`, 0, "", toolcall.CodeInvalidInput},
 		{"rename", `{"a": "x", "b": "y"}`, 0, "x y", ""},
 		{"rename", `{"a": "x"}`, 0, "x", toolcall.CodeInvalidInput},
-		// The workflow wins over what is known of a name, which is exact.
+		// The workflow wins over the known meaning of a name, which is exact.
 		{"Write", `{"file": "a", "text": "x"}`, 1, "a", ""},
 		{"write", `{"file": "a", "text": "x"}`, 1, "a", ""},
 		{"Save_Buffer", `{}`, 0, "", ""},

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// TestEditsByUnknownTools: S3.6. Where the state limits edits, a call of a tool that nobody knows
+// TestEditsByUnknownTools: S3.6. Where the state limits edits, a call of an unknown tool
 // counts as an edit when it names a file and carries text.
 func TestEditsByUnknownTools(t *testing.T) {
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestEditsByUnknownTools(t *testing.T) {
 		{"mcp__x__put", `{"path": "a.go", "content": [{"type": "text", "text": "a\nb\nc"}]}`, "", "a.go"},
 		{"mcp__x__put", `{"path": ["a.go", "b.go"], "text": "` + long + `"}`, toolcall.CodeEditTooLarge, "a.go b.go"},
 		{"mcp__x__put", `{"path": [["a.go"]], "text": "` + long + `"}`, toolcall.CodeEditTooLarge, "a.go"},
-		// What is no edit.
+		// Calls that are no edits.
 		{"mcp__fs__read_text_file", `{"path": "a.go", "head": 9}`, "", ""},
 		{"mcp__fs__search_files", `{"path": "a", "pattern": "x", "text": "y"}`, "", ""},
 		{"mcp__fs__read_multiple_files", `{"paths": ["a.go", "b.go"]}`, "", ""},

@@ -124,7 +124,7 @@ func TestObserve(t *testing.T) {
 			t.Errorf("%s %s in %q: %+v", c.tool, c.input, c.folder, n)
 		}
 	}
-	// Without a workspace nobody can tell that a folder is the one whose tests are meant.
+	// Without a workspace it is unknown whether a folder is the one of the tests.
 	begun := m.Start(workflow.StartParams{ID: "run"}, "x", time.Time{}).Run
 	nowhere := begun.At("")
 	for folder, gives := range map[string][]string{"": {"go", "any"}, "/repo/part": {"any"}} {
@@ -180,7 +180,7 @@ func TestAffects(t *testing.T) {
 	}
 }
 
-// S14.6: what may continue after the report of its call. What only reads has nothing to end.
+// S14.6: calls that may continue after their report. A call that only reads has no end to wait for.
 func TestObserveBackground(t *testing.T) {
 	t.Parallel()
 	def, problems := workflow.Parse([]byte(`{"id": "w", "initial": "a", "states": {"a": {"on": {"GO": "z"}}, "z": {"type": "final"}}}`))
@@ -259,7 +259,7 @@ func TestObserveBackground(t *testing.T) {
 }
 
 // TestDetachedChecksShowNothing: S14.1, S14.6: a command that evidence names gives none where it returns before
-// what it runs has ended, and what it leaves may change files.
+// its programs have ended, and these may change files.
 func TestDetachedChecksShowNothing(t *testing.T) {
 	t.Parallel()
 	for command, gives := range map[string]bool{

@@ -23,7 +23,7 @@ func explainIn(t *testing.T, state, line string) (toolcall.Reasons, toolcall.Ver
 	return toolcall.Explain(m, &at, call), toolcall.Decide(m, &at, call)
 }
 
-// Each part has its place in the line, and what is said of it: R2, R3, R4.
+// Each part has its place in the line, and its reasons: R2, R3, R4.
 func TestExplainLine(t *testing.T) {
 	t.Parallel()
 	const listed = `{"allowed_tools": ["Bash"], "allowed_commands": ["go test *", "ls", "timeout", "sh -c", "echo"], "blocked_env": ["TOKEN"], "on": {"END": "end"}}`
@@ -74,7 +74,7 @@ func TestExplainLine(t *testing.T) {
 	}
 }
 
-// The first thing that is said against a line is the denial, whatever the state: who explains
+// The first reason against a line is the denial, in every state: the explanation
 // asks the functions that decide.
 func TestExplainIsTheDenial(t *testing.T) {
 	t.Parallel()
@@ -132,7 +132,7 @@ func TestExplainIsTheDenial(t *testing.T) {
 	}
 }
 
-// unparsed: a line that does not parse says so, also where nothing asks what it does.
+// unparsed: a line that does not parse is reported, also where no rule asks for its effects.
 func unparsed(parts []toolcall.Part) bool {
 	return len(parts) == 1 && parts[0].Code == toolcall.CodeCommandUnparsable
 }

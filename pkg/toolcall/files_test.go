@@ -25,7 +25,7 @@ func TestFiles(t *testing.T) {
 		ok          bool
 	}{
 		{[]string{"a.go"}, 2, "a.go b.go", "", true},
-		{[]string{"b.go", "a.go", "b.go"}, 1, "a.go b.go", "", true}, // counted already, whatever the limit
+		{[]string{"b.go", "a.go", "b.go"}, 1, "a.go b.go", "", true}, // counted already, for any limit
 		{[]string{"A.go"}, 2, "a.go b.go", "A.go", false},
 		{[]string{"A.go"}, 3, "A.go a.go b.go", "A.go", true},
 		{[]string{"z", "a.go", "c", "z"}, 4, "a.go b.go c z", "z c", true},
@@ -43,8 +43,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFilesCountEachOnce: S3.6. Whatever the order and grouping of edits, a file
-// costs one; the limit is never passed, and what was refused counted nothing.
+// TestFilesCountEachOnce: S3.6. For any order and grouping of edits, a file
+// costs one; the limit is never passed, and refused edits do not count.
 func TestFilesCountEachOnce(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -92,7 +92,7 @@ func TestFilesCountEachOnce(t *testing.T) {
 	})
 }
 
-// TestFileLimit: S3.6. The sentence tells the new files, the limit, and those that
+// TestFileLimit: S3.6. The sentence names the new files, the limit, and those that
 // are free.
 func TestFileLimit(t *testing.T) {
 	t.Parallel()

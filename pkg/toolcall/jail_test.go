@@ -25,7 +25,7 @@ func decideIn(m *workflow.Machine, at *workflow.View, line string, level jail.Le
 
 const readingState = `{"allowed_tools": ["Read", "Bash"]}`
 
-// TestCertainWritesAreRefused: S20.3. In a jail a line is refused for what it writes for certain into the
+// TestCertainWritesAreRefused: S20.3. In a jail a line is refused for its certain writes into the
 // workspace or a protected place.
 func TestCertainWritesAreRefused(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestCertainWritesAreRefused(t *testing.T) {
 	}
 }
 
-// TestGuessesPass: S20.3. The kernel holds programs that nobody has described, hidden code and options,
+// TestGuessesPass: S20.3. The kernel holds unknown programs, hidden code and options,
 // and writes to places that the state does not keep.
 func TestGuessesPass(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestWordsOfTheAuthorBind(t *testing.T) {
 }
 
 // TestSignalsAndOtherMachinesInJail: S20.3. From level 2 on the kernel holds signals and, where there is no
-// network, acts on other machines: what a line does for certain stays refused.
+// network, acts on other machines: certain acts stay refused.
 func TestSignalsAndOtherMachinesInJail(t *testing.T) {
 	t.Parallel()
 	m, at := jailedState(t, readingState, `{}`)
@@ -212,7 +212,7 @@ func TestChosenByTheAuthor(t *testing.T) {
 	}
 }
 
-// TestDemandedLevel: S20.2. A line below the level that its state demands is denied, whatever it is.
+// TestDemandedLevel: S20.2. A line below the level that its state demands is denied, without exception.
 func TestDemandedLevel(t *testing.T) {
 	t.Parallel()
 	for _, state := range []string{`{"jail": 2}`, `{"allowed_tools": ["Read", "Bash", "mcp__x__run", "write_stdin", "pwsh"], "jail": {"level": 2}}`, `{"allowed_tools": ["Bash", "Edit"]}`} {
@@ -301,7 +301,7 @@ func TestNoJailForOthers(t *testing.T) {
 	}
 }
 
-// TestSelfProtectionInJail: S20.5. At level 3 a line is refused for what it does for certain to Interlock,
+// TestSelfProtectionInJail: S20.5. At level 3 a line is refused for its certain acts on Interlock,
 // and not for a name that it mentions.
 func TestSelfProtectionInJail(t *testing.T) {
 	t.Parallel()
@@ -329,7 +329,7 @@ func TestSelfProtectionInJail(t *testing.T) {
 }
 
 // TestNoticeOfJailedLines: S20.4. A line that the kernel keeps from changing the workspace voids no
-// evidence, and leaves nothing running.
+// evidence, and leaves no program running.
 func TestNoticeOfJailedLines(t *testing.T) {
 	t.Parallel()
 	reading, at := jailedState(t, readingState, `{}`)
@@ -429,8 +429,8 @@ func TestReadingInJail(t *testing.T) {
 	}
 }
 
-// TestChecksStartFresh: S20.4. Nothing that an earlier command of the run has left in caches or /tmp
-// decides the outcome of a command that evidence asks for.
+// TestChecksStartFresh: S20.4. Files that an earlier command of the run has left in caches or /tmp never
+// decide the outcome of a command that evidence asks for.
 func TestChecksStartFresh(t *testing.T) {
 	t.Parallel()
 	for settings, background := range map[string]bool{`{}`: false, `{"jail": {"background": true}}`: true} {

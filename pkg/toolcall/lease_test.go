@@ -17,7 +17,7 @@ func lineInput(t *testing.T, line string) []byte {
 	return input
 }
 
-// S9.6, R2: the pattern of a lease is an entry of allowed_commands, and whatever is in doubt
+// S9.6, R2: the pattern of a lease is an entry of allowed_commands, and a doubtful line
 // does not match it.
 func TestLeasePatternOfCommands(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 )
 
 // TestLentOnlyToActs: S20.7. A line of a program that allowed_commands names is lent credentials where it acts on another machine, and
-// not where it could show or send them, or where files of the workspace say what it runs.
+// not where it could show or send them, or where files of the workspace select the code that it runs.
 func TestLentOnlyToActs(t *testing.T) {
 	t.Parallel()
 	m, at := jailedState(t, `{"allowed_tools": ["Bash", "Edit"], "allowed_commands": ["git", "gh", "npm", "cargo", "mvn", "docker", "ssh", "scp", "rsync", "kubectl", "aws", "psql", "gpg", "terraform", "twine", "cd", "echo", "pushd", "glab", "vault", "pip", "helm", "kustomize"]}`, `{}`)

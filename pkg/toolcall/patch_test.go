@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// patchReader is what patches are measured in: a state that limits all edits and
+// patchReader is the state in which patches are measured: it limits all edits and
 // reaches no limit.
 type patchReader struct {
 	machine *workflow.Machine
@@ -27,7 +27,7 @@ func newPatchReader(t testing.TB) patchReader {
 	return patchReader{m, run}
 }
 
-// measure is what a patch comes to, given with the name of a file or alone. When
+// measure returns the size of a patch, given with the name of a file or alone. When
 // it is refused, it is with that sentence.
 func (r patchReader) measure(t testing.TB, text, path string) (lines int64, paths []string, refused string) {
 	t.Helper()
@@ -140,7 +140,7 @@ func TestUnified(t *testing.T) {
 		{"diff --git x x\ndeleted file mode 100644\n" + index + "--- x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", "x", 1, ""},
 		{"\n--- a/a\n+++ b/a\n" + hunk + "\n--- a/b\n+++ b/b\n" + hunk, "a b", 4, ""},
 		{"--- a/a\n+++ b/a\n@@ -1 +1 @@\n--- x\n+++ y\n", "a", 1, ""},
-		// What some programs skip and others apply.
+		// Lines that some programs skip and others apply.
 		{"Subject: x\n--- a/a\n+++ b/a\n" + hunk, "", 0, "begin with"},
 		{"--- a/a\n+++ b/a\n" + hunk + "+z\n", "a", 0, "does not belong to a file"},
 		{"--- a/a\n+++ b/a\n" + hunk + "1c1\n< x\n---\n> y\n", "a", 0, "does not belong to a file"},
@@ -224,7 +224,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// drawnPatch is a patch in both forms, and what it comes to.
+// drawnPatch is a patch in both forms, and its size.
 type drawnPatch struct {
 	envelope, unified string
 	lines             int64
@@ -261,7 +261,7 @@ func drawPatch(t *rapid.T) drawnPatch {
 	return p
 }
 
-// TestPatchIsMeasured: S3.6. Both forms of a patch come to what it was made of.
+// TestPatchIsMeasured: S3.6. Both forms of a patch have the size of their edits.
 func TestPatchIsMeasured(t *testing.T) {
 	t.Parallel()
 	r := newPatchReader(t)
@@ -276,8 +276,8 @@ func TestPatchIsMeasured(t *testing.T) {
 	})
 }
 
-// TestPatchIsBounded: a patch of 1 MiB is read in one pass, whatever it is made
-// of.
+// TestPatchIsBounded: a patch of 1 MiB is read in one pass, for any
+// contents.
 func TestPatchIsBounded(t *testing.T) {
 	t.Parallel()
 	r := newPatchReader(t)
@@ -307,7 +307,7 @@ func TestPatchIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzPatch: nothing panics, and a diff that another reader takes too comes to as
+// FuzzPatch: no panic, and a diff that another reader takes too has as
 // many lines of the same files.
 func FuzzPatch(f *testing.F) {
 	r := newPatchReader(f)

@@ -26,7 +26,7 @@ const tokenText = "ilk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 func TestProtectedLines(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		// The data folder, under whatever name.
+		// The data folder, under all its names.
 		"cat .interlock/tokens.json", "cat ./.interlock//tokens.json", "cat '.inter'lock/tokens.json", `cat .inter\lock/tokens.json`,
 		"cat .INTERLOCK/tokens.json", "cat /home/me/x/.interlock/tokens.json", "cat ~/.interlock/tokens.json", "cat ~/.config/*/contexts.json", "ls -la .interlock",
 		"cat .i*/tokens.json", "cat .*/tokens.json", "cat $x/tokens.json", "cat */token.key", "cat .[i]nterlock/x", "cat $'\\x2einterlock/x'",
@@ -42,7 +42,7 @@ func TestProtectedLines(t *testing.T) {
 		"cat ~/.local/state/*/*/receipt.key", "cp -r $XDG_STATE_HOME/interlock x", "cp -r \"${XDG_STATE_HOME:-$HOME/.local/state}\"/interlock x",
 		"cat ~/.local/STATE/Interlock/x/y", "cat \"$HOME\"/.local/state/interlock/a/token.key", "grep -r ilk ../../home/me/.local/state/interlock",
 		"echo '{\"data_dir\": \"/tmp/x\"}' > .interlock", "rm .interlock", "mv x .interlock", "ln -sf /tmp/x .interlock", "mkdir .interlock", "interlock data move", "interlock data path",
-		// What hooks it in, and the program.
+		// The files that hook it in, and the program.
 		"echo '{}' > .claude/settings.json", "rm -rf .claude", "sed -i s/a/b/ .claude/settings.local.json", "mv .mcp.json x", "rm ~/.claude/settings.json",
 		"cd .claude && rm settings.json", "python3 fix.py .claude/settings.json", "cp x .codex/hooks.json", "rm .github/hooks/interlock.json", "cp x .github/copilot/settings.json", "tee .cursor/mcp.json", "rm -rf .c*",
 		"cp evil /usr/local/bin/interlock", "rm /usr/local/bin/interlock", "rm /etc/claude-code/managed-settings.json",
@@ -145,8 +145,8 @@ func TestProtectedFiles(t *testing.T) {
 	}
 }
 
-// TestProtectedByLinks: where files are this machine's, a name is also what links make of
-// it (S13.2).
+// TestProtectedByLinks: where files are this machine's, a name also stands for its link's
+// target (S13.2).
 func TestProtectedByLinks(t *testing.T) {
 	t.Parallel()
 	links := map[string]string{

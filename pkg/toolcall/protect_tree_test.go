@@ -6,7 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// TestFoldersAbove: S13.2: a tool that takes a folder takes what is protected below it.
+// TestFoldersAbove: S13.2: a tool that takes a folder takes the protected files below it.
 func TestFoldersAbove(t *testing.T) {
 	t.Parallel()
 	at := toolcall.Places{Folder: "/home/me/w", Data: []string{"/home/me/.local/state/interlock/w1-0123456789ab"}, Programs: []string{"/opt/tools/interlock"}}

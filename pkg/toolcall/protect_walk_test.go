@@ -6,7 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// TestWalks: S13.2: a line that walks folders reaches the data folder, or what hooks Interlock in,
+// TestWalks: S13.2: a line that walks folders reaches the data folder, or the files that hook Interlock in,
 // without naming it.
 func TestWalks(t *testing.T) {
 	t.Parallel()
@@ -48,7 +48,7 @@ func TestWalks(t *testing.T) {
 	for _, line := range []string{
 		"tar c ~", "tar cf x \"$HOME\"", "cp -r ~/.local x", "rsync -a ~/.local/state/ x", "zip -r x.zip $HOME", "rg -uuu ilk ~", "rg -uuu ilk /home", "find / -name tokens.json -exec cat {} +", "find ~ -name tokens.json -exec cat {} +",
 		"find \"$HOME\" -name '*.key' -exec cat {} +", "tar cf x /", "cp -a /home/me x", "cd / && tar cf x home", "cd ~ && rm -rf /home/me", "rm -rf ~", "rm -rf --no-preserve-root /", "rm -rf / /home", "rm -rf //", "cd /home; cp -r me x", "rg --hidden --no-ignore x /",
-		// What hooks it in.
+		// The files that hook it in.
 		"find . -name settings.local.json -delete", "find . -name 'settings*' -delete", "find . -name '*.json' -delete", "find . -iname SETTINGS.LOCAL.JSON -delete", "find . -name settings.json -exec rm {} +", "find . -name settings.json | xargs rm", "rm $(find . -name settings.local.json)", "for f in $(find . -name 'settings*'); do rm $f; done", "find . -name .mcp.json | while read f; do echo > \"$f\"; sed -i d \"$f\"; done",
 		"find . -path './.claude/*' -delete", "find . -path '*/.mcp*' -delete", "find . -name settings.local.json -exec sed -i s/a/b/ {} +", "find . -name settings.local.json | xargs rm", "find .. -name .mcp.json -delete",
 		"find . -name .mcp.json -exec truncate -s 0 {} +", "find . -name hooks.json -exec cp x {} \\;", "find . -delete", "find . -type f -delete", "find /work/repo -delete", "find . -name '*' -delete", "rm -rf .", "rm -rf ../repo", "rm -rf /work",

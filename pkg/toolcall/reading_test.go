@@ -111,8 +111,8 @@ func TestAfterFailure(t *testing.T) {
 	}
 }
 
-// TestLinesAfterFailure: S2.9. A shell is a tool that reads where its line is proved to. What
-// pkg/shell proves is tested there.
+// TestLinesAfterFailure: S2.9. A shell is a tool that reads where its line is proved to. The proofs of
+// pkg/shell are tested there.
 func TestLinesAfterFailure(t *testing.T) {
 	t.Parallel()
 	m, run := failed(t, `{"commands": {"peek": "reads"}, "read_tools": ["Bash"]}`)
@@ -143,7 +143,7 @@ func TestLinesAfterFailure(t *testing.T) {
 			wantCode(t, m, run, "Bash", string(input), code)
 			wantCode(t, m, run, "run_shell_command", string(input), code)
 			wantCode(t, m, run, "mcp__desktop__bash", string(input), toolcall.CodeRunNotActive) // whose machine is it
-			wantCode(t, m, run, "write_stdin", string(input), toolcall.CodeRunNotActive)        // into what runs
+			wantCode(t, m, run, "write_stdin", string(input), toolcall.CodeRunNotActive)        // into the program that runs
 			wantCode(t, m, run, "powershell", string(input), toolcall.CodeRunNotActive)
 		}
 	}

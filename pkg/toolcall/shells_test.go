@@ -7,8 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// TestToolsThatTakeCommands: S3.3. What takes a command line or code is judged where a state
-// restricts commands, by whatever name it is called.
+// TestToolsThatTakeCommands: S3.3. A tool that takes a command line or code is judged where a state
+// restricts commands, by any name.
 func TestToolsThatTakeCommands(t *testing.T) {
 	t.Parallel()
 	const line, code = `{"command": "rm x"}`, `{"code": "import os"}`
@@ -44,7 +44,7 @@ func TestToolsThatTakeCommands(t *testing.T) {
 		{"mcp__py__execute_python", code, true},
 		{"exec_command", `{"cmd": "rm x"}`, true},
 		{"exec_command", `{"cmd": "ls", "workdir": ".", "yield_time_ms": 1}`, false},
-		// What only looks so.
+		// Tools that only look so.
 		{"mcp__shop__apply", `{"code": "SAVE-10"}`, false},
 		{"mcp__fx__rate", `{"code": 978}`, false},
 		{"mcp__x__search", `{"query": "command"}`, false},

@@ -84,7 +84,7 @@ func TestGate(t *testing.T) {
 	want(t, m, run, decide(m, run, "", ""), toolcall.CodeInvalidInput)
 }
 
-// TestIterations: S3.2. What counts, against what; the counting itself is the
+// TestIterations: S3.2. The calls that count, and their limits; the counting itself is the
 // store's.
 func TestIterations(t *testing.T) {
 	t.Parallel()
@@ -205,7 +205,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestNotEnforced: S2.9, what nothing judges says why, and self-protection judges it all the same.
+// TestNotEnforced: S2.9, a call without a rule has the reason, and self-protection judges it all the same.
 func TestNotEnforced(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -253,7 +253,7 @@ func TestHeldRunSaysWhoHoldsIt(t *testing.T) {
 }
 
 // TestBranches: S5.1, S5.2, S5.3. In a fork a call is judged in the caller's own
-// branch; nothing is open in one that has ended, nor where others do the work.
+// branch; no tool is open in one that has ended, nor where others do the work.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	def, problems := workflow.Parse([]byte(`{"id": "w", "initial": "m", "meta": {"enforcement": "while_running"}, "states": {
@@ -317,7 +317,7 @@ func TestForeignRun(t *testing.T) {
 	want(t, m, nil, decide(m, nil, "Read", ""), toolcall.CodePolicyUnavailable)
 }
 
-// TestUnavailable: S7.2, nothing known is a denial with a sentence.
+// TestUnavailable: S7.2, without a known run the call is denied with a sentence.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	v := toolcall.Unavailable()

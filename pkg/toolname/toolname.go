@@ -97,7 +97,7 @@ func (n Names) Fault(name string, position Position) string {
 		server, _, _ := strings.Cut(rest, "__")
 		return fmt.Sprintf("no tool is named %s; write mcp__%s__*, or name the tool: mcp__server__tool", document.Quote(name), server)
 	}
-	return fmt.Sprintf("no tool is known by the name %s, so this may restrict nothing; correct the name, or add it to \"tools\" in \"meta\"",
+	return fmt.Sprintf("no tool is known by the name %s, so this may have no effect; correct the name, or add it to \"tools\" in \"meta\"",
 		document.Quote(name))
 }
 

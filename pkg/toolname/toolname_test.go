@@ -23,16 +23,16 @@ func TestFault(t *testing.T) {
 		"ebfetch":                 {`did you mean "WebFetch"`, `did you mean "WebFetch"`},
 		"pay":                     {`did you mean "Pay"`, `did you mean "Pay"`},
 		"ls":                      {`did you mean "LS"`, `did you mean "LS"`},
-		"x":                       {"", "may restrict nothing"},
-		"Lx":                      {"", "may restrict nothing"},
-		"Deploy":                  {"", "may restrict nothing"},
-		"Baash2x":                 {"", "may restrict nothing"},
+		"x":                       {"", "may have no effect"},
+		"Lx":                      {"", "may have no effect"},
+		"Deploy":                  {"", "may have no effect"},
+		"Baash2x":                 {"", "may have no effect"},
 		"mcp__fs":                 {"", "write mcp__fs__*"},
 		"mcp__fs__":               {"", "write mcp__fs__*"},
 		"MCP__fs__x":              {`did you mean "mcp__fs__x"`, `did you mean "mcp__fs__x"`},
 		"@client":                 {"", "allows a group of tools"},
 		"@clients":                {`the only group of tools is "@client"`, `the only group of tools is "@client"`},
-		strings.Repeat("x", 1000): {"", "may restrict nothing"},
+		strings.Repeat("x", 1000): {"", "may have no effect"},
 	} {
 		for position, want := range map[toolname.Position]string{toolname.Grants: want.grants, toolname.Restricts: want.restricts} {
 			got := names.Fault(name, position)

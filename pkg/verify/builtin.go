@@ -10,22 +10,26 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/verify/calls"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/model"
+	"github.com/interlock-run/interlock/pkg/verify/report"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // warnings returns the warnings of the checks for every workflow.
-func (c *Checker) warnings(written []WrittenEvidence) []Warning {
-	s := c.survey()
-	if s.full {
-		return []Warning{{CodeBuiltinBound, "", fmt.Sprintf("%d states were explored, and there are more: what every workflow is asked was not decided", len(s.globals))}}
+func (c checker) warnings(written []report.WrittenEvidence) []report.Warning {
+	s := c.Survey()
+	if s.Full {
+		return []report.Warning{{Code: report.CodeBuiltinBound, Pointer: "", Message: fmt.Sprintf("%d states were explored, and there are more: the built-in questions were not decided", len(s.Globals))}}
 	}
 	b := &builtin{c: c, survey: s, reached: map[string]workflow.View{}, most: map[string]right{}, written: written}
-	for i := range s.globals {
-		s.globals[i].root.each(nil, func(_ []int, n *node) {
-			if n.of != c.Main || n.run.Status.Ended() {
+	for i := range s.Globals {
+		s.Globals[i].Root.Each(nil, func(_ []int, n *model.Node) {
+			if n.Unit != c.Main || n.Run.Status.Ended() {
 				return
 			}
-			for _, lane := range n.run.Lanes() {
+			for _, lane := range n.Run.Lanes() {
 				if _, known := b.reached[lane.State]; !known && lane.Status != workflow.Waiting {
 					b.reached[lane.State] = lane
 				}
@@ -34,50 +38,50 @@ func (c *Checker) warnings(written []WrittenEvidence) []Warning {
 	}
 	for _, look := range []func(){b.waysOut, b.guards, b.limits, b.rules, b.rights, b.deciders} {
 		if look(); b.stopped {
-			return []Warning{{CodeBuiltinBound, "", "it was stopped: what every workflow is asked was not decided"}}
+			return []report.Warning{{Code: report.CodeBuiltinBound, Pointer: "", Message: "it was stopped: the built-in questions were not decided"}}
 		}
 	}
 	return b.found
 }
 
 type builtin struct {
-	c       *Checker
-	survey  *survey
+	c       checker
+	survey  *explore.Survey
 	reached map[string]workflow.View // by state
-	written []WrittenEvidence
-	found   []Warning
+	written []report.WrittenEvidence
+	found   []report.Warning
 	most    map[string]right // that states allow
 	stopped bool
 }
 
 // going describes how far it is, and reports that it continues.
 func (b *builtin) going() bool {
-	b.stopped = b.stopped || b.c.o.Progress != nil && !b.c.o.Progress("", len(b.survey.globals))
+	b.stopped = b.stopped || b.c.Bounds.Progress != nil && !b.c.Bounds.Progress("", len(b.survey.Globals))
 	return !b.stopped
 }
 
 func (b *builtin) warn(code, pointer, format string, args ...any) {
-	b.found = append(b.found, Warning{code, pointer, fmt.Sprintf(format, args...)})
+	b.found = append(b.found, report.Warning{Code: code, Pointer: pointer, Message: fmt.Sprintf(format, args...)})
 }
 
 func (b *builtin) state(name string) string { return document.Pointer("states", name) }
 
 // waysOut finds states without a way out.
 func (b *builtin) waysOut() {
-	can := b.survey.canReach(final)
+	can := b.survey.CanReach(explore.Final)
 	runEvents := map[string]bool{}
-	for i := range b.survey.globals {
-		w := b.survey.globals[i].globalState
-		if final(w) {
+	for i := range b.survey.Globals {
+		w := b.survey.Globals[i].GlobalState
+		if explore.Final(w) {
 			continue
 		}
-		if _, stuck := b.c.stuckIn(b.survey, int32(i), can); !stuck {
+		if _, stuck := b.c.StuckIn(b.survey, int32(i), can); !stuck {
 			continue
 		}
-		for _, lane := range w.root.run.Lanes() {
+		for _, lane := range w.Root.Run.Lanes() {
 			if lane.Child == nil && !runEvents[lane.State] {
 				runEvents[lane.State] = true
-				b.warn(CodeNoWayOut, b.state(lane.State), "a run can come to state %s and never reach a final state from there; add an event, or one without a guard", document.Quote(lane.State))
+				b.warn(report.CodeNoWayOut, b.state(lane.State), "a run can come to state %s and never reach a final state from there; add an event, or one without a guard", document.Quote(lane.State))
 			}
 		}
 	}
@@ -93,9 +97,9 @@ func (b *builtin) guards() {
 			}
 		}
 		claimed := false // an operator can send the requested values
-		leavesOf(&g, func(l leaf) { claimed = claimed || l.from.Meets(evidence.Observed) })
-		if asked && !claimed && !b.survey.passed[[2]string{b.c.Main.Machine.Name(), g.Name}] {
-			b.warn(CodeGuardNeverTrue, document.Pointer("guards", g.Name), "guard %s lets no transition of any run through",
+		model.ComparisonsOf(&g, func(l model.Comparison) { claimed = claimed || l.From.Meets(evidence.Observed) })
+		if asked && !claimed && !b.survey.Passed[[2]string{b.c.Main.Machine.Name(), g.Name}] {
+			b.warn(report.CodeGuardNeverTrue, document.Pointer("guards", g.Name), "guard %s lets no transition of any run through",
 				document.Quote(g.Name))
 		}
 	}
@@ -103,7 +107,7 @@ func (b *builtin) guards() {
 
 // allows reports that a state, policies aside, could allow a call.
 func (b *builtin) allows(lane workflow.View, s workflow.Subject) bool {
-	return b.c.judge(b.c.Main, &lane, s, nil).possible
+	return b.c.DecideIn(b.c.Main, &lane, s, nil).Possible
 }
 
 // limits finds those without effect.
@@ -117,14 +121,14 @@ func (b *builtin) limits() {
 			return
 		}
 		var edits, shells, any bool
-		for _, tool := range b.c.toolsOf(b.c.Main, state.Name, "*") {
+		for _, tool := range b.c.ToolsOf(b.c.Main, state.Name, "*") {
 			possible := b.allows(lane, workflow.Subject{Tool: tool})
 			any = any || possible
 			edits = edits || possible && toolcall.Edits(b.c.Main.Machine, tool)
 			shells = shells || possible && toolcall.Shell(b.c.Main.Machine.State(state.Name), tool)
 		}
 		vain := func(field, why string) {
-			b.warn(CodeLimitNoMatter, b.state(state.Name)+"/"+field, "%s limits nothing in state %s: %s", field,
+			b.warn(report.CodeLimitNoMatter, b.state(state.Name)+"/"+field, "%s has no effect in state %s: %s", field,
 				document.Quote(state.Name), why)
 		}
 		if state.MaxEditLines > 0 && !edits {
@@ -144,28 +148,28 @@ func (b *builtin) limits() {
 
 // rules finds those of policies about tools that no state allows.
 func (b *builtin) rules() {
-	for i := range b.c.model.Policies {
-		p := b.c.model.Policies[i].Policy
+	for i := range b.c.Model.Policies {
+		p := b.c.Model.Policies[i].Policy
 		for name, list := range map[string][]rules.Rule{"allow": p.Allow, "ask": p.Ask, "deny": p.Deny} {
 			for j := range list {
 				if !b.ruleMatters(list[j].Capability) {
-					b.warn(CodeRuleNoMatter, document.Pointer(name, fmt.Sprint(j)),
+					b.warn(report.CodeRuleNoMatter, document.Pointer(name, fmt.Sprint(j)),
 						"rule %s of policy %s is about no tool that a state of %s allows",
 						document.Quote(list[j].Capability), document.Quote(p.Name), document.Quote(b.c.Main.Machine.Name()))
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(b.found, func(a, b Warning) int { return strings.Compare(a.Code, b.Code) })
+	slices.SortStableFunc(b.found, func(a, b report.Warning) int { return strings.Compare(a.Code, b.Code) })
 }
 
 func (b *builtin) ruleMatters(capability string) bool {
 	for _, lane := range b.reached {
-		for _, pattern := range toolsOfCapability(capability) {
+		for _, pattern := range calls.ToolsOfCapability(capability) {
 			if capability == rules.Shell {
 				pattern = "*"
 			}
-			for _, tool := range b.c.toolsOf(b.c.Main, lane.State, pattern) {
+			for _, tool := range b.c.ToolsOf(b.c.Main, lane.State, pattern) {
 				if capability == rules.Shell && !toolcall.Shell(b.c.Main.Machine.State(lane.State), tool) {
 					continue
 				}
@@ -225,7 +229,7 @@ func (b *builtin) findRight(name string) right {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(strings.ToLower(text), word) })
 	}
 	lane := b.reached[name]
-	for _, tool := range b.c.toolsOf(b.c.Main, name, "*") {
+	for _, tool := range b.c.ToolsOf(b.c.Main, name, "*") {
 		if lane.Run == nil || !b.allows(lane, workflow.Subject{Tool: tool}) {
 			continue
 		}
@@ -276,7 +280,7 @@ func (b *builtin) rights() {
 					b.observed(branch.Guards) {
 					continue
 				}
-				b.warn(CodeRightsJump, b.state(from.Name)+document.Pointer("on", t.Event),
+				b.warn(report.CodeRightsJump, b.state(from.Name)+document.Pointer("on", t.Event),
 					"%s leads from %s (state %s) to %s (state %s) without evidence or approval",
 					document.Quote(t.Event), before, document.Quote(from.Name), after, document.Quote(branch.Target))
 			}
@@ -298,7 +302,7 @@ func (b *builtin) observed(names []string) bool {
 		}
 		switch {
 		case g.Evidence != "":
-			return !slices.ContainsFunc(b.written, func(w WrittenEvidence) bool { return w.Evidence == g.Evidence && !w.observed() })
+			return !slices.ContainsFunc(b.written, func(w report.WrittenEvidence) bool { return w.Evidence == g.Evidence && !w.Observed() })
 		case len(g.All) > 0:
 			return each(g.All, false)
 		case len(g.Any) > 0:
@@ -319,8 +323,7 @@ func (b *builtin) deciders() {
 			asks = asks || b.c.Main.Machine.Asks(name, legal.Event)
 		}
 	}
-	if asks && !b.c.decidable(b.c.Main, consent.Transition, nil) {
-		b.warn(CodeNobodyDecides, "/meta/approval", "no one can grant an approval on these terms: %s", b.c.whyNot(b.c.Main,
-			consent.Transition, nil))
+	if asks && !b.c.Main.Decidable(consent.Transition, nil) {
+		b.warn(report.CodeNobodyDecides, "/meta/approval", "no one can grant an approval on these terms: %s", b.c.Main.WhyNot(consent.Transition, nil))
 	}
 }

@@ -5,31 +5,33 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/model"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // Explored is everything that was explored of a model, to hold real runs against.
 type Explored struct {
-	c     *Checker
+	c     *explore.Explorer
 	lanes map[string][]*workflow.Lane
 	// Global states is how many there are.
 	GlobalStates int
 }
 
 // Explore explores a model.
-func Explore(m *Model) *Explored {
-	c := NewChecker(m, Options{MaxStates: 200_000})
+func Explore(m *model.Model) *Explored {
+	c := explore.NewExplorer(m, explore.Bounds{MaxStates: 200_000})
 	e := &Explored{c: c, lanes: map[string][]*workflow.Lane{}}
-	g := c.explore("", look{}, nil)
-	for i := range g.globals {
-		g.globals[i].root.each(nil, func(path []int, n *node) {
-			for _, key := range standingOf(n.of.Machine.Name(), n.run) {
-				lane := n.run.At(key.branch)
+	g := c.Explore("", explore.Visitor{}, nil)
+	for i := range g.Globals {
+		g.Globals[i].Root.Each(nil, func(path []int, n *model.Node) {
+			for _, key := range standingOf(n.Unit.Machine.Name(), n.Run) {
+				lane := n.Run.At(key.branch)
 				e.lanes[key.text] = append(e.lanes[key.text], lane.Lane)
 			}
 		})
 	}
-	e.GlobalStates = len(g.globals)
+	e.GlobalStates = len(g.Globals)
 	return e
 }
 
@@ -58,7 +60,7 @@ func standingOf(workflowName string, run *workflow.Run) (all []laneKey) {
 
 // Uncovered says which lane of a run was not explored, or is empty.
 func (e *Explored) Uncovered(run *workflow.Run) string {
-	u := e.c.units[run.Workflow]
+	u := e.c.Units[run.Workflow]
 	for _, key := range standingOf(run.Workflow, run) {
 		if run.Status.Ended() { // no context matters any more
 			if len(e.lanes[key.text]) == 0 {
@@ -69,7 +71,7 @@ func (e *Explored) Uncovered(run *workflow.Run) string {
 		real := run.At(key.branch)
 		covered := false
 		for _, l := range e.lanes[key.text] {
-			covered = covered || covers(u.words, l, real.Lane)
+			covered = covered || covers(u.Words, l, real.Lane)
 		}
 		if !covered {
 			return fmt.Sprintf("%s %s %v, of %d", key.text, real.Context, real.Sources, len(e.lanes[key.text]))
@@ -78,8 +80,8 @@ func (e *Explored) Uncovered(run *workflow.Run) string {
 	return ""
 }
 
-func covers(v *vocabulary, abstract, real *workflow.Lane) bool {
-	for _, key := range v.keys {
+func covers(v *model.Vocabulary, abstract, real *workflow.Lane) bool {
+	for _, key := range v.Keys {
 		a, has := abstract.Context.Get(key)
 		r, set := real.Context.Get(key)
 		from := func(l *workflow.Lane) evidence.Source {
@@ -89,10 +91,10 @@ func covers(v *vocabulary, abstract, real *workflow.Lane) bool {
 			return evidence.Agent
 		}
 		switch {
-		case v.traced[key] && key != resultsKey && set && from(abstract) != from(real):
+		case v.Traced[key] && key != model.ResultsKey && set && from(abstract) != from(real):
 			return false
-		case has && isFree(a):
-			if !set && !v.optional[key] {
+		case has && model.IsFree(a):
+			if !set && !v.Optional[key] {
 				return false
 			}
 		case has != set:
@@ -105,32 +107,32 @@ func covers(v *vocabulary, abstract, real *workflow.Lane) bool {
 }
 
 // sameTo reports that no guard tells two values apart.
-func sameTo(v *vocabulary, key string, a, b document.Value) bool {
-	t := v.trees[key]
-	return string(t.vector(nil, a)) == string(t.vector(nil, b))
+func sameTo(v *model.Vocabulary, key string, a, b document.Value) bool {
+	t := v.Trees[key]
+	return string(t.Vector(nil, a)) == string(t.Vector(nil, b))
 }
 
 // Possible reports that the exploration takes a call to be possible in a lane of a run
 // that nobody has invoked.
 func (e *Explored) Possible(run *workflow.Run, branch string, s workflow.Subject) bool {
-	w := &globalState{root: &node{of: e.c.units[run.Workflow], run: run}}
+	w := &model.GlobalState{Root: &model.Node{Unit: e.c.Units[run.Workflow], Run: run}}
 	lane := run.At(branch)
-	return e.c.calls(w, nil, w.root, &lane, s).possible
+	return e.c.Decide(w, nil, w.Root, &lane, s).Possible
 }
 
 // Classes are the values that stand for all of a key, and whether they do.
 func Classes(m *workflow.Machine, key string) (values []document.Value, complete bool) {
-	v := newVocabulary(m)
-	for _, c := range v.coarse {
+	v := model.NewVocabulary(m)
+	for _, c := range v.Coarse {
 		if c == key {
-			return v.classes[key], false
+			return v.Classes[key], false
 		}
 	}
-	return v.classes[key], true
+	return v.Classes[key], true
 }
 
 // Vector is what every comparison of a key says of a value.
 func Vector(m *workflow.Machine, key string, value document.Value) string {
-	v := newVocabulary(m)
-	return string(v.trees[key].vector(nil, value))
+	v := model.NewVocabulary(m)
+	return string(v.Trees[key].Vector(nil, value))
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -66,7 +68,7 @@ func TestNoCallIsGainedUnseen(t *testing.T) {
 	proved, gained := 0, 0
 	for i, was := range ruled {
 		for j, is := range ruled {
-			plan := verify.PlanMigration(&verify.Migration{From: machine(was, 1), To: machine(is, 2)}, verify.Options{MaxStates: 100})
+			plan := migrate.New(&migrate.Migration{From: machine(was, 1), To: machine(is, 2)}, explore.Bounds{MaxStates: 100})
 			if plan.Verdict != verify.Proved {
 				gained++
 				continue

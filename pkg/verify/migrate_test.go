@@ -14,6 +14,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/verify/conform"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -118,7 +120,7 @@ func TestMigrationPlan(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			from := workflow.Compile(mustParse(t, cmp.Or(c.from, shipping)), 3)
-			plan := verify.PlanMigration(&verify.Migration{From: from, To: workflow.Compile(mustParse(t, c.to), 4), States: c.states}, verify.Options{MaxStates: 20000})
+			plan := migrate.New(&migrate.Migration{From: from, To: workflow.Compile(mustParse(t, c.to), 4), States: c.states}, explore.Bounds{MaxStates: 20000})
 			var all []string
 			for i := range plan.Gains {
 				all = append(all, plan.Gains[i].String())
@@ -159,7 +161,7 @@ func TestMigrationOfInvokes(t *testing.T) {
 		{`"END": "done"`, `"END": "done", "MORE": {"invoke": "wide", "on_complete": "done"}`, `"MORE" leads to`},
 	} {
 		from, to := workflow.Compile(mustParse(t, text), 1), workflow.Compile(mustParse(t, strings.Replace(text, c.was, c.is, 1)), 2)
-		plan := verify.PlanMigration(&verify.Migration{From: from, To: to}, verify.Options{MaxStates: 1000})
+		plan := migrate.New(&migrate.Migration{From: from, To: to}, explore.Bounds{MaxStates: 1000})
 		var all []string
 		for i := range plan.Gains {
 			all = append(all, plan.Gains[i].String())
@@ -193,7 +195,7 @@ func TestMigrationOfProcesses(t *testing.T) {
 		{`"policy": {"role": "agent", "deny": [{"capability": "bash"}]},`, ``, "the process's own policy is another one, or gone"},
 	} {
 		from, to := parse(text, 1), parse(strings.Replace(text, c.was, c.is, 1), 2)
-		plan := verify.PlanMigration(&verify.Migration{From: from.Machine(), To: to.Machine(), Processes: [2]*process.Process{from, to}}, verify.Options{MaxStates: 1000})
+		plan := migrate.New(&migrate.Migration{From: from.Machine(), To: to.Machine(), Processes: [2]*process.Process{from, to}}, explore.Bounds{MaxStates: 1000})
 		var all []string
 		for i := range plan.Gains {
 			all = append(all, plan.Gains[i].What)
@@ -212,7 +214,7 @@ func TestMigrationToItself(t *testing.T) {
 	for range randtest.Size(40, 2000) {
 		src := d.workflow()
 		m, same := workflow.Compile(mustParse(t, src), 1), workflow.Compile(mustParse(t, src), 2)
-		plan := verify.PlanMigration(&verify.Migration{From: m, To: same}, verify.Options{MaxStates: 3000})
+		plan := migrate.New(&migrate.Migration{From: m, To: same}, explore.Bounds{MaxStates: 3000})
 		if plan.Verdict == verify.Refuted {
 			t.Fatalf("%s after %v\n%s", plan.Gains[0].String(), plan.Gains[0].Path, src)
 		}
@@ -229,7 +231,7 @@ func TestMigrationToItself(t *testing.T) {
 func TestMigrationPlanIsBounded(t *testing.T) {
 	t.Parallel()
 	m := workflow.Compile(mustParse(t, shipping), 3)
-	plan := verify.PlanMigration(&verify.Migration{From: m, To: workflow.Compile(mustParse(t, shipping), 4)}, verify.Options{MaxStates: 3})
+	plan := migrate.New(&migrate.Migration{From: m, To: workflow.Compile(mustParse(t, shipping), 4)}, explore.Bounds{MaxStates: 3})
 	if plan.Verdict != verify.Undecided || !strings.Contains(plan.Reason, "--max-states") {
 		t.Errorf("%s %s", plan.Verdict, plan.Reason)
 	}
@@ -363,7 +365,7 @@ func TestMigrationIsSound(t *testing.T) {
 			continue
 		}
 		old, to := workflow.Compile(first, 1), workflow.Compile(second, 2)
-		plan := verify.PlanMigration(&verify.Migration{From: old, To: to}, verify.Options{MaxStates: 3000})
+		plan := migrate.New(&migrate.Migration{From: old, To: to}, explore.Bounds{MaxStates: 3000})
 		if plan.Verdict == verify.Proved {
 			proved++
 		}
@@ -470,7 +472,7 @@ func BenchmarkMigrationPlan(b *testing.B) {
 			m, to := workflow.Compile(mustParse(b, chainOf(size)), 1), workflow.Compile(mustParse(b, chainOf(size)), 2)
 			pairs := 0
 			for b.Loop() {
-				plan := verify.PlanMigration(&verify.Migration{From: m, To: to}, verify.Options{})
+				plan := migrate.New(&migrate.Migration{From: m, To: to}, explore.Bounds{})
 				if plan.Verdict != verify.Proved {
 					b.Fatal(plan.Verdict, plan.Reason)
 				}
@@ -556,8 +558,8 @@ func played(t *testing.T, trace *conform.Trace) workflow.Run {
 func TestMigrationDigest(t *testing.T) {
 	t.Parallel()
 	plan := func(from, to string, states map[string]string, digests [2]string) string {
-		m := &verify.Migration{From: workflow.Compile(mustParse(t, from), 3), To: workflow.Compile(mustParse(t, to), 4), States: states, Digests: digests}
-		return verify.PlanMigration(m, verify.Options{MaxStates: 2000}).Digest
+		m := &migrate.Migration{From: workflow.Compile(mustParse(t, from), 3), To: workflow.Compile(mustParse(t, to), 4), States: states, Digests: digests}
+		return migrate.New(m, explore.Bounds{MaxStates: 2000}).Digest
 	}
 	without := strings.Replace(shipping, `"green": {`, `"red": {`, 1)
 	without = strings.Replace(without, `"tested": {"evidence": "green"}`, `"tested": {"evidence": "red"}`, 1)

@@ -12,6 +12,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -198,7 +200,7 @@ func (m *mutant) unseenBecause(t testing.TB, e *example) (why, kind string) {
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
-	plan := verify.PlanMigration(&verify.Migration{From: e.model.Main.Machine, To: workflow.Compile(def, 2)}, verify.Options{MaxStates: 300})
+	plan := migrate.New(&migrate.Migration{From: e.model.Main.Machine, To: workflow.Compile(def, 2)}, explore.Bounds{MaxStates: 300})
 	switch {
 	case len(plan.Gains) > 0:
 		return "it newly allows " + plan.Gains[0].String(), "newly allow what no property speaks of, and a plan shows it"

@@ -6,12 +6,14 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/model"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // Question is a model with the properties that it is asked for.
 type Question struct {
-	Model      *Model
+	Model      *model.Model
 	Properties []workflow.Property
 	// MaxStates that the caller wants; 0 when it does not say.
 	MaxStates int
@@ -28,7 +30,7 @@ const (
 // reported at once, by pointers into it; then the question is nil.
 func ParseQuestion(v document.Value) (*Question, document.Problems) {
 	var report document.Report
-	q := &Question{Model: &Model{}}
+	q := &Question{Model: &model.Model{}}
 	f, ok := report.Object(v, nil, "a question")
 	if !ok {
 		return nil, report.Problems()
@@ -62,7 +64,7 @@ func ParseQuestion(v document.Value) (*Question, document.Problems) {
 		if p.Name == "" {
 			p.Name = "policy " + strconv.Itoa(i)
 		}
-		q.Model.Policies = append(q.Model.Policies, Policy{Policy: p, Text: value})
+		q.Model.Policies = append(q.Model.Policies, model.Policy{Policy: p, Text: value})
 	}
 	if value, ok := f.Value.Get("schema"); ok {
 		schema, problems := document.CompileSchema(value)
@@ -70,7 +72,7 @@ func ParseQuestion(v document.Value) (*Question, document.Problems) {
 		q.Model.Schema = schema
 	}
 	if most, ok := f.Integer("max_states", 1); ok {
-		q.MaxStates = int(min(most, DefaultStates))
+		q.MaxStates = int(min(most, explore.DefaultStates))
 	}
 	if q.Model.Main.Machine != nil {
 		q.Properties = q.Model.Main.Machine.Definition().Properties
@@ -86,22 +88,22 @@ func ParseQuestion(v document.Value) (*Question, document.Problems) {
 	return q, nil
 }
 
-func parseDefinition(report *document.Report, v document.Value, at *document.Path) Definition {
+func parseDefinition(report *document.Report, v document.Value, at *document.Path) model.Definition {
 	if process.Is(v) {
 		def, problems := process.ParseValue(v)
 		adopt(report, problems, at)
 		if def == nil || problems.HasErrors() {
-			return Definition{}
+			return model.Definition{}
 		}
 		p := process.Compile(def, 1)
-		return Definition{Machine: p.Machine(), Process: p, Text: v}
+		return model.Definition{Machine: p.Machine(), Process: p, Text: v}
 	}
 	def, problems := workflow.ParseValue(v)
 	adopt(report, problems, at)
 	if def == nil {
-		return Definition{}
+		return model.Definition{}
 	}
-	return Definition{Machine: workflow.Compile(def, 1), Text: v}
+	return model.Definition{Machine: workflow.Compile(def, 1), Text: v}
 }
 
 // adopt reports errors of a part where it stands.

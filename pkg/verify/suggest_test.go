@@ -13,6 +13,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/verify/conform"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/pkg/verify/suggest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -81,7 +83,7 @@ func TestSuggest(t *testing.T) {
 	if left := strings.Join(out.Left, "\n"); !strings.Contains(left, `event "STOP" was never taken`) || out.Runs != 6 || len(out.Cut) > 0 {
 		t.Errorf("%d runs, cut %v, left\n%s", out.Runs, out.Cut, left)
 	}
-	plan := verify.PlanMigration(&verify.Migration{From: m, To: workflow.Compile(mustParse(t, string(out.Definition.AppendJSON(nil))), 2)}, verify.Options{})
+	plan := migrate.New(&migrate.Migration{From: m, To: workflow.Compile(mustParse(t, string(out.Definition.AppendJSON(nil))), 2)}, explore.Bounds{})
 	if plan.Verdict != verify.Proved {
 		t.Errorf("the suggestion allows more: %+v", plan.Gains)
 	}
@@ -183,7 +185,7 @@ func TestSuggestIsTighter(t *testing.T) {
 		proposals += len(out.Proposals)
 		runs += out.Runs
 		other := workflow.Compile(mustParse(t, string(out.Definition.AppendJSON(nil))), 2)
-		switch plan := verify.PlanMigration(&verify.Migration{From: m, To: other}, verify.Options{MaxStates: 2000}); plan.Verdict {
+		switch plan := migrate.New(&migrate.Migration{From: m, To: other}, explore.Bounds{MaxStates: 2000}); plan.Verdict {
 		case verify.Proved:
 			proved++
 		case verify.Undecided:

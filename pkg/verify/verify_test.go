@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/scenario"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/report"
 )
 
 const release = `
@@ -230,7 +231,7 @@ func TestWarningsAreStopped(t *testing.T) {
 	m := model(t, ladder(100, 0))
 	asked := 0
 	stop := verify.Options{Builtin: true, Progress: func(string, int) bool { asked++; return asked < 50 }}
-	if got := verify.Check(m, nil, stop).Warnings; len(got) != 1 || got[0].Code != verify.CodeBuiltinBound || asked != 50 {
+	if got := verify.Check(m, nil, stop).Warnings; len(got) != 1 || got[0].Code != report.CodeBuiltinBound || asked != 50 {
 		t.Errorf("%v, asked %d times", got, asked)
 	}
 }
@@ -256,8 +257,8 @@ meta: {approval_mode: ui}
 		got[w.Code] += w.Pointer
 	}
 	for code, pointer := range map[string]string{
-		verify.CodeNoWayOut: "/states/c", verify.CodeGuardNeverTrue: "/guards/never", verify.CodeLimitNoMatter: "/states/a/max_edit_lines",
-		verify.CodeRightsJump: "/states/a/on/UP", verify.CodeRuleNoMatter: "/allow/0",
+		report.CodeNoWayOut: "/states/c", report.CodeGuardNeverTrue: "/guards/never", report.CodeLimitNoMatter: "/states/a/max_edit_lines",
+		report.CodeRightsJump: "/states/a/on/UP", report.CodeRuleNoMatter: "/allow/0",
 	} {
 		if got[code] != pointer {
 			t.Errorf("%s at %q, want %q", code, got[code], pointer)

@@ -70,12 +70,12 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// hidden are characters that must not come through, whatever comes before them.
+// hidden are characters that must not come through, after any others.
 func hidden(r rune) bool {
 	return r != '\n' && r != '\t' && !unicode.IsPrint(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Variation_Selector, r)
 }
 
-// FuzzText: nothing hidden comes through, and what is shown tells what was there.
+// FuzzText: no hidden character comes through, and the shown text identifies the original.
 func FuzzText(f *testing.F) {
 	f.Add("a\u202e\x1b[0m\xff⟦U+0041⟧\n\t\r\u0301\u0301", true)
 	f.Fuzz(func(t *testing.T, s string, multiline bool) {
@@ -92,7 +92,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// meant is what a shown text stands for.
+// meant returns the meaning of a shown text.
 func meant(t *testing.T, shown string) string {
 	t.Helper()
 	var b strings.Builder
@@ -123,7 +123,7 @@ func meant(t *testing.T, shown string) string {
 	return b.String()
 }
 
-// FuzzJSON: nothing hidden comes through, and JSON stays the same document.
+// FuzzJSON: no hidden character comes through, and JSON stays the same document.
 func FuzzJSON(f *testing.F) {
 	f.Add("{\"a\u202e\": [\"\u200b\U000e0041\", 1.10], \"\\u202e\": \"\\\\\"}")
 	f.Add("[1,\r\n\t\"e\u0301\u0301\"]")

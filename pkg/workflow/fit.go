@@ -28,7 +28,7 @@ func mergeFitting(context, changes document.Value) (with document.Value, why str
 		gone[c.member] = true
 		left = append(left, c.String())
 	}
-	return without(with, gone), fmt.Sprintf("leaves out %s, and what was there before, for %s", someOf(left), tooLarge)
+	return without(with, gone), fmt.Sprintf("leaves out %s, and the previous contents, for %s", someOf(left), tooLarge)
 }
 
 // member is a key of a context, or of the results that child runs have left in it: each

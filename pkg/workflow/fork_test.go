@@ -93,7 +93,7 @@ func TestLargeJoin(t *testing.T) {
 		joined := out.Events[slices.IndexFunc(out.Events, func(ev workflow.Event) bool { return ev.Type == workflow.EventJoined })]
 		want := ""
 		if c.left != "" {
-			want = `the join of event "FORK" leaves out ` + c.left + `, and what was there before, for the run's context would have more than`
+			want = `the join of event "FORK" leaves out ` + c.left + `, and the previous contents, for the run's context would have more than`
 		}
 		if got := strings.ReplaceAll(out.Run.Context.String(), "x", ""); got != c.want || out.Run.State != c.to || len(out.Entry.Joins) != 1 ||
 			!strings.HasPrefix(out.Entry.Reason, want) || joined.Reason != out.Entry.Reason || (want == "") != (out.Entry.Reason == "") {

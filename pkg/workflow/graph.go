@@ -68,7 +68,7 @@ func (g graph) walk(s *set, follow func(edge) bool) {
 
 // graph checks the rules that concern all states together (S1.3). Parts that were not
 // understood are reported, and count as leading anywhere.
-func (r *reader) graph(statesAt *document.Path) {
+func (r graphCheck) graph(statesAt *document.Path) {
 	if len(r.facts) == 0 {
 		return
 	}
@@ -83,7 +83,7 @@ func (r *reader) graph(statesAt *document.Path) {
 	r.checkClaims()
 }
 
-func (r *reader) finals(statesAt *document.Path) {
+func (r graphCheck) finals(statesAt *document.Path) {
 	for _, f := range r.facts {
 		if f.final || f.badType {
 			return
@@ -94,7 +94,7 @@ func (r *reader) finals(statesAt *document.Path) {
 
 // addForkStarts adds the states where branches begin of forks whose owner is in s, and
 // the states reached from there, until there are no new ones.
-func (r *reader) addForkStarts(g graph, s *set) {
+func (r graphCheck) addForkStarts(g graph, s *set) {
 	for grew := true; grew; {
 		grew = false
 		for _, f := range r.forks {
@@ -111,7 +111,7 @@ func (r *reader) addForkStarts(g graph, s *set) {
 
 // checkReturns judges every $return: it is legal in states that interrupts lead to,
 // directly or by a handler's own follow-up states, and only those do (S1.3).
-func (r *reader) checkReturns(g graph) {
+func (r graphCheck) checkReturns(g graph) {
 	if len(r.returns) == 0 {
 		return
 	}
@@ -128,14 +128,14 @@ func (r *reader) checkReturns(g graph) {
 		switch {
 		case normal.has[u.from]:
 			r.report.Errorf(u.at, CodeReturnOutside,
-				"%q can also be reached without an interrupt, so there may be nothing to return to; name a state, or let only interrupts lead here", r.stateOrder[u.from])
+				"%q can also be reached without an interrupt, so there may be no state to return to; name a state, or let only interrupts lead here", r.stateOrder[u.from])
 		case !handler.has[u.from]:
-			r.report.Errorf(u.at, CodeReturnOutside, "no interrupt leads to %q, so there is nothing to return to; name a state", r.stateOrder[u.from])
+			r.report.Errorf(u.at, CodeReturnOutside, "no interrupt leads to %q, so there is no state to return to; name a state", r.stateOrder[u.from])
 		}
 	}
 }
 
-func (r *reader) checkReach(g graph) {
+func (r graphCheck) checkReach(g graph) {
 	if r.initial < 0 {
 		return
 	}
@@ -158,7 +158,7 @@ func (r *reader) checkReach(g graph) {
 
 // leadsAnywhere reports whether part of s was not understood: it may lead to the states
 // without other ways in.
-func (r *reader) leadsAnywhere(g graph, s *set) bool {
+func (r graphCheck) leadsAnywhere(g graph, s *set) bool {
 	for _, state := range s.order {
 		if r.facts[state].opaque {
 			return true
@@ -174,7 +174,7 @@ func (r *reader) leadsAnywhere(g graph, s *set) bool {
 
 // checkDeadEnds warns of states that a run could never leave, or from which it
 // could never end.
-func (r *reader) checkDeadEnds(g graph) {
+func (r graphCheck) checkDeadEnds(g graph) {
 	ends := newSet(len(r.facts))
 	for i, f := range r.facts {
 		if f.final || f.badType || f.endsByEvent {
@@ -200,7 +200,7 @@ func (r *reader) checkDeadEnds(g graph) {
 }
 
 // checkHumanApproval warns of a promise that no transition keeps.
-func (r *reader) checkHumanApproval() {
+func (r graphCheck) checkHumanApproval() {
 	if !r.def.Meta.RequiresHumanApproval {
 		return
 	}

@@ -5,7 +5,7 @@ import "github.com/interlock-run/interlock/pkg/document"
 // checkBypasses reports every safe_next that leads round an approval: a state asks before
 // it lets a run go to some state, and an unknown event would lead there, at once or by
 // further transitions without a question, while no other event of the state does (S1.3).
-func (r *reader) checkBypasses(g graph) {
+func (r graphCheck) checkBypasses(g graph) {
 	asked := make([][]edge, len(r.facts))
 	for _, e := range g.edges {
 		if e.approval && e.to >= 0 {

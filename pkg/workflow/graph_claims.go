@@ -10,7 +10,7 @@ import (
 // checkClaims warns of transitions into a state with more rights whose guards ask only
 // for the agent's own claims (S14.3). One without guards is a choice; one with such
 // guards looks like a check.
-func (r *reader) checkClaims() {
+func (r graphCheck) checkClaims() {
 	guards := make(map[string]*Guard, len(r.def.Guards))
 	for i := range r.def.Guards {
 		guards[r.def.Guards[i].Name] = &r.def.Guards[i]
@@ -32,7 +32,7 @@ func (r *reader) checkClaims() {
 						at = at.At(k)
 					}
 					r.report.Warnf(at, CodeClaimedRights,
-						"state %s allows %s, which %s does not, and the guards ask only for what the agent says itself; add {\"evidence\": ...}, a \"source\", or an approval",
+						"state %s allows %s, which %s does not, and the guards ask only for claims of the agent; add {\"evidence\": ...}, a \"source\", or an approval",
 						document.Quote(b.Target), tool, document.Quote(from.Name))
 				}
 			}

@@ -21,11 +21,11 @@ type branchStates struct {
 	escape []edge       // ways out of the branch
 }
 
-func (r *reader) checkForks(g graph) {
+func (r graphCheck) checkForks(g graph) {
 	if len(r.forks) == 0 {
 		return
 	}
-	c := forkCheck{r: r, forward: g, reverse: newGraph(len(r.facts), reversed(g.edges))}
+	c := forkCheck{r: r.reader, forward: g, reverse: newGraph(len(r.facts), reversed(g.edges))}
 	branches := c.cores()
 	c.checkEnds(branches)
 	c.checkHandlers(branches)
@@ -82,7 +82,7 @@ func (c *forkCheck) checkBranch(b forkBranchFacts) {
 // endsByEvent finds the branches that only BRANCH_DONE completes: no transition of theirs
 // leads to the terminal (S15.6). That is a way out of each of their states, and the graph
 // gets it from the first one.
-func (r *reader) endsByEvent(g graph) graph {
+func (r graphCheck) endsByEvent(g graph) graph {
 	inside, added := newSet(len(r.facts)), false
 	for i, f := range r.forks {
 		for _, b := range f.branches {
@@ -103,7 +103,7 @@ func (r *reader) endsByEvent(g graph) graph {
 				}
 			}
 			r.ended = append(r.ended, ended)
-			r.edge(b.initial, b.terminal, byEvent, b.at.Key("terminal"))
+			r.transitionPart().edge(b.initial, b.terminal, byEvent, b.at.Key("terminal"))
 			added = true
 			r.report.Warnf(b.at.Key("terminal"), CodeForkUnreachable,
 				"no transitions lead from %q to %q: only the event BRANCH_DONE:%s completes the branch, from any of its states",

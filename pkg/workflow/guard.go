@@ -151,7 +151,7 @@ func (p *predicate) judge(g *given) opinion {
 		}
 		if !known {
 			text := "needs the evidence " + document.Quote(p.evidence)
-			return opinion{code: GuardEvidenceMissing, need: text, why: text + ", and nothing was observed"}
+			return opinion{code: GuardEvidenceMissing, need: text, why: text + ", and no call was observed"}
 		}
 		if s.Held {
 			return opinion{passed: true, need: s.Needs, why: s.Needs}
@@ -211,7 +211,7 @@ func (p *predicate) judgeParts(g *given) opinion {
 func atLeast(least evidence.Source) string {
 	switch least {
 	case evidence.Observed:
-		return "what Interlock observes, a human or an operator"
+		return "Interlock's observation, a human or an operator"
 	case evidence.Human:
 		return "a human or an operator"
 	case evidence.Operator:

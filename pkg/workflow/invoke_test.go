@@ -166,7 +166,7 @@ func TestStaleResults(t *testing.T) {
 	again := steps(t, m, passed, workflow.Fire{Event: "AGAIN"}).Run
 	failed := test(again, "run_3", `{"passed": false, "log": "`+strings.Repeat("x", workflow.MaxContextBytes-30)+`"}`)
 	if failed.Run.Context.String() != `{"results":{"PLAN":1}}` ||
-		!strings.Contains(failed.Entry.Reason, `leaves out "results.T", and what was there before`) ||
+		!strings.Contains(failed.Entry.Reason, `leaves out "results.T", and the previous contents`) ||
 		failed.Events[0].Reason != failed.Entry.Reason {
 		t.Errorf("context %s, for %s", failed.Run.Context, failed.Entry.Reason)
 	}

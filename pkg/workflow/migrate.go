@@ -236,7 +236,7 @@ func (im *imager) approved(all []evidence.Approved) []evidence.Approved {
 		same := func(state string) string { return state }
 		was, is := asks(im.from, a.State, a.Event, im.name), asks(im.to, im.name(a.State), a.Event, same)
 		if len(is) == 0 || !reflect.DeepEqual(was, is) || !reflect.DeepEqual(im.from.Meta().Approval, im.to.Meta().Approval) {
-			im.dropped = append(im.dropped, fmt.Sprintf("what was agreed to of event %s in state %s", document.Quote(a.Event), document.Quote(a.State)))
+			im.dropped = append(im.dropped, fmt.Sprintf("the agreed data of event %s in state %s", document.Quote(a.Event), document.Quote(a.State)))
 			continue
 		}
 		a.State = im.name(a.State)

@@ -98,7 +98,7 @@ func (m *Machine) reject(run *Run, c Reject, now time.Time) Result {
 func (m *Machine) parked(run *Run, id string) (cursor, *Rejection) {
 	at, found := run.waitingFor(id)
 	if !found {
-		return at, m.refused(run.At(""), RejectNotParked, "nothing in this run waits for approval %s: it was settled before, or is void; there is nothing to do.",
+		return at, m.refused(run.At(""), RejectNotParked, "this run does not wait for approval %s: it was already settled, or is void; no action is needed.",
 			document.Quote(id))
 	}
 	return at, nil

@@ -75,6 +75,23 @@ const (
 	maxBypassChecks = 1_000 // states with both safe_next and an approval
 )
 
+// Sections of a definition that the reader reads, each with the rules of its own, and the checks of the graph.
+type (
+	stateSection      struct{ *reader }
+	transitionSection struct{ *reader }
+	guardSection      struct{ *reader }
+	evidenceSection   struct{ *reader }
+	metaSection       struct{ *reader }
+	graphCheck        struct{ *reader }
+)
+
+func (r *reader) statePart() stateSection           { return stateSection{r} }
+func (r *reader) transitionPart() transitionSection { return transitionSection{r} }
+func (r *reader) guardPart() guardSection           { return guardSection{r} }
+func (r *reader) evidencePart() evidenceSection     { return evidenceSection{r} }
+func (r *reader) metaPart() metaSection             { return metaSection{r} }
+func (r *reader) graphPart() graphCheck             { return graphCheck{r} }
+
 // reader turns a document into a Definition and collects its problems. It first
 // learns the names of states and guards, then reads every field and remembers
 // where one state leads to another, then looks at the graph.
@@ -128,24 +145,24 @@ func (r *reader) definition(v document.Value) {
 	r.requires(f)
 	f.Require("initial", "states")
 	states, haveStates := f.Object("states")
-	r.learnStates(states)
-	r.learnEvidence(f)
-	r.guardDefinitions(f)
+	r.statePart().learnStates(states)
+	r.evidencePart().learnEvidence(f)
+	r.guardPart().guardDefinitions(f)
 	r.context(f)
 	r.inputs(f)
-	r.meta(f)
-	r.evidenceDeclarations(f)
+	r.metaPart().meta(f)
+	r.evidencePart().evidenceDeclarations(f)
 	for i, name := range r.stateOrder {
 		value, _ := states.Value.Get(name)
-		r.state(i, name, value, states.At.Key(name))
+		r.statePart().state(i, name, value, states.At.Key(name))
 	}
 	r.initialState(f, haveStates)
-	r.interrupts(f)
-	r.checkApprovals()
-	r.checkDemands()
+	r.transitionPart().interrupts(f)
+	r.evidencePart().checkApprovals()
+	r.evidencePart().checkDemands()
 	r.properties(f)
 	if haveStates {
-		r.graph(states.At)
+		r.graphPart().graph(states.At)
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 )
 
 // approvalTerms reads meta.approval: who decides, and how many (S9.2, S9.3).
-func (r *reader) approvalTerms(meta document.Fields) {
+func (r metaSection) approvalTerms(meta document.Fields) {
 	f, ok := meta.Object("approval")
 	if !ok {
 		return
@@ -48,17 +48,17 @@ func (r *reader) approvalTerms(meta document.Fields) {
 }
 
 // reads returns the places of the shared state that decisions rest on (S18.5).
-func (r *reader) reads(f document.Fields) []string {
+func (r metaSection) reads(f document.Fields) []string {
 	pointers, ok := f.Strings("reads", consent.MaxReads)
 	if !ok {
 		return nil
 	}
 	at := f.At.Key("reads")
 	if len(pointers) == 0 {
-		r.report.Errorf(at, document.CodeEmpty, "\"reads\" names nothing; name a place of the shared state, such as \"/plan\", or remove it")
+		r.report.Errorf(at, document.CodeEmpty, "\"reads\" is empty; name a place of the shared state, such as \"/plan\", or remove it")
 	}
 	for _, p := range pointers {
-		r.pointer(p.Text, p.At)
+		r.evidencePart().pointer(p.Text, p.At)
 	}
 	r.report.Duplicates(pointers)
 	return document.Texts(pointers)
@@ -67,7 +67,7 @@ func (r *reader) reads(f document.Fields) []string {
 // mostApprovers bounds a quorum, and the lists of who may be of it.
 const mostApprovers = 1_000
 
-func (r *reader) people(f document.Fields, name string) int {
+func (r metaSection) people(f document.Fields, name string) int {
 	n, ok := f.Integer(name, 1)
 	if ok && n > mostApprovers {
 		r.report.Errorf(f.At.Key(name), document.CodeRange, "%q is %d, the limit is %d", name, n, mostApprovers)
@@ -76,7 +76,7 @@ func (r *reader) people(f document.Fields, name string) int {
 	return int(n)
 }
 
-func (r *reader) seconds(f document.Fields, name string, least, most int64) time.Duration {
+func (r metaSection) seconds(f document.Fields, name string, least, most int64) time.Duration {
 	n, ok := f.Integer(name, least)
 	if ok && n > most {
 		r.report.Errorf(f.At.Key(name), document.CodeRange, "%q is %d seconds, the limit is %d", name, n, most)
@@ -86,7 +86,7 @@ func (r *reader) seconds(f document.Fields, name string, least, most int64) time
 }
 
 // approvers reads the people of "approvers", by roles and by names.
-func (r *reader) approvers(f document.Fields) consent.Approvers {
+func (r metaSection) approvers(f document.Fields) consent.Approvers {
 	a, ok := f.Object("approvers")
 	if !ok {
 		return consent.Approvers{}
@@ -98,13 +98,13 @@ func (r *reader) approvers(f document.Fields) consent.Approvers {
 	return consent.Approvers{Roles: r.named(a, "roles"), Names: r.named(a, "names")}
 }
 
-func (r *reader) named(f document.Fields, name string) []string {
+func (r metaSection) named(f document.Fields, name string) []string {
 	items, ok := f.Strings(name, mostApprovers)
 	if !ok {
 		return nil
 	}
 	if len(items) == 0 {
-		r.report.Errorf(f.At.Key(name), document.CodeEmpty, "%q names nobody; name somebody or remove it", name)
+		r.report.Errorf(f.At.Key(name), document.CodeEmpty, "%q is empty; add a name or remove it", name)
 	}
 	for _, item := range items {
 		switch item.Text {

@@ -15,11 +15,11 @@ import (
 // defaultCommandsTool is the tool whose commands are judged (S1.5).
 const defaultCommandsTool = "Bash"
 
-func (r *reader) commands(f document.Fields, s *State) {
+func (r metaSection) commands(f document.Fields, s *State) {
 	r.opaqueCommands(f, s)
 	s.AllowedCommandsTool = defaultCommandsTool
 	if tool, ok := f.Str("allowed_commands_tool"); ok {
-		r.toolName(tool, f.At.Key("allowed_commands_tool"), toolname.Grants)
+		r.statePart().toolName(tool, f.At.Key("allowed_commands_tool"), toolname.Grants)
 		s.AllowedCommandsTool = tool
 		if !f.Has("allowed_commands") {
 			r.report.Warnf(f.At.Key("allowed_commands_tool"), document.CodeNoEffect, "without \"allowed_commands\" it has no effect; add them or remove it")
@@ -41,7 +41,7 @@ func (r *reader) commands(f document.Fields, s *State) {
 	}
 }
 
-func (r *reader) opaqueCommands(f document.Fields, s *State) {
+func (r metaSection) opaqueCommands(f document.Fields, s *State) {
 	choice, ok := f.Enum("opaque_commands", "allow", "deny")
 	s.OpaqueDenied = choice == "deny"
 	if table := newToolTable(s); ok && (!s.ToolsRestricted || table.editable) {
@@ -51,7 +51,7 @@ func (r *reader) opaqueCommands(f document.Fields, s *State) {
 }
 
 // declaredCommands reads meta.commands and meta.unknown_commands.
-func (r *reader) declaredCommands(m document.Fields) {
+func (r metaSection) declaredCommands(m document.Fields) {
 	choice, _ := m.Enum("unknown_commands", "allow", "deny")
 	r.def.Meta.UnknownCommands = choice == "allow"
 	if r.def.Meta.UnknownCommands {
@@ -76,7 +76,7 @@ func (r *reader) declaredCommands(m document.Fields) {
 		r.def.Meta.Commands[name] = CommandClass(class)
 		if ok && CommandClass(class) != CommandWrites && shell.Knows(name) {
 			r.report.Warnf(commands.At.Key(name), document.CodeNoEffect,
-				"Interlock knows what %s does, and judges it by that; to let a state run more of it, list its commands in \"allowed_commands\"", document.Quote(name))
+				"Interlock knows the effects of %s, and judges it by them; to let a state run more of it, list its commands in \"allowed_commands\"", document.Quote(name))
 		}
 	}
 }
@@ -109,11 +109,11 @@ var anyProgram = []string{
 var inlineCode = []string{"-c", "-e", "-lc", "-ic", "-p", "--eval", "--print", "-r", "-x"}
 
 // command checks one entry of allowed_commands.
-func (r *reader) command(entry string, at *document.Path) {
+func (r metaSection) command(entry string, at *document.Path) {
 	switch words := strings.Fields(entry); {
 	case len(words) == 0:
 		r.report.Errorf(at, document.CodeEmpty, "the command is empty; write one or remove the item")
-		r.report.Errorf(at, CodeCommand, "an empty command matches nothing, or everything; write one or remove the item")
+		r.report.Errorf(at, CodeCommand, "an empty command cannot match; write a command or remove the item")
 	case strings.ContainsFunc(entry, unseen):
 		r.report.Errorf(at, CodeCommand, "%s has control or invisible characters; write one command on one line", document.Quote(entry))
 	case strings.ContainsAny(entry, "&|<>`$;") && operators().MatchString(entry):

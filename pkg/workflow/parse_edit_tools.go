@@ -22,7 +22,7 @@ var editFields = []struct {
 	{kind: EditMove, required: []string{"from", "to"}},
 }
 
-func (r *reader) editTools(meta document.Fields) {
+func (r metaSection) editTools(meta document.Fields) {
 	tools, ok := meta.Object("edit_tools")
 	if !ok {
 		return
@@ -37,7 +37,7 @@ func (r *reader) editTools(meta document.Fields) {
 		if strings.HasSuffix(name, "*") {
 			r.report.Errorf(at, document.CodeName, "%s: tools have different arguments; write each name in full", document.Quote(name))
 		} else {
-			r.toolName(name, at, toolname.Grants)
+			r.statePart().toolName(name, at, toolname.Grants)
 		}
 		if f, ok := r.report.Object(v, at, "an edit tool"); ok {
 			r.def.Meta.EditTools[name] = r.editTool(f)
@@ -46,13 +46,13 @@ func (r *reader) editTools(meta document.Fields) {
 }
 
 // readTools reads the tools that the author declares to change no files (S14.1).
-func (r *reader) readTools(meta document.Fields) {
+func (r metaSection) readTools(meta document.Fields) {
 	tools, ok := meta.Strings("read_tools", maxItems)
 	if !ok {
 		return
 	}
 	r.def.Meta.ReadTools = document.Texts(tools)
-	r.listed(tools, toolname.Grants)
+	r.statePart().listed(tools, toolname.Grants)
 	for _, item := range tools {
 		switch _, edits := r.def.Meta.EditTools[item.Text]; {
 		case edits:
@@ -63,7 +63,7 @@ func (r *reader) readTools(meta document.Fields) {
 	}
 }
 
-func (r *reader) editTool(f document.Fields) EditTool {
+func (r metaSection) editTool(f document.Fields) EditTool {
 	f.Require("kind")
 	var kinds, all []string
 	for _, known := range editFields {
@@ -92,7 +92,7 @@ func (r *reader) editTool(f document.Fields) EditTool {
 
 // argument reads where an argument is. Two fields that mean the same argument are
 // an error: one of them would not be measured. taken has the fields so far.
-func (r *reader) argument(f document.Fields, field string, to *Argument, taken map[Argument]string) {
+func (r metaSection) argument(f document.Fields, field string, to *Argument, taken map[Argument]string) {
 	text, ok := f.Text(field)
 	if !ok {
 		return

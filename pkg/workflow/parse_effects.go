@@ -16,7 +16,7 @@ const (
 
 // effects reads when a call that has not been reported is unknown, and which tools show
 // how it ended (S16).
-func (r *reader) effects(meta document.Fields) {
+func (r evidenceSection) effects(meta document.Fields) {
 	at := meta.At.Key("effect_deadline")
 	if text, ok := meta.Str("effect_deadline"); ok {
 		deadline, err := document.ParseDuration(text)
@@ -44,21 +44,21 @@ func (r *reader) effects(meta document.Fields) {
 	}
 }
 
-func (r *reader) reconcile(f document.Fields) {
+func (r evidenceSection) reconcile(f document.Fields) {
 	f.Known("a reconcile entry", "tool", "of", "ok", "failed")
 	f.Require("tool", "of")
 	var entry Reconcile
 	for name, to := range map[string]*string{"tool": &entry.Tool, "of": &entry.Of} {
 		if text, ok := f.Str(name); ok {
 			*to = text
-			r.toolName(text, f.At.Key(name), toolname.Grants)
+			r.statePart().toolName(text, f.At.Key(name), toolname.Grants)
 		}
 	}
 	if entry.Tool == entry.Of && entry.Tool != "" {
-		r.report.Errorf(f.At.Key("of"), CodeEffects, "a tool cannot tell how its own call ended; name another in \"tool\"")
+		r.report.Errorf(f.At.Key("of"), CodeEffects, "a tool cannot report the end of its own call; name another in \"tool\"")
 	}
 	if !f.Has("ok") && !f.Has("failed") {
-		r.report.Errorf(f.At.Key("ok"), document.CodeRequired, "say by \"ok\" or \"failed\" what a result looks like that settles the call")
+		r.report.Errorf(f.At.Key("ok"), document.CodeRequired, "describe by \"ok\" or \"failed\" the results that settle the call")
 	}
 	for name, to := range map[string]**evidence.Test{"ok": &entry.OK, "failed": &entry.Failed} {
 		test, ok := f.Object(name)
@@ -78,7 +78,7 @@ func (r *reader) reconcile(f document.Fields) {
 }
 
 // demandsEffects reads no_unknown_effects of a state.
-func (r *reader) demandsEffects(f document.Fields, s *State) {
+func (r evidenceSection) demandsEffects(f document.Fields, s *State) {
 	s.NoUnknownEffects = f.Bool("no_unknown_effects")
 	if !s.NoUnknownEffects {
 		return
@@ -91,12 +91,12 @@ func (r *reader) demandsEffects(f document.Fields, s *State) {
 }
 
 // checkDemands reports states with no_unknown_effects with an unguarded way in.
-func (r *reader) checkDemands() {
+func (r evidenceSection) checkDemands() {
 	refuse := func(state, how string) {
 		i, known := r.states[state]
 		if known && r.def.States[i].NoUnknownEffects {
 			r.report.Errorf(r.facts[i].at.Key("no_unknown_effects"), CodeEffects,
-				"state %s is also entered %s, which nothing guards; demand it of a state after that", document.Quote(state), how)
+				"state %s is also entered %s, which no guard protects; demand it of a later state", document.Quote(state), how)
 		}
 	}
 	if len(r.demanding) == 0 {
@@ -130,7 +130,7 @@ func (r *reader) checkDemands() {
 }
 
 // checkName reports the problems of the name of a guard or an evidence.
-func (r *reader) checkName(name string, at *document.Path, rule document.NameRule) {
+func (r evidenceSection) checkName(name string, at *document.Path, rule document.NameRule) {
 	if name == evidence.NoUnknownEffects {
 		r.report.Errorf(at, document.CodeReserved, "the %s name %s is reserved; to ask that no effect is unknown, set it to true in a state", rule.What, document.Quote(name))
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-func (r *reader) environment(f document.Fields, s *State) {
+func (r stateSection) environment(f document.Fields, s *State) {
 	if name := r.alias(f, "blocked_env", "deny_env"); name != "" {
 		if blocked, ok := f.Strings(name, maxItems); ok {
 			for _, item := range blocked {
@@ -43,7 +43,7 @@ func (r *reader) environment(f document.Fields, s *State) {
 
 // alias returns which of two names of one field is there, the first when both
 // are (ALIAS_CONFLICT), or "".
-func (r *reader) alias(f document.Fields, name, other string) string {
+func (r stateSection) alias(f document.Fields, name, other string) string {
 	switch {
 	case f.Has(name) && f.Has(other):
 		r.report.Errorf(f.At, document.CodeAliasConflict, "%q and its other name %q are both present; keep one", name, other)
@@ -58,7 +58,7 @@ func (r *reader) alias(f document.Fields, name, other string) string {
 }
 
 // variable checks the name of an environment variable: one that a shell can read.
-func (r *reader) variable(name string, at *document.Path) {
+func (r stateSection) variable(name string, at *document.Path) {
 	if name == "" {
 		r.report.Errorf(at, document.CodeEmpty, "the variable name is empty; name one or remove it")
 		return

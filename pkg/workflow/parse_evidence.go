@@ -28,7 +28,7 @@ var (
 )
 
 // learnEvidence learns the names that guards may ask for.
-func (r *reader) learnEvidence(f document.Fields) {
+func (r evidenceSection) learnEvidence(f document.Fields) {
 	r.evidence = make(map[string]bool)
 	declared, ok := f.Object("evidence")
 	if !ok {
@@ -41,7 +41,7 @@ func (r *reader) learnEvidence(f document.Fields) {
 
 // evidenceDeclarations reads the required observations; guards have been read, and have
 // marked those that they ask for.
-func (r *reader) evidenceDeclarations(f document.Fields) {
+func (r evidenceSection) evidenceDeclarations(f document.Fields) {
 	v, _ := f.Value.Get("evidence")
 	if v.Kind() != document.Object {
 		return // it was reported
@@ -66,7 +66,7 @@ func (r *reader) evidenceDeclarations(f document.Fields) {
 	}
 }
 
-func (r *reader) evidenceSpec(f document.Fields, spec *evidence.Spec) {
+func (r evidenceSection) evidenceSpec(f document.Fields, spec *evidence.Spec) {
 	f.Known("an evidence", evidenceFields...)
 	kinds := 0
 	for _, kind := range []string{"tool", "state", "approval"} {
@@ -76,7 +76,7 @@ func (r *reader) evidenceSpec(f document.Fields, spec *evidence.Spec) {
 	}
 	switch {
 	case kinds == 0:
-		r.report.Errorf(f.At.Key("tool"), document.CodeRequired, "say what must be observed: a call of a \"tool\", a value of the shared \"state\", or an \"approval\"")
+		r.report.Errorf(f.At.Key("tool"), document.CodeRequired, "name the fact to observe: a call of a \"tool\", a value of the shared \"state\", or an \"approval\"")
 		return
 	case kinds > 1:
 		r.report.Errorf(f.At, document.CodeConflict, "an evidence has one of \"tool\", \"state\" and \"approval\"; keep one, and join several with \"all\" in a guard")
@@ -97,7 +97,7 @@ func (r *reader) evidenceSpec(f document.Fields, spec *evidence.Spec) {
 }
 
 // foreign reports fields of another kind: dropped, they would make it weaker.
-func (r *reader) foreign(f document.Fields, kind string, own []string) {
+func (r evidenceSection) foreign(f document.Fields, kind string, own []string) {
 	for _, name := range evidenceFields {
 		if f.Has(name) && !slices.Contains(own, name) {
 			r.report.Errorf(f.At.Key(name), document.CodeUnknownField, "evidence of \"%s\" has no %q, so the field has no effect; remove it", kind, name)
@@ -105,20 +105,20 @@ func (r *reader) foreign(f document.Fields, kind string, own []string) {
 	}
 }
 
-func (r *reader) callEvidence(f document.Fields, spec *evidence.Spec) {
+func (r evidenceSection) callEvidence(f document.Fields, spec *evidence.Spec) {
 	if tool, ok := f.Str("tool"); ok {
 		spec.Tool = tool
 		if strings.HasSuffix(tool, "*") {
 			r.report.Errorf(f.At.Key("tool"), document.CodeName, "an evidence is of one tool; write its name without *")
 		} else {
-			r.toolName(tool, f.At.Key("tool"), toolname.Grants)
+			r.statePart().toolName(tool, f.At.Key("tool"), toolname.Grants)
 		}
 	}
 	if command, ok := f.Str("command"); ok {
 		spec.Command = command
-		r.command(command, f.At.Key("command"))
+		r.metaPart().command(command, f.At.Key("command"))
 		if strings.HasPrefix(command, "@") {
-			r.report.Errorf(f.At.Key("command"), CodeCommand, "a command that does nothing by itself shows nothing; name the one that must succeed")
+			r.report.Errorf(f.At.Key("command"), CodeCommand, "a command without an effect of its own is no evidence; name the command that must succeed")
 		}
 	}
 	spec.Exact = f.Bool("exact")
@@ -155,7 +155,7 @@ func (r *reader) callEvidence(f document.Fields, spec *evidence.Spec) {
 	}
 }
 
-func (r *reader) stateEvidence(f document.Fields, spec *evidence.Spec) {
+func (r evidenceSection) stateEvidence(f document.Fields, spec *evidence.Spec) {
 	spec.State = &evidence.Test{}
 	f.Require("op")
 	if pointer, ok := f.Text("state"); ok {
@@ -168,7 +168,7 @@ func (r *reader) stateEvidence(f document.Fields, spec *evidence.Spec) {
 	}
 }
 
-func (r *reader) approvalEvidence(f document.Fields, spec *evidence.Spec) {
+func (r evidenceSection) approvalEvidence(f document.Fields, spec *evidence.Spec) {
 	r.within(f, spec)
 	name, ok := f.Str("approval")
 	if !ok {
@@ -180,10 +180,10 @@ func (r *reader) approvalEvidence(f document.Fields, spec *evidence.Spec) {
 }
 
 // checkApprovals reports evidence of an approval that no transition asks for.
-func (r *reader) checkApprovals() {
+func (r evidenceSection) checkApprovals() {
 	for _, wanted := range r.approvals {
 		if r.def.Meta.ApprovalMode != "ui" {
-			r.report.Errorf(wanted.At, CodeUnknownState, "nobody is asked without \"approval_mode\": \"ui\" in \"meta\"; add it")
+			r.report.Errorf(wanted.At, CodeUnknownState, "without \"approval_mode\": \"ui\" in \"meta\" no approver is asked; add it")
 			continue
 		}
 		asked := make(map[string]bool)
@@ -206,12 +206,12 @@ func (r *reader) checkApprovals() {
 	}
 }
 
-func (r *reader) within(f document.Fields, spec *evidence.Spec) {
+func (r evidenceSection) within(f document.Fields, spec *evidence.Spec) {
 	within, _ := f.Enum("within", "run", "entry")
 	spec.WithinEntry = within == "entry"
 }
 
-func (r *reader) maxAge(f document.Fields, spec *evidence.Spec) {
+func (r evidenceSection) maxAge(f document.Fields, spec *evidence.Spec) {
 	text, ok := f.Str("max_age")
 	if !ok {
 		return
@@ -227,7 +227,7 @@ func (r *reader) maxAge(f document.Fields, spec *evidence.Spec) {
 	}
 }
 
-func (r *reader) pointer(pointer string, at *document.Path) {
+func (r evidenceSection) pointer(pointer string, at *document.Path) {
 	good := pointer == "" || strings.HasPrefix(pointer, "/")
 	for segment := range strings.SplitSeq(pointer, "/") {
 		_, ok := document.UnescapeSegment(segment)
@@ -239,9 +239,9 @@ func (r *reader) pointer(pointer string, at *document.Path) {
 }
 
 // test reads op and value.
-func (r *reader) test(f document.Fields, t *evidence.Test) {
+func (r evidenceSection) test(f document.Fields, t *evidence.Test) {
 	g := Guard{Field: t.Pointer}
-	r.comparison(f, &g, document.Value{})
+	r.guardPart().comparison(f, &g, document.Value{})
 	t.OpName, t.Op, t.Value = g.Op, condition.Named(g.Op), g.Value
 	if g.Op != "" && t.Op.TakesValue() && t.Value.IsZero() {
 		t.Op = condition.Never
@@ -249,7 +249,7 @@ func (r *reader) test(f document.Fields, t *evidence.Test) {
 }
 
 // evidenceHint returns another name that a guard may have meant.
-func (r *reader) evidenceHint(name string) string {
+func (r evidenceSection) evidenceHint(name string) string {
 	if hint := r.report.DidYouMean(name, slices.Values(slices.Sorted(maps.Keys(r.evidence)))); hint != "" {
 		return hint
 	}

@@ -18,7 +18,7 @@ type forkBranchFacts struct {
 	initial, terminal int
 }
 
-func (r *reader) fork(from int, outer document.Fields, t *Transition) {
+func (r transitionSection) fork(from int, outer document.Fields, t *Transition) {
 	t.Fork = &Fork{Join: "all"}
 	f, ok := outer.Object("fork")
 	if !ok {
@@ -50,7 +50,7 @@ func (r *reader) fork(from int, outer document.Fields, t *Transition) {
 	r.forks = append(r.forks, facts)
 }
 
-func (r *reader) readForkBranches(branches document.Fields, fork *Fork, facts *forkFacts) {
+func (r transitionSection) readForkBranches(branches document.Fields, fork *Fork, facts *forkFacts) {
 	switch n := branches.Value.Len(); {
 	case n == 0:
 		r.report.Errorf(branches.At, document.CodeEmpty, "there is no branch; add at least one, or use a plain target")

@@ -21,7 +21,7 @@ var operatorSynonyms = map[string]string{
 	"has": "exists", "missing": "not_exists", "notexists": "not_exists", "not_in": "neq",
 }
 
-func (r *reader) guardDefinitions(f document.Fields) {
+func (r guardSection) guardDefinitions(f document.Fields) {
 	r.guards = make(map[string]bool)
 	guards, ok := f.Object("guards")
 	if !ok {
@@ -35,18 +35,18 @@ func (r *reader) guardDefinitions(f document.Fields) {
 	context, _ := f.Value.Get("context")
 	for name, v := range guards.Value.Members() {
 		at := guards.At.Key(name)
-		r.checkName(name, at, guardRule)
+		r.evidencePart().checkName(name, at, guardRule)
 		r.guards[name] = true
 		g := Guard{Name: name}
 		if fields, ok := r.report.Object(v, at, "a guard"); ok {
 			r.guard(fields, &g, context)
-			(&negated{r, context}).walk(&g, at, false, nil)
+			(&negated{r.reader, context}).walk(&g, at, false, nil)
 		}
 		r.def.Guards = append(r.def.Guards, g)
 	}
 }
 
-func (r *reader) guardHint(name string) string {
+func (r guardSection) guardHint(name string) string {
 	names := func(yield func(string) bool) {
 		for _, g := range r.def.Guards {
 			if !yield(g.Name) {
@@ -61,11 +61,11 @@ func (r *reader) guardHint(name string) string {
 }
 
 // guard reads a comparison, an evidence, or one of all, any and not (S14.2).
-func (r *reader) guard(f document.Fields, g *Guard, context document.Value) {
+func (r guardSection) guard(f document.Fields, g *Guard, context document.Value) {
 	r.guardAt(f, g, context, 1)
 }
 
-func (r *reader) guardAt(f document.Fields, g *Guard, context document.Value, depth int) {
+func (r guardSection) guardAt(f document.Fields, g *Guard, context document.Value, depth int) {
 	if depth > maxGuardDepth {
 		r.report.Errorf(f.At, document.CodeTooDeep, "guards nest at most %d levels deep; split it into several", maxGuardDepth)
 		return
@@ -92,7 +92,7 @@ func (r *reader) guardAt(f document.Fields, g *Guard, context document.Value, de
 		if name, ok := f.Str("evidence"); ok {
 			g.Evidence = name
 			if _, known := r.evidence[name]; !known {
-				r.report.Errorf(f.At.Key("evidence"), CodeUnknownEvidence, "no evidence %s%s", document.Quote(name), r.evidenceHint(name))
+				r.report.Errorf(f.At.Key("evidence"), CodeUnknownEvidence, "no evidence %s%s", document.Quote(name), r.evidencePart().evidenceHint(name))
 			} else {
 				r.evidence[name] = true
 			}
@@ -109,7 +109,7 @@ func (r *reader) guardAt(f document.Fields, g *Guard, context document.Value, de
 	}
 }
 
-func (r *reader) guardList(f document.Fields, name string, context document.Value, depth int) []Guard {
+func (r guardSection) guardList(f document.Fields, name string, context document.Value, depth int) []Guard {
 	list, ok := f.List(name, maxItems)
 	if !ok {
 		return nil
@@ -127,7 +127,7 @@ func (r *reader) guardList(f document.Fields, name string, context document.Valu
 	return guards
 }
 
-func (r *reader) fieldGuard(f document.Fields, g *Guard, context document.Value) {
+func (r guardSection) fieldGuard(f document.Fields, g *Guard, context document.Value) {
 	if field, ok := f.Text("field"); ok {
 		g.Field = field
 		r.guardField(field, f.At.Key("field"))
@@ -139,7 +139,7 @@ func (r *reader) fieldGuard(f document.Fields, g *Guard, context document.Value)
 }
 
 // comparison reads op and value.
-func (r *reader) comparison(f document.Fields, g *Guard, context document.Value) {
+func (r guardSection) comparison(f document.Fields, g *Guard, context document.Value) {
 	g.Value, g.HasValue = f.Value.Get("value")
 	op, ok := f.Str("op")
 	if !ok {
@@ -154,7 +154,7 @@ func (r *reader) comparison(f document.Fields, g *Guard, context document.Value)
 	r.operand(g, f.At.Key("value"), context)
 }
 
-func (r *reader) operatorHint(op string) string {
+func (r guardSection) operatorHint(op string) string {
 	if ours, ok := operatorSynonyms[strings.ToLower(op)]; ok {
 		return "; did you mean \"" + ours + "\"?"
 	}
@@ -162,7 +162,7 @@ func (r *reader) operatorHint(op string) string {
 }
 
 // guardField checks a top-level key, dotted path or JSON Pointer (S2.5).
-func (r *reader) guardField(field string, at *document.Path) {
+func (r guardSection) guardField(field string, at *document.Path) {
 	first := field
 	if strings.HasPrefix(field, "/") {
 		for segment := range strings.SplitSeq(field[1:], "/") {
@@ -182,12 +182,12 @@ func (r *reader) guardField(field string, at *document.Path) {
 }
 
 // operand checks that the value fits the operator (S2.5).
-func (r *reader) operand(g *Guard, at *document.Path, context document.Value) {
+func (r guardSection) operand(g *Guard, at *document.Path, context document.Value) {
 	v := g.Value
 	switch g.Op {
 	case "exists", "not_exists":
 		if g.HasValue {
-			r.report.Warnf(at, document.CodeNoEffect, "%q compares with nothing; remove the value", g.Op)
+			r.report.Warnf(at, document.CodeNoEffect, "%q takes no value; remove the value", g.Op)
 		}
 		return
 	}
@@ -203,7 +203,7 @@ func (r *reader) operand(g *Guard, at *document.Path, context document.Value) {
 	}
 }
 
-func (r *reader) listOperand(v document.Value, at *document.Path) {
+func (r guardSection) listOperand(v document.Value, at *document.Path) {
 	switch {
 	case v.Kind() != document.Array:
 		r.report.Errorf(at, CodeGuardValue, "\"in\" needs a list, not a %s; write [...]", v.Kind())
@@ -225,7 +225,7 @@ func (r *reader) listOperand(v document.Value, at *document.Path) {
 // that is compared by code point. A string that reads as a number is a mistake,
 // as is any string next to a context that holds a number: the guard would never
 // pass.
-func (r *reader) orderOperand(g *Guard, at *document.Path, context document.Value) {
+func (r guardSection) orderOperand(g *Guard, at *document.Path, context document.Value) {
 	switch g.Value.Kind() {
 	case document.Number:
 	case document.String:

@@ -13,7 +13,7 @@ type handlerFacts struct {
 	at     *document.Path
 }
 
-func (r *reader) interrupts(f document.Fields) {
+func (r transitionSection) interrupts(f document.Fields) {
 	interrupts, ok := f.Object("interrupts")
 	if !ok {
 		return
@@ -54,7 +54,7 @@ func (r *reader) interrupts(f document.Fields) {
 	}
 }
 
-func (r *reader) interrupt(f document.Fields, i *Interrupt) {
+func (r transitionSection) interrupt(f document.Fields, i *Interrupt) {
 	f.Known("an interrupt", "trigger", "target")
 	f.Require("trigger", "target")
 	if trigger, ok := f.Object("trigger"); ok {
@@ -88,7 +88,7 @@ func matchesAll(pattern string) bool {
 
 // pattern checks a glob. One that can match no changed file is an error: the
 // interrupt would never protect anything.
-func (r *reader) pattern(pattern string, at *document.Path) {
+func (r transitionSection) pattern(pattern string, at *document.Path) {
 	if _, err := pathglob.Compile(pattern); err != nil {
 		r.report.Errorf(at, CodeGlob, "%s never matches a changed file, or is not a pattern; %s", document.Quote(pattern), err)
 	} else if matchesAll(path.Clean(pattern)) {

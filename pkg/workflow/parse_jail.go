@@ -13,7 +13,7 @@ var (
 )
 
 // stateJail reads jail of a state: the least level alone, or an object (S20).
-func (r *reader) stateJail(f document.Fields, s *State) {
+func (r stateSection) stateJail(f document.Fields, s *State) {
 	if v, _ := f.Value.Get("jail"); v.Kind() == document.Number {
 		s.Jail.Level = jailLevel(f, "jail")
 		return
@@ -43,7 +43,7 @@ func jailLevel(f document.Fields, name string) jail.Level {
 }
 
 // jail reads the object of the field jail.
-func (r *reader) jail(f document.Fields, fix string) (rules jail.Rules) {
+func (r stateSection) jail(f document.Fields, fix string) (rules jail.Rules) {
 	v, _ := f.Value.Get("jail")
 	if v.Kind() != document.Object {
 		r.report.Errorf(f.At.Key("jail"), document.CodeType, "\"jail\" must be an object, not %s; %s", v.Kind(), fix)
@@ -78,7 +78,7 @@ func (r *reader) jail(f document.Fields, fix string) (rules jail.Rules) {
 	return rules
 }
 
-func (r *reader) jailPaths(j document.Fields, name string, check func(name string) error) []string {
+func (r stateSection) jailPaths(j document.Fields, name string, check func(name string) error) []string {
 	items, ok := j.Strings(name, maxItems)
 	if !ok {
 		return nil
@@ -94,7 +94,7 @@ func (r *reader) jailPaths(j document.Fields, name string, check func(name strin
 	return document.Texts(items)
 }
 
-func (r *reader) jailHosts(j document.Fields) []string {
+func (r stateSection) jailHosts(j document.Fields) []string {
 	items, ok := j.Strings("hosts", maxItems)
 	if !ok {
 		return nil
@@ -126,7 +126,7 @@ func jailLimits(f document.Fields) (l jail.Limits) {
 }
 
 // metaJail reads meta.jail, the settings of every state.
-func (r *reader) metaJail(m document.Fields) {
+func (r stateSection) metaJail(m document.Fields) {
 	if m.Has("jail") {
 		r.def.Meta.Jail = r.jail(m, "give its settings, such as {\"level\": 2}")
 	}

@@ -13,7 +13,7 @@ var metaFields = []string{
 	"enforcement", "approval", "edit_tools", "read_tools", "tools", "policy", "commands", "unknown_commands", "effect_deadline", "reconcile", "default_model", "jail",
 }
 
-func (r *reader) meta(f document.Fields) {
+func (r metaSection) meta(f document.Fields) {
 	r.def.Meta.ApprovalMode, r.def.Meta.Enforcement = "ui", UntilSuccess
 	m, ok := f.Object("meta")
 	if !ok {
@@ -24,7 +24,7 @@ func (r *reader) meta(f document.Fields) {
 			r.report.Errorf(m.At.Key(name), document.CodeUnknownField, "\"meta\" has no field \"policies\"; did you mean \"policy\"? It also accepts a list")
 			continue
 		}
-		r.unknownField(m, name, "\"meta\"", metaFields)
+		r.statePart().unknownField(m, name, "\"meta\"", metaFields)
 	}
 	m.Str("task_type")
 	m.Integer("estimated_steps", 0)
@@ -64,8 +64,8 @@ func (r *reader) meta(f document.Fields) {
 	r.toolNames = toolname.With(append(declared, slices.Sorted(maps.Keys(meta.EditTools))...))
 	r.approvalTerms(m)
 	r.policies(m)
-	r.effects(m)
-	r.metaJail(m)
+	r.evidencePart().effects(m)
+	r.statePart().metaJail(m)
 }
 
 // debugMode returns who may force states: none, operators alone, or agents as well, which

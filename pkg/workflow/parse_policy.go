@@ -15,7 +15,7 @@ var policyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 
 // policies reads meta.policy: one name, or a list of them. Whether they exist is
 // known when a tool call is judged.
-func (r *reader) policies(meta document.Fields) {
+func (r metaSection) policies(meta document.Fields) {
 	v, there := meta.Value.Get("policy")
 	if !there {
 		return

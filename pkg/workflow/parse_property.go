@@ -98,7 +98,7 @@ func (r *propertyReader) property(name string, v document.Value, at *document.Pa
 	case 1:
 		p.Kind = PropertyKind(kinds[0])
 	case 0:
-		r.report.Errorf(at, document.CodeRequired, "it says nothing: add one of %s", strings.Join(propertyKinds, ", "))
+		r.report.Errorf(at, document.CodeRequired, "it is empty: add one of %s", strings.Join(propertyKinds, ", "))
 		return p, false
 	default:
 		r.report.Errorf(at, document.CodeConflict, "a property says one thing, this one has %s; write a property for each",
@@ -194,7 +194,7 @@ func (r *propertyReader) subject(f document.Fields, alone bool) (s Subject) {
 	}
 	switch {
 	case given == 0:
-		r.report.Errorf(f.At, document.CodeRequired, `name what it is about: a "state", an "event", or a "tool" with or without a "command"`)
+		r.report.Errorf(f.At, document.CodeRequired, `name its subject: a "state", an "event", or a "tool" with or without a "command"`)
 	case given > 1:
 		r.report.Errorf(f.At, document.CodeConflict, "it is about one thing: a state, an event or a tool call; write a property for each")
 	}

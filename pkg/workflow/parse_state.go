@@ -50,7 +50,7 @@ var (
 )
 
 // learnStates remembers the names before anything refers to them.
-func (r *reader) learnStates(states document.Fields) {
+func (r stateSection) learnStates(states document.Fields) {
 	if states.Value.IsZero() {
 		return
 	}
@@ -59,7 +59,7 @@ func (r *reader) learnStates(states document.Fields) {
 	r.def.States = make([]State, len(r.stateOrder))
 }
 
-func (r *reader) state(i int, name string, v document.Value, at *document.Path) {
+func (r stateSection) state(i int, name string, v document.Value, at *document.Path) {
 	facts := &r.facts[i]
 	*facts = stateFacts{at: at, safeNext: unknownState}
 	s := &r.def.States[i]
@@ -72,7 +72,7 @@ func (r *reader) state(i int, name string, v document.Value, at *document.Path) 
 	r.stateFields(f)
 	r.stateType(f, s, facts)
 	r.tools(f, s)
-	r.commands(f, s)
+	r.metaPart().commands(f, s)
 	r.environment(f, s)
 	r.stateJail(f, s)
 	s.Instructions, _ = f.Str("instructions")
@@ -81,15 +81,15 @@ func (r *reader) state(i int, name string, v document.Value, at *document.Path) 
 	s.MaxEditLines, _ = f.Integer("max_edit_lines", 1)
 	s.MaxFilesPerState, _ = f.Integer("max_files_per_state", 1)
 	s.ContextBudgetBytes, _ = f.Integer("context_budget_bytes", 1)
-	r.demandsEffects(f, s)
+	r.evidencePart().demandsEffects(f, s)
 	r.idleLimits(f, s)
-	r.exits(i, f, s)
+	r.transitionPart().exits(i, f, s)
 	if facts.final {
 		r.finalState(f)
 	}
 }
 
-func (r *reader) stateFields(f document.Fields) {
+func (r stateSection) stateFields(f document.Fields) {
 	for name := range f.Value.Members() {
 		if known, ok := synonyms[strings.ToLower(name)]; ok && !f.Has(known) {
 			r.report.Errorf(f.At.Key(name), document.CodeUnknownField, "a state has no field %q; did you mean %q?", name, known)
@@ -124,7 +124,7 @@ func hint(text string) string {
 }
 
 // unknownField reports a near miss and warns of the rest (S1.4).
-func (r *reader) unknownField(f document.Fields, name, what string, known []string) {
+func (r stateSection) unknownField(f document.Fields, name, what string, known []string) {
 	if slices.Contains(known, name) {
 		return
 	}
@@ -143,7 +143,7 @@ func (r *reader) unknownField(f document.Fields, name, what string, known []stri
 // failureNames are the final states that fail without saying so (S1.5).
 var failureNames = []string{"failed", "failure", "error", "aborted", "blocked", "rejected", "cancelled"}
 
-func (r *reader) stateType(f document.Fields, s *State, facts *stateFacts) {
+func (r stateSection) stateType(f document.Fields, s *State, facts *stateFacts) {
 	if f.Has("type") {
 		_, ok := f.Enum("type", "final")
 		facts.final, facts.badType = ok, !ok
@@ -164,7 +164,7 @@ func (r *reader) stateType(f document.Fields, s *State, facts *stateFacts) {
 	}
 }
 
-func (r *reader) finalState(f document.Fields) {
+func (r stateSection) finalState(f document.Fields) {
 	if on, ok := f.Value.Get("on"); ok && on.Len() > 0 {
 		r.report.Errorf(f.At.Key("on"), CodeFinalHasOn, "a final state is never left; remove \"on\", or \"type\": \"final\"")
 	}
@@ -178,7 +178,7 @@ func (r *reader) finalState(f document.Fields) {
 	}
 }
 
-func (r *reader) tools(f document.Fields, s *State) {
+func (r stateSection) tools(f document.Fields, s *State) {
 	if allowed, ok := f.Strings("allowed_tools", maxItems); ok {
 		s.ToolsRestricted, s.AllowedTools = true, document.Texts(allowed)
 		r.listed(allowed, toolname.Grants)
@@ -206,7 +206,7 @@ var noEdits = []string{
 }
 
 // idleLimits warns of limits that the tools of the state can never reach.
-func (r *reader) idleLimits(f document.Fields, s *State) {
+func (r stateSection) idleLimits(f document.Fields, s *State) {
 	if !s.ToolsRestricted || s.Final {
 		return
 	}
@@ -225,7 +225,7 @@ func (r *reader) idleLimits(f document.Fields, s *State) {
 	}
 }
 
-func (r *reader) listed(items []document.StringAt, position toolname.Position) {
+func (r stateSection) listed(items []document.StringAt, position toolname.Position) {
 	for _, item := range items {
 		r.toolName(item.Text, item.At, position)
 	}
@@ -233,7 +233,7 @@ func (r *reader) listed(items []document.StringAt, position toolname.Position) {
 }
 
 // toolName checks a tool's name, or a prefix of names with a trailing * (S3.1).
-func (r *reader) toolName(name string, at *document.Path, position toolname.Position) {
+func (r stateSection) toolName(name string, at *document.Path, position toolname.Position) {
 	fault := r.toolNames.Fault(name, position)
 	switch prefix := strings.TrimSuffix(name, "*"); {
 	case name == "":

@@ -31,12 +31,12 @@ type returnFacts struct {
 	at   *document.Path
 }
 
-func (r *reader) edge(from, to int, kind edgeKind, at *document.Path) {
+func (r transitionSection) edge(from, to int, kind edgeKind, at *document.Path) {
 	r.edges = append(r.edges, edge{from: from, to: to, kind: kind, at: at})
 }
 
 // exits reads safe_next and on.
-func (r *reader) exits(i int, f document.Fields, s *State) {
+func (r transitionSection) exits(i int, f document.Fields, s *State) {
 	facts := &r.facts[i]
 	if next, ok := f.Str("safe_next"); ok {
 		at := f.At.Key("safe_next")
@@ -67,7 +67,7 @@ func (r *reader) exits(i int, f document.Fields, s *State) {
 }
 
 // transition reads one of the five patterns: target, guarded, branched, invoke, fork.
-func (r *reader) transition(from int, v document.Value, at *document.Path, t *Transition) {
+func (r transitionSection) transition(from int, v document.Value, at *document.Path, t *Transition) {
 	switch v.Kind() {
 	case document.String:
 		t.Branches = []Branch{{Target: v.Str()}}
@@ -84,7 +84,7 @@ func (r *reader) transition(from int, v document.Value, at *document.Path, t *Tr
 }
 
 // target notes where a transition leads. $return is judged by the graph.
-func (r *reader) target(from int, name string, at *document.Path, approval bool) {
+func (r transitionSection) target(from int, name string, at *document.Path, approval bool) {
 	to := returnState
 	if name == ReturnTarget {
 		r.returns = append(r.returns, returnFacts{from, at})
@@ -105,7 +105,7 @@ var (
 	invokeOnly = invokeFields[1:]
 )
 
-func (r *reader) transitionObject(from int, f document.Fields, t *Transition) {
+func (r transitionSection) transitionObject(from int, f document.Fields, t *Transition) {
 	f.Known("a transition", allPatterns...)
 	r.patterns(f)
 	if f.Has("fork") {
@@ -121,7 +121,7 @@ func (r *reader) transitionObject(from int, f document.Fields, t *Transition) {
 
 // patterns reports objects that mix patterns. Fields of another pattern would
 // be dropped, and a guard or approval among them.
-func (r *reader) patterns(f document.Fields) {
+func (r transitionSection) patterns(f document.Fields) {
 	count := 0
 	pattern := ""
 	for _, name := range []string{"target", "invoke", "fork"} {
@@ -156,7 +156,7 @@ func (r *reader) patterns(f document.Fields) {
 	}
 }
 
-func (r *reader) guarded(from int, f document.Fields, t *Transition) {
+func (r transitionSection) guarded(from int, f document.Fields, t *Transition) {
 	approval := f.Bool("requires_approval")
 	b := Branch{RequiresApproval: approval}
 	if approval {
@@ -174,14 +174,14 @@ func (r *reader) guarded(from int, f document.Fields, t *Transition) {
 }
 
 // advisory warns of an approval that has no effect.
-func (r *reader) advisory(at *document.Path) {
+func (r transitionSection) advisory(at *document.Path) {
 	if r.def.Meta.ApprovalMode != "ui" {
 		r.report.Warnf(at, document.CodeNoEffect, "\"approval_mode\" of \"meta\" is \"none\", so it is advisory: the transition succeeds and is recorded; remove that to wait for people")
 	}
 }
 
 // branch reads target and guards.
-func (r *reader) branch(from int, f document.Fields, b *Branch) {
+func (r transitionSection) branch(from int, f document.Fields, b *Branch) {
 	f.Require("target")
 	if target, ok := f.Str("target"); ok {
 		b.Target = target
@@ -190,7 +190,7 @@ func (r *reader) branch(from int, f document.Fields, b *Branch) {
 	b.Guards = r.guardNames(f)
 }
 
-func (r *reader) guardNames(f document.Fields) []string {
+func (r transitionSection) guardNames(f document.Fields) []string {
 	var names []document.StringAt
 	f.Fix = "; name a guard that the workflow's \"guards\" defines"
 	if name, ok := f.Str("guard"); ok {
@@ -204,7 +204,7 @@ func (r *reader) guardNames(f document.Fields) []string {
 	}
 	for _, name := range names {
 		if !r.guards[name.Text] {
-			r.report.Errorf(name.At, CodeUnknownGuard, "no guard %s%s", document.Quote(name.Text), r.guardHint(name.Text))
+			r.report.Errorf(name.At, CodeUnknownGuard, "no guard %s%s", document.Quote(name.Text), r.guardPart().guardHint(name.Text))
 		}
 	}
 	r.report.Duplicates(names)
@@ -214,7 +214,7 @@ func (r *reader) guardNames(f document.Fields) []string {
 	return document.Texts(names)
 }
 
-func (r *reader) branches(from int, v document.Value, at *document.Path, t *Transition) {
+func (r transitionSection) branches(from int, v document.Value, at *document.Path, t *Transition) {
 	switch {
 	case v.Len() == 0:
 		r.report.Errorf(at, document.CodeEmpty, "the list has no branch, so the event has no effect; add one or remove the event")
@@ -247,14 +247,14 @@ func (r *reader) branches(from int, v document.Value, at *document.Path, t *Tran
 
 // branchFields reports fields that a branch of a list cannot have: it only leads to a
 // target.
-func (r *reader) branchFields(f document.Fields) {
+func (r transitionSection) branchFields(f document.Fields) {
 	f.Known("a branch of a list", branchFields...)
 	if f.Has("target") && (f.Has("invoke") || f.Has("fork")) {
 		r.report.Errorf(f.At, document.CodeConflict, "a branch of a list leads to a \"target\" only; move the rest to a separate event")
 	}
 }
 
-func (r *reader) invoke(from int, f document.Fields, t *Transition) {
+func (r transitionSection) invoke(from int, f document.Fields, t *Transition) {
 	inv := &Invoke{Input: document.ObjectValue(nil)}
 	t.Invoke = inv
 	if id, ok := f.Str("invoke"); ok {
@@ -276,7 +276,7 @@ func (r *reader) invoke(from int, f document.Fields, t *Transition) {
 }
 
 // ends reads on_complete and on_fail.
-func (r *reader) ends(from int, f document.Fields, kind edgeKind) (complete, fail string) {
+func (r transitionSection) ends(from int, f document.Fields, kind edgeKind) (complete, fail string) {
 	f.Require("on_complete")
 	if name, ok := f.Str("on_complete"); ok {
 		complete = name

@@ -46,7 +46,7 @@ func replayed(out *Result, e *HistoryEntry) (Run, error) {
 	case out.Rejection != nil:
 		return Run{}, fmt.Errorf("version %d (%s) is refused: %s", e.RunVersion, e.Type, out.Rejection.Message)
 	case !out.Changed:
-		return Run{}, fmt.Errorf("version %d (%s) changes nothing: %s", e.RunVersion, e.Type, out.Note)
+		return Run{}, fmt.Errorf("version %d (%s) has no effect: %s", e.RunVersion, e.Type, out.Note)
 	case out.Run.Version != e.RunVersion || out.Entry.Type != e.Type || out.Entry.To != e.To || out.Run.Status != e.Status:
 		return Run{}, fmt.Errorf("version %d (%s) leads to %s at version %d, %s, not to %s, %s",
 			e.RunVersion, e.Type, out.Entry.To, out.Run.Version, out.Run.Status, e.To, e.Status)

@@ -80,7 +80,7 @@ func TestReplayOfSomethingElse(t *testing.T) {
 		"another version":            {func(e *workflow.HistoryEntry) { e.RunVersion = 7 }, "version 7"},
 		"another status":             {func(e *workflow.HistoryEntry) { e.Status = workflow.Paused }, "not to b, PAUSED"},
 		"refused":                    {func(e *workflow.HistoryEntry) { e.Event = "GUARDED" }, "is refused"},
-		"without an effect":          {func(e *workflow.HistoryEntry) { e.Type, e.Interrupt = workflow.EventInterrupted, "nope" }, "changes nothing"},
+		"without an effect":          {func(e *workflow.HistoryEntry) { e.Type, e.Interrupt = workflow.EventInterrupted, "nope" }, "has no effect"},
 		"an unknown type":            {func(e *workflow.HistoryEntry) { e.Type = "tool_result" }, "no change of type"},
 		"an unknown branch":          {func(e *workflow.HistoryEntry) { e.Type, e.Branch = workflow.EventForced, "x" }, `no branch "x"`},
 	} {

@@ -192,7 +192,7 @@ func (m *Machine) admit(at *View, c *Fire) *Rejection {
 		return m.refused(*at, RejectUnsupported, "the workflow has no state %s; an operator must cancel this run.", document.Quote(at.State))
 	}
 	if code, why := badData(c.Data); code != "" {
-		return m.refused(*at, code, "data of event %s: %s. Nothing has changed. %s", document.Quote(c.Event), why, state.moves)
+		return m.refused(*at, code, "data of event %s: %s. No change was made. %s", document.Quote(c.Event), why, state.moves)
 	}
 	if strings.HasPrefix(c.Event, branchDone) && state.ways[c.Event] == nil {
 		return m.refused(*at, RejectUnknownBranch, "event %s refused: name the branch that is done, as in %s. %s",
@@ -263,7 +263,7 @@ func (m *Machine) passable(at *View, state *StateView, w *way, taken *arm, c *Fi
 	case taken.returns && at.Interrupt == nil:
 		return refuse(RejectReturnOutsideInterrupt, "it returns to an interrupted state, and no interrupt is active")
 	case taken.approval && c.ApprovalID == "" && !m.approvalAdvisory():
-		why := "nobody can be asked here"
+		why := "no approver can be asked here"
 		if c.Unasked != "" {
 			why = c.Unasked
 		}

@@ -27,7 +27,7 @@ func counted(set *process.Set) func(consent.Status) {
 func waiting(set *process.Set, a *app.App, clock func() time.Time) {
 	var oldest atomic.Pointer[time.Time]
 	pending := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "interlock_approvals_pending", Help: "Approvals that wait for a decision; every replica tells the same.",
+		Name: "interlock_approvals_pending", Help: "Approvals that wait for a decision; every replica reports the same number.",
 	})
 	age := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "interlock_approvals_pending_oldest_seconds", Help: "For how long the oldest of them has waited.",

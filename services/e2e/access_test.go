@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// rights is who may call what, written down here a second time on purpose.
+// rights lists the callers of each method, written down here a second time on purpose.
 var rights = []struct {
 	name string
 	may  []auth.Role
@@ -117,8 +117,8 @@ func roles(t *testing.T, w *world) {
 	}
 }
 
-// credentials: nobody does anything with a wrong token or none, whatever door
-// they take; only the probes are open.
+// credentials: no caller succeeds with a wrong token or none, on any face;
+// only the probes are open.
 func credentials(t *testing.T, w *world) {
 	for _, token := range []string{"", "wrong-token-wrong-token", w.tokens[auth.Agent][1:], w.tokens[auth.Agent] + "x"} {
 		for replica := range w.engines {

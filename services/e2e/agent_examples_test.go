@@ -70,7 +70,7 @@ func TestAgentExample(t *testing.T) {
 	}
 }
 
-// stderrOf is what a program wrote to its standard error before it failed.
+// stderrOf returns a program's standard error before it failed.
 func stderrOf(err error) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// TestSessionsStartFromAgents: `session create --agent` and the runner make a session what its
-// agent says: workflow, policy, component and what the runtime is told (S15.10).
+// TestSessionsStartFromAgents: `session create --agent` and the runner make a session from its
+// agent: workflow, policy, component and the data for the runtime (S15.10).
 func TestSessionsStartFromAgents(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -82,7 +82,7 @@ cat "$INTERLOCK_COMPONENT_FILE"; interlock run list --session "$INTERLOCK_SESSIO
 
 	// A session that was created over REST is set up by the runner.
 	req := exec.CommandContext(within(t), "curl", "-sf", "-H", "Authorization: Bearer "+u.tokens[auth.Operator],
-		"-H", "Content-Type: application/json", "-d", `{"session_name": "case-2", "agent": "support", "prompt": "Help."}`, u.http+"/sessions")
+		"-H", "Content-Type: application/json", "-d", `{"session_name": "case-2", "agent": "support", "prompt": "Help."}`, u.http+"/v1/sessions")
 	wants(string(must[[]byte](t)(req.Output())), `"agent":"support"`, `"state_ref":"memory"`)
 	runner := exec.CommandContext(t.Context(), binary(t, "interlock"), "runner", "--exec", "sh agent.sh", "--name", "desk")
 	runner.Dir = folder

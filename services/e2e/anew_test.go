@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// provenOrFailed can fail, whatever the agent does.
+// provenOrFailed can fail, for any acts of the agent.
 var provenOrFailed = strings.NewReplacer(
 	`"allowed_tools": ["Read", "Edit", "Bash"], "on": {`, `"on": {"GIVE_UP": "failed", `,
 	`"done": {"type": "final"}`, `"done": {"type": "final"}, "failed": {"type": "final", "outcome": "failure"}`,
@@ -66,7 +66,7 @@ func TestWorkspaceOfASession(t *testing.T) {
 }
 
 // TestClaimedWorkspace: S14.7 for the first run of a session. A command in a folder that only the agent
-// has named shows nothing, in that run and in the next ones.
+// has named gives no evidence, in that run and in the next ones.
 func TestClaimedWorkspace(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -92,7 +92,7 @@ func TestClaimedWorkspace(t *testing.T) {
 	wantHeld(t, agent, vouched.GetRunId(), true)
 }
 
-// TestOpenCallsOutliveTheirRun: S14.8 by the hook: what an agent has left open is open in its next run.
+// TestOpenCallsOutliveTheirRun: S14.8 by the hook: calls that an agent has left open are open in its next run.
 func TestOpenCallsOutliveTheirRun(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -107,7 +107,7 @@ func TestOpenCallsOutliveTheirRun(t *testing.T) {
 	h.call("b1", "Bash", map[string]any{"command": "./gen", "run_in_background": true}, "PostToolUse")
 	h.response = nil
 	var run string
-	for range 3 { // also over runs that do nothing
+	for range 3 { // also over runs without calls
 		agent.moveSession(t, "conversation", "GIVE_UP")
 		run = agent.begin(t, &enginev1.StartRunRequest{Workflow: "proven", SessionId: "conversation"}).GetRunId()
 	}
@@ -149,6 +149,6 @@ func TestSameWorkflowAgain(t *testing.T) {
 	begin(http.StatusCreated)
 	agent.moveSession(t, "s", "FAIL")
 	agent.register(t, lax)
-	operator.register(t, lax) // which changes nothing but who answers for it
+	operator.register(t, lax) // which changes only who answers for it
 	begin(http.StatusCreated)
 }

@@ -12,18 +12,19 @@ import (
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/bus/bustest"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
-// events reads what NATS carries, from the first event of a subject on.
+// events reads the events on NATS, from the first event of a subject on.
 type events struct {
 	ctx     context.Context
 	js      jetstream.JetStream
 	filter  string
 	watcher *bus.Watcher
 	seen    map[string]bool
-	// again tells that a version may be announced once more: the event of a write that a
-	// failover has taken back, and of which nobody was told, is out already.
+	// again reports that a version may be announced once more: the event of an unanswered write that a
+	// failover has taken back is out already.
 	again bool
 }
 
@@ -53,6 +54,7 @@ func (e *events) next(t testing.TB) *eventv1.Event {
 			t.Fatalf("after %d events no more came: %v; the stream holds %v", len(e.seen), err, e.holds(t))
 		}
 		ev := must[*eventv1.Event](t)(bus.Decode(m.Payload))
+		bustest.Valid(t, bus.AsyncAPI, m.Payload)
 		if id, era, ok := strings.Cut(m.ID, "@"); !ok || era == "" || ev.GetId() != id {
 			t.Fatalf("the message's id is %q and the event's %q", m.ID, ev.GetId())
 		}
@@ -63,7 +65,7 @@ func (e *events) next(t testing.TB) *eventv1.Event {
 	}
 }
 
-// holds counts what the stream has of each subject.
+// holds counts the stream's events of each subject.
 func (e *events) holds(t testing.TB) map[string]uint64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -138,7 +140,7 @@ func historyIsAnnounced(t *testing.T, w *world) {
 }
 
 // decisionsAreAnnounced expects one event per decision, in the order in which
-// they were answered, with what they were about and never the input itself.
+// they were answered, with their subject and never the input itself.
 func decisionsAreAnnounced(t *testing.T, w *world) {
 	c := w.as(t, auth.Agent)
 	c.register(t, bugfix)

@@ -26,7 +26,7 @@ type appender struct {
 	id      string
 	workers int
 	epoch   time.Time
-	// dirty tells that reads may see writes that nobody was told of, and that a failover takes
+	// dirty reports that reads may see unanswered writes that a failover takes
 	// back: then only patches have to be linearizable.
 	dirty bool
 	count atomic.Int64 // acknowledged patches
@@ -37,16 +37,16 @@ type appender struct {
 	history []porcupine.Operation
 }
 
-// seen is what a patch or a read was told of the list: its version, how long it is, and
+// seen is the answer to a patch or a read of the list: its version, its length, and
 // its last element.
 type seen struct {
 	version int64
 	length  int
 	last    string
-	unknown bool // it was never told
+	unknown bool // it was never answered
 }
 
-// list is what the shared state does. A patch appends its element, a read has none.
+// list is the model of the shared state. A patch appends its element, a read has none.
 var list = porcupine.Model{
 	Init: func() any { return seen{version: 1} },
 	Step: func(state, input, output any) (bool, any) {
@@ -96,7 +96,7 @@ func (a *appender) load(ctx context.Context, group *sync.WaitGroup) {
 
 func (a *appender) now() int64 { return time.Since(a.epoch).Nanoseconds() }
 
-// append asks for one element until it is told.
+// append asks for one element until it is answered.
 func (a *appender) append(ctx context.Context, worker int, element string) {
 	op := porcupine.Operation{ClientId: worker, Input: element, Call: a.now(), Output: seen{unknown: true}, Return: math.MaxInt64}
 	for ctx.Err() == nil {
@@ -123,7 +123,7 @@ func (a *appender) append(ctx context.Context, worker int, element string) {
 	a.history = append(a.history, op)
 }
 
-// read reads the list once. A read that fails has told nothing.
+// read reads the list once. A read that fails has no answer.
 func (a *appender) read(ctx context.Context, client int) {
 	op := porcupine.Operation{ClientId: client, Input: "", Call: a.now()}
 	resp, err := a.states.GetState(ctx, &statev1.GetStateRequest{StateId: a.id})
@@ -144,8 +144,8 @@ func (a *appender) read(ctx context.Context, client int) {
 }
 
 // verify demands that every element that was acknowledged is there once, that none is there
-// twice, that those of one worker are in order, and that all that was told is what one list
-// would have told.
+// twice, that those of one worker are in order, and that all answers are those of one list
+// alone.
 func (a *appender) verify(t *testing.T) {
 	t.Helper()
 	st := must[*statev1.GetStateResponse](t)(a.states.GetState(within(t), &statev1.GetStateRequest{StateId: a.id})).GetState()
@@ -175,7 +175,7 @@ func (a *appender) verify(t *testing.T) {
 
 func (a *appender) linearizable(t *testing.T, found map[string]bool) {
 	t.Helper()
-	// What nobody was told of, and is not there, was not done.
+	// A patch without an answer whose element is absent was not done.
 	history := slices.DeleteFunc(slices.Clone(a.history), func(op porcupine.Operation) bool {
 		return op.Output.(seen).unknown && !found[op.Input.(string)] || a.dirty && op.Input == ""
 	})

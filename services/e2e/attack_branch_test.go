@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// branching forks into x and y, with what is put into its meta.
+// branching forks into x and y, with the given meta.
 func branching(id, meta string) string {
 	return fmt.Sprintf(`{"id": %q, "initial": "start", "context": {"secret": "42"}, "meta": {%s}, "states": {
 		"start": {"on": {"GO": {"fork": {"branches": {
@@ -22,7 +22,7 @@ func branching(id, meta string) string {
 }
 
 // TestBranchesStayInTheirTree: a token of another session takes no branch of a run,
-// whatever the names of both tokens; those of the sessions below the run's do, and so
+// for any names of both tokens; those of the sessions below the run's do, and so
 // does a token of the branch (S5.3).
 func TestBranchesStayInTheirTree(t *testing.T) {
 	t.Parallel()

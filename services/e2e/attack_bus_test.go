@@ -31,7 +31,7 @@ func (w *world) endHolds(t *testing.T, session string) {
 
 // TestHostileObserver: a process on this machine without a credential connects to the embedded
 // NATS, and pauses, deletes, drains, floods and forges. An end of a session holds all the same,
-// nothing forged is taken, and others still read events.
+// no forged message is taken, and others still read events.
 func TestHostileObserver(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)

@@ -25,8 +25,8 @@ func (u *together) asOperator(t testing.TB, w *world, args ...string) {
 	}
 }
 
-// hook sends an event of a session to the hook command and returns what it says, and
-// what it says on standard error.
+// hook sends an event of a session to the hook command and returns its output, and
+// its standard error.
 func (u *together) hook(t testing.TB, w *world, session, event string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	cmd := exec.CommandContext(within(t), binary(t, "interlock"),
@@ -60,8 +60,8 @@ func (c *caller) heldBySession(t testing.TB, run string, held bool) {
 	})
 }
 
-// TestAgentsDoNotLiftAnEnd: an operator who ends a session stops its agent, whatever the
-// session did before and whichever way the agent tries; an operator lifts it (S11.1).
+// TestAgentsDoNotLiftAnEnd: an operator who ends a session stops its agent, after any acts of the
+// session and against any attempt of the agent; an operator lifts it (S11.1).
 func TestAgentsDoNotLiftAnEnd(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -109,7 +109,7 @@ func TestAgentsDoNotLiftAnEnd(t *testing.T) {
 				a := ask{token: token, session: "s", run: run, workflow: "bugfix", event: "READY"}
 				w.refuses(t, who, opReopen, a, fault.PermissionDenied)
 				for _, f := range faces[:2] {
-					f.asks[opEnd](t, w, a) // which changes nothing
+					f.asks[opEnd](t, w, a) // which has no effect
 					f.asks[opCreate](t, w, a)
 				}
 				w.refuses(t, who+" that has ended it, too", opReopen, a, fault.PermissionDenied)
@@ -145,8 +145,8 @@ func TestAgentsDoNotLiftAnEnd(t *testing.T) {
 	}
 }
 
-// TestSessionsAboveLiftAnEnd: a session above may resume what an operator has ended, and
-// what it has ended itself; the child may do neither, nor a sibling (S11.1).
+// TestSessionsAboveLiftAnEnd: a session above may resume one that an operator has ended, and
+// one that it has ended itself; the child may do neither, nor a sibling (S11.1).
 func TestSessionsAboveLiftAnEnd(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -155,7 +155,7 @@ func TestSessionsAboveLiftAnEnd(t *testing.T) {
 		t.Run("ended by "+by, func(t *testing.T) {
 			t.Parallel()
 			top, kid, sibling := u.mint(t, w, "top"), u.mint(t, w, "top/kid"), u.mint(t, w, "top/other")
-			if by == "an agent of its name" { // the name of the token that is bound to nothing
+			if by == "an agent of its name" { // the name of the token without a binding
 				kid = u.mint(t, w, "top/kid", "--name", "agent")
 			}
 			operator := w.as(t, auth.Operator)
@@ -181,7 +181,7 @@ func TestSessionsAboveLiftAnEnd(t *testing.T) {
 				w.allows(t, "the operator", f, opEnd, ask{token: w.tokens[auth.Operator], session: "top/kid"})
 				operator.heldBySession(t, run, true)
 			}
-			// A child's own end calls nobody back into work that an operator has ended.
+			// A child's own end calls no session back into work that an operator has ended.
 			w.allows(t, "the operator", faces[0], opEnd, ask{token: w.tokens[auth.Operator], session: "top"})
 			w.allows(t, "the operator", faces[0], opReopen, ask{token: w.tokens[auth.Operator], session: "top/kid"})
 			w.allows(t, "the child", faces[0], opEnd, ask{token: kid, session: "top/kid"})
@@ -190,8 +190,8 @@ func TestSessionsAboveLiftAnEnd(t *testing.T) {
 	}
 }
 
-// TestEndedSessionsBeginNothing: an end also stops what the session does not do yet: a
-// session that drove nothing, whose run was over, or that worked in a branch of another's
+// TestEndedSessionsBeginNothing: an end also stops later work of the session: a
+// session that drove no run, whose run was over, or that worked in a branch of another's
 // run (S11.1).
 func TestEndedSessionsBeginNothing(t *testing.T) {
 	t.Parallel()

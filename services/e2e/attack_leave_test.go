@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// short allows one tool until its end, with what is put into its meta.
+// short allows one tool until its end, with the given meta.
 func short(id, tool, meta string) string {
 	meta = cmp.Or(meta, `"enforcement": "while_running"`)
 	return fmt.Sprintf(`{"id": %q, "initial": "a", "meta": {%s}, "states": {
@@ -20,7 +20,7 @@ func short(id, tool, meta string) string {
 
 const always = `"enforcement": "always"`
 
-// TestAlwaysOutlivesItsRun: what enforces always stays in force after a final state, and
+// TestAlwaysOutlivesItsRun: enforcement always stays in force after a final state, and
 // an agent does not get out of it by another workflow, also one that it registers for
 // that; it may start the same one again, with the content that it had (S2.9).
 func TestAlwaysOutlivesItsRun(t *testing.T) {
@@ -122,7 +122,7 @@ func TestAgentsStartTheNewest(t *testing.T) {
 	}
 }
 
-// TestAgentsClaimNothingAtTheStart: an agent does not begin with what guards ask for, but
+// TestAgentsClaimNothingAtTheStart: an agent does not begin with values that guards ask for, but
 // where the definition lists that in its inputs (S6.8).
 func TestAgentsClaimNothingAtTheStart(t *testing.T) {
 	t.Parallel()

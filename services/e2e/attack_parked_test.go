@@ -9,9 +9,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// TestApprovalsOutliveAnEnd: whatever becomes of an approval while its session has ended,
+// TestApprovalsOutliveAnEnd: for any outcome of an approval while its session has ended,
 // the run continues when the session is resumed, a granted transition fires exactly once,
-// and what an operator held in between stays held (S6.2, S9.1, S11.1).
+// and an operator's hold in between stays (S6.2, S9.1, S11.1).
 func TestApprovalsOutliveAnEnd(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)

@@ -52,7 +52,7 @@ func runCommand(t testing.TB, code int, args ...string) string {
 	return ""
 }
 
-// TestBackupDrill is the drill of docs/backup.md, with a copy that lacks what people were told: a
+// TestBackupDrill is the drill of docs/backup.md, with a copy that lacks later answers to people: a
 // decision of theirs, a session, a lock, a request with a key, and events that NATS has.
 func TestBackupDrill(t *testing.T) {
 	t.Run("up", func(t *testing.T) {
@@ -109,7 +109,7 @@ func (d *drill) ask(t testing.TB, method, path, key, body string) reply {
 	return d.roundTrip(t, req)
 }
 
-// done is ask of what must succeed.
+// done is ask of a request that must succeed.
 func (d *drill) done(t testing.TB, method, path, key, body string) reply {
 	t.Helper()
 	got := d.ask(t, method, path, key, body)
@@ -125,12 +125,12 @@ func drilled(t *testing.T, d *drill) {
 	waiting := fmt.Sprint(d.done(t, "POST", "/v1/runs", "", `{"workflow":"drill"}`).field("run_id"))
 	moved := fmt.Sprint(d.done(t, "POST", "/v1/runs", "", `{"workflow":"drill"}`).field("run_id"))
 	d.done(t, "POST", "/v1/runs/"+waiting+"/transition", "", `{"event":"ASK"}`)
-	d.done(t, "POST", "/workflow-schemas", "", `{"name":"s","json_schema":{"type":"object"}}`)
-	state := fmt.Sprint(d.done(t, "POST", "/workflow-states", "",
+	d.done(t, "POST", "/v1/schemas", "", `{"name":"s","json_schema":{"type":"object"}}`)
+	state := fmt.Sprint(d.done(t, "POST", "/v1/states", "",
 		`{"schema_name":"s","session_name":"lead","initial_data":{"list":[]}}`).field("state_id"))
 	patch := func(key, value string) reply {
 		t.Helper()
-		return d.done(t, "PATCH", "/workflow-states/"+state, key,
+		return d.done(t, "PATCH", "/v1/states/"+state, key,
 			`{"operations":[{"op":"add","path":"/list/-","value":"`+value+`"}]}`)
 	}
 	patch("before", "kept")
@@ -144,14 +144,14 @@ func drilled(t *testing.T, d *drill) {
 	d.interlock(t, 0, "backup", "create", file)
 	runCommand(t, 0, "backup", "verify", file)
 
-	// What the copy does not have.
+	// The data that the copy does not have.
 	d.decide(t, approval)
 	eventually(t, "the transition is made", func() error { return d.in(t, waiting, "b") })
-	lock := d.done(t, "POST", "/workflow-states/"+state+"/lock", "", `{"holder":"me","ttl_seconds":3600}`)
+	lock := d.done(t, "POST", "/v1/states/"+state+"/lock", "", `{"holder":"me","ttl_seconds":3600}`)
 	token := fmt.Sprintf("%.0f", lock.field("fencing_token"))
-	lost := d.done(t, "PATCH", "/workflow-states/"+state, "after",
+	lost := d.done(t, "PATCH", "/v1/states/"+state, "after",
 		`{"operations":[{"op":"add","path":"/list/-","value":"lost"}],"fencing_token":`+token+`}`)
-	session := fmt.Sprint(d.done(t, "POST", "/sessions", "", `{"session_name":"late"}`).field("session_id"))
+	session := fmt.Sprint(d.done(t, "POST", "/v1/sessions", "", `{"session_name":"late"}`).field("session_id"))
 	call("call-after")
 	d.done(t, "POST", "/v1/runs/"+moved+"/transition", "", `{"event":"GO"}`)
 	if got := d.done(t, "POST", "/v1/runs/"+moved+"/check", "", `{"tool":"InB"}`); got.field("decision") != "ALLOW" {
@@ -189,11 +189,11 @@ func drilled(t *testing.T, d *drill) {
 	d.decide(t, approval)
 	eventually(t, "the transition is made again", func() error { return d.in(t, waiting, "b") })
 
-	// What rests on the lost history is refused.
-	if got := d.ask(t, "PATCH", "/workflow-states/"+state, "", `{"operations":[],"fencing_token":`+token+`}`); got.code() != "FENCED" {
+	// Requests that rest on the lost history are refused.
+	if got := d.ask(t, "PATCH", "/v1/states/"+state, "", `{"operations":[],"fencing_token":`+token+`}`); got.code() != "FENCED" {
 		t.Errorf("a write with a lost lock: %v", got)
 	}
-	if got := d.ask(t, "GET", "/sessions/"+session, "", ""); got.status != http.StatusNotFound {
+	if got := d.ask(t, "GET", "/v1/sessions/"+session, "", ""); got.status != http.StatusNotFound {
 		t.Errorf("a lost session: %v", got)
 	}
 	if got := d.done(t, "POST", "/v1/runs/"+moved+"/check", "", `{"tool":"InB"}`); got.field("decision") == "ALLOW" {
@@ -237,7 +237,7 @@ func drilled(t *testing.T, d *drill) {
 // serving waits until every replica of every service reads the store.
 func (d *drill) serving(t testing.TB) {
 	t.Helper()
-	for _, path := range []string{"/v1/runs", "/v1/decisions", "/v1/approvals", "/sessions"} {
+	for _, path := range []string{"/v1/runs", "/v1/decisions", "/v1/approvals", "/v1/sessions"} {
 		eventually(t, path+" is served", func() error {
 			for range 20 { // replicas take turns
 				if got := d.ask(t, "GET", path, "", ""); got.status != http.StatusOK {
@@ -371,7 +371,7 @@ func bytesOf(t *testing.T, pattern string) (size int64) {
 }
 
 // TestBackupKilled kills backups and restores amid their work: a backup is there whole or not at
-// all, and a restore is used by nobody until it is begun again.
+// all, and a half restore is not used until it is begun again.
 func TestBackupKilled(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
@@ -427,7 +427,7 @@ func backupKilled(t *testing.T, store ...string) (file string) {
 	return file
 }
 
-// same requires that a store has what ballast has filled in.
+// same requires that a store has the data of ballast.
 func same(t *testing.T, st store.Store) {
 	t.Helper()
 	defer st.Close()

@@ -25,8 +25,8 @@ var (
 	tooLarge = `{"a":"` + strings.Repeat("x", megabyte) + `"}`
 )
 
-// TestBadInput sends what no good client sends, by every door. Each gets a clear
-// error with its code, nothing is changed by it, and the server continues.
+// TestBadInput sends requests that no good client sends, by every face. Each gets a clear
+// error with its code, it has no effect, and the server continues.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -145,7 +145,7 @@ func badGRPC(t *testing.T, w *world, id string) {
 	}
 }
 
-// badChecks: what is wrong with a tool's input denies the call; what is wrong
+// badChecks: a mistake in a tool's input denies the call; a mistake in
 // with the request is an error. Never an ALLOW.
 func badChecks(t *testing.T, w *world, id string) {
 	c := w.as(t, auth.Agent)
@@ -192,7 +192,7 @@ func (rawBytes) Unmarshal(data mem.BufferSlice, v any) error {
 
 var _ encoding.CodecV2 = rawBytes{}
 
-// rawGRPC sends bytes that are not messages, and calls what is not there.
+// rawGRPC sends bytes that are not messages, and calls methods that do not exist.
 func rawGRPC(t *testing.T, w *world, _ string) {
 	conn := w.dial(t, w.engines[0], w.tokens[auth.Operator])
 	for _, row := range []struct {

@@ -34,7 +34,7 @@ type world struct {
 	namespace string
 }
 
-// caller is somebody who calls one replica of each service.
+// caller calls one replica of each service.
 type caller struct {
 	workflows enginev1.WorkflowServiceClient
 	runs      enginev1.RunServiceClient
@@ -135,7 +135,7 @@ func (c *caller) check(t testing.TB, run, tool string) *policyv1.CheckToolCallRe
 	return must[*policyv1.CheckToolCallResponse](t)(c.policy.CheckToolCall(within(t), &policyv1.CheckToolCallRequest{RunId: run, Tool: tool}))
 }
 
-// expect checks a tool call and what comes of it.
+// expect checks a tool call and its consequences.
 func (c *caller) expect(t testing.TB, run, tool string, decision policyv1.Decision, code string) *policyv1.CheckToolCallResponse {
 	t.Helper()
 	d := c.check(t, run, tool)

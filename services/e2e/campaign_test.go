@@ -33,8 +33,8 @@ const (
 )
 
 // TestFaultCampaign: random faults, from a seed, meet a system under load, one after the
-// other. What was acknowledged is there once, no limit is exceeded, nothing that the workflow
-// forbids is allowed, what clients saw is linearizable, and the system works on after each
+// other. Acknowledged changes are there once, no limit is exceeded, no call that the workflow
+// forbids is allowed, the clients' observations are linearizable, and the system works on after each
 // fault.
 func TestFaultCampaign(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func embeddedCampaign(t *testing.T) {
 	u.restart(t)
 	c := newCampaign(t, &u.shape, "embedded")
 	again := func() { u.process.kill(); u.restart(t) }
-	// What needs a restart says so, and gets one, as a supervisor would do it.
+	// A process that needs a restart says so, and gets one, as from a supervisor.
 	heal := func() {
 		c.do(disk.Heal())
 		if !u.process.running() || !alive(u.http) {
@@ -208,7 +208,7 @@ type kind struct {
 	cannot string
 }
 
-// stage is the folder of a store: a disk that fails when told, where the machine has one.
+// stage is the folder of a store: a disk that fails on demand, where the machine has one.
 type stage struct {
 	*disktest.Disk
 	folder, cannot string
@@ -223,7 +223,7 @@ func newStage(t *testing.T) stage {
 	return stage{Disk: disk, folder: disk.Dir}
 }
 
-// campaign is a system under load, and what was seen of its faults.
+// campaign is a system under load, with the observed faults.
 type campaign struct {
 	*testing.T
 	shape  *shape
@@ -394,7 +394,7 @@ func (c *campaign) works(after string) {
 	})
 }
 
-// close compares what was acknowledged in a chapter with what there is.
+// close compares the acknowledged changes of a chapter with the present data.
 func (c *campaign) close() {
 	c.Helper()
 	c.settle()
@@ -455,7 +455,7 @@ func (s *separate) replicas(service int) []*process {
 	return [][]*process{s.engine, s.policy, s.state, s.approval}[service]
 }
 
-// spender asks for calls that a policy limits, by an id of its own each, until it is told.
+// spender asks for calls that a policy limits, by an id of its own each, until it gets an answer.
 type spender struct {
 	c     *caller
 	run   string
@@ -490,7 +490,7 @@ func (s *spender) load(ctx context.Context, group *sync.WaitGroup) {
 	}
 }
 
-// pace keeps the load below what the verifiers can read again.
+// pace keeps the load below the verifiers' rate of reading.
 func pace(ctx context.Context) {
 	select {
 	case <-ctx.Done():

@@ -42,7 +42,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// nodeModules returns the folder of the Node clients, with what they need
+// nodeModules returns the folder of the Node clients, with their modules
 // installed.
 func nodeModules(t *testing.T) string {
 	t.Helper()
@@ -81,7 +81,7 @@ func upstreams(t *testing.T, clients, files string) string {
 	return config
 }
 
-// TestCurl walks with the tool that everybody tries first, against the edge of
+// TestCurl walks with curl, the first tool of most users, against the edge of
 // the separate services.
 func TestCurl(t *testing.T) {
 	t.Parallel()

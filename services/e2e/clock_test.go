@@ -25,8 +25,8 @@ import (
 // A machine has one clock, and a test must not set it. Programs read it by functions that
 // the kernel maps into each process, the vDSO: those of one process are replaced by ones
 // that add an offset, which is written into the process. So the program is the one that
-// users run, and only its time of day jumps: what is left of a timer does not, as when
-// somebody sets the clock.
+// users run, and only its time of day jumps: the rest of a timer does not, as when
+// a person sets the clock.
 
 // clock is the time of day of one process.
 type clock struct {
@@ -34,11 +34,11 @@ type clock struct {
 	offset int64  // where the seconds are that are added
 }
 
-// caveSize is what is needed at the end of the vDSO, which is empty there.
+// caveSize is the needed size at the end of the vDSO, which is empty there.
 const caveSize = 128
 
-// clockFunctions are programs for amd64 that make the system call and add to what it
-// returns the number at the beginning of the cave, whose distance is filled in after each
+// clockFunctions are programs for amd64 that make the system call and add to its result
+// the number at the beginning of the cave, whose distance is filled in after each
 // offsetMark.
 var clockFunctions = []struct {
 	name string
@@ -167,7 +167,7 @@ func entriesOf(image []byte) (map[string]int64, error) {
 	return entries, nil
 }
 
-// replaceCode writes code while no thread of the process is inside of what is replaced.
+// replaceCode writes code while no thread of the process is inside of the replaced part.
 func replaceCode(pid int, memory io.WriterAt, at int64, code []byte) error {
 	for range 100 {
 		if err := stopped(pid); err != nil {
@@ -207,7 +207,7 @@ func stopped(pid int) error {
 	return errors.New("the process does not stop")
 }
 
-// threadIn tells whether a thread of a stopped process is between two addresses.
+// threadIn reports whether a thread of a stopped process is between two addresses.
 func threadIn(pid int, from, to int64) (bool, error) {
 	threads, err := filepath.Glob(procFile(pid, "task/*/syscall"))
 	if err != nil {
@@ -257,7 +257,7 @@ var clocksJump = sync.OnceValue(func() error {
 	}
 	defer program.Wait()
 	defer program.Process.Kill()
-	// What it says back is said by the program, and not by what becomes it.
+	// Its answer comes from the program, and not from its successor.
 	if _, err := io.WriteString(in, "x"); err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ var clocksJump = sync.OnceValue(func() error {
 	return err
 })
 
-// TestClockOfOneProcess: the time of day of a program jumps, and nobody else's.
+// TestClockOfOneProcess: the time of day of one program jumps, and no other's.
 func TestClockOfOneProcess(t *testing.T) {
 	t.Parallel()
 	u, redis := startUp(t), redistest.Start(t)

@@ -103,7 +103,7 @@ func (n node) killed(pod string) {
 		if n.t.Context().Err() != nil {
 			n.t.Fatal("the pod did not come back")
 		}
-		time.Sleep(50 * time.Millisecond) // Kubernetes tells nobody
+		time.Sleep(50 * time.Millisecond) // Kubernetes announces it to no process
 	}
 }
 
@@ -223,15 +223,15 @@ func (n node) helm(args ...string) {
 	}, args...)...)
 }
 
-// faultTable is what each fault did to callers.
+// faultTable has the effects of each fault on callers.
 type faultTable struct {
 	n    node
 	l    *ledger
 	rows []string
 }
 
-// under does something while callers continue, and notes the longest time in which nobody was
-// answered, from all calls of all workers.
+// under does something while callers continue, and notes the longest time without an
+// answer, from all calls of all workers.
 func (f *faultTable) under(what string, do func()) {
 	f.n.t.Helper()
 	failures := f.l.failed()
@@ -277,7 +277,7 @@ func (f *faultTable) print() {
 	fmt.Println(strings.Join(f.rows, "\n"))
 }
 
-// failed is a copy of what failed.
+// failed is a copy of a failed part.
 func (l *ledger) failed() map[fault.Reason]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

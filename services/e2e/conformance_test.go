@@ -23,12 +23,12 @@ import (
 )
 
 // TestConformance runs the official suite of MCP against servers directly and behind the
-// gate: what passes directly passes behind it, but for what docs/mcp.md says, and why.
+// gate: a test that passes directly passes behind it, except those in docs/mcp.md, with the reasons.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	clients := nodeModules(t)
 	reference := filepath.Join(t.TempDir(), "reference")
-	// It is the SDK's own, which implements what the suite asks servers for.
+	// It is the SDK's own, which implements the suite's requirements for servers.
 	build := exec.Command("go", "build", "-o", reference, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

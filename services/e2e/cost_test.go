@@ -42,7 +42,7 @@ func (c *costly) says(id, model string, output int, tool string) {
 	fmt.Fprintln(file, `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"ok"}]}}`)
 }
 
-// before is what the hook says to a call of a tool.
+// before is the hook's answer to a call of a tool.
 func (c *costly) before(tool string, args ...string) (stdout, stderr string) {
 	c.t.Helper()
 	c.calls++
@@ -82,7 +82,7 @@ func (c *costly) budget(text string) {
 	}))
 }
 
-// used is what `interlock policy usage` shows of the session.
+// used is the output of `interlock policy usage` for the session.
 func (c *costly) used() string {
 	c.t.Helper()
 	cmd := exec.CommandContext(within(c.t), binary(c.t, "interlock"), "policy", "usage", "spending", "--session", c.session)
@@ -95,8 +95,8 @@ func newCostly(t *testing.T, up *together, session string) *costly {
 	return &costly{t: t, up: up, session: session, transcript: filepath.Join(t.TempDir(), session+".jsonl")}
 }
 
-// S15.1: budgets hold for an agent of which Interlock sees nothing but hooks: what its
-// messages cost is read from its transcript, each once.
+// S15.1: budgets hold for an agent of which Interlock sees only hooks: the costs of its
+// messages are read from its transcript, each once.
 func TestBudgetsHoldUnderHooks(t *testing.T) {
 	t.Parallel()
 	up := startUp(t)
@@ -108,11 +108,11 @@ func TestBudgetsHoldUnderHooks(t *testing.T) {
 	if got := c.used(); strings.Count(got, "0.3 USD") != 2 {
 		t.Fatalf("used\n%s", got)
 	}
-	c.allowed("Bash") // nothing is new
+	c.allowed("Bash") // no new message
 	if got := c.used(); strings.Count(got, "0.3 USD") != 2 {
 		t.Fatalf("used\n%s", got)
 	}
-	// The position is lost, as when the data folder is put back: the server knows what it had.
+	// The position is lost, as when the data folder is put back: the server has the earlier costs.
 	if err := os.RemoveAll(filepath.Join(string(up.data), "costs")); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestBudgetsHoldUnderHooks(t *testing.T) {
 	c.says("msg_3", "claude-sonnet-4-5", 40_000, "Read")
 	c.denied("Read", "/session_budget_usd")
 
-	// Another session has a budget of its own; a model without a price is told once.
+	// Another session has a budget of its own; a model without a price is reported once.
 	other := newCostly(t, up, "other")
 	other.says("msg_4", "unheard-of", 9_000_000, "Read")
 	if out, told := other.before("Read"); strings.Contains(out, `"deny"`) || !strings.Contains(told, "unheard-of") {
@@ -148,7 +148,7 @@ func TestBudgetsHoldUnderHooks(t *testing.T) {
 }
 
 // S15.1: the metrics of Claude Code count as its transcript does; the larger of the two is
-// what the session has cost.
+// the cost of the session.
 func TestMetricsOfClientsCount(t *testing.T) {
 	t.Parallel()
 	up := startUp(t)
@@ -180,7 +180,7 @@ func TestMetricsOfClientsCount(t *testing.T) {
 	if got := export("application/json", "", "9", 1); got != http.StatusUnauthorized {
 		t.Errorf("without a token: %d", got)
 	}
-	for range 2 { // exporters repeat what was not answered
+	for range 2 { // exporters repeat unanswered data
 		if got := export("application/x-protobuf", agent, "0.25", 1); got != http.StatusOK {
 			t.Fatalf("protobuf: %d", got)
 		}

@@ -24,7 +24,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/commandline"
 )
 
-// workload is what this test reads of a Deployment.
+// workload is the part of a Deployment that this test reads.
 type workload struct {
 	Kind     string
 	Metadata struct{ Name string }
@@ -119,7 +119,7 @@ func TestDeployedFlags(t *testing.T) {
 	}
 }
 
-// Each user of the ACL file may do what a service needs, and Redis takes the file.
+// Each user of the ACL file has the permissions of its service, and Redis takes the file.
 func TestDeployedRedisUsers(t *testing.T) {
 	t.Parallel()
 	file := "../../deploy/redis/users.acl"
@@ -155,7 +155,7 @@ func TestDeployedRedisUsers(t *testing.T) {
 }
 
 // deployedRedis is the file of settings in deploy/redis, or in a copy of that folder, of which only
-// the place of the ACL differs, with what it offers in comments.
+// the place of the ACL differs, with the settings in its comments.
 func deployedRedis(t testing.TB, folder string, offered ...string) (settings []string) {
 	t.Helper()
 	text := string(must[[]byte](t)(os.ReadFile(filepath.Join(folder, "redis.conf"))))
@@ -239,7 +239,7 @@ func deployedNATS(t *testing.T) string {
 }
 
 // The accounts of nats.conf let services publish, and observers see their namespace and
-// publish nothing.
+// cannot publish.
 func TestDeployedNATSAccounts(t *testing.T) {
 	t.Parallel()
 	text := deployedNATS(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/commandline"
 )
 
-// container is what tests read of a container of the chart.
+// container is the part of a container of the chart that tests read.
 type container struct {
 	Image         string
 	Command, Args []string
@@ -37,7 +37,7 @@ type container struct {
 	} `yaml:"volumeMounts"`
 }
 
-// PodSpec is what tests read of a pod of the chart.
+// PodSpec is the part of a pod of the chart that tests read.
 type PodSpec struct {
 	Containers []container
 	Volumes    []struct {
@@ -87,7 +87,7 @@ func chart(t testing.TB, golden string) (all []manifest) {
 	return all
 }
 
-// installed is a chart's deployment. secrets are what its Secrets hold.
+// installed is a chart's deployment. secrets are the contents of its Secrets.
 type installed struct {
 	*deployment
 	objects []manifest
@@ -205,7 +205,7 @@ func certificate(t testing.TB, authority *certtest.Authority, name string, hosts
 	}
 }
 
-// The chart with its own Valkey and NATS has what it acknowledged after all of it was killed.
+// The chart with its own Valkey and NATS has its acknowledged data after all of it was killed.
 func TestChartsTrialKeepsWhatItAcknowledges(t *testing.T) {
 	t.Parallel()
 	tokens, files := bootstrapped(t)
@@ -237,7 +237,7 @@ func TestChartsTrialKeepsWhatItAcknowledges(t *testing.T) {
 	r.tested(t)
 }
 
-// tested runs what helm test runs.
+// tested runs the tests of helm test.
 func (r *installed) tested(t *testing.T) {
 	t.Helper()
 	for _, m := range r.objects {
@@ -256,7 +256,7 @@ func (r *installed) tested(t *testing.T) {
 	t.Error("there is nothing for helm test")
 }
 
-// The chart in one pod has what it acknowledged after it was killed.
+// The chart in one pod has its acknowledged data after it was killed.
 func TestChartsOnePodKeepsWhatItAcknowledges(t *testing.T) {
 	t.Parallel()
 	r := &installed{deployment: &deployment{at: map[string]string{}}, objects: chart(t, "all-in-one"), secrets: map[string]map[string][]byte{}}

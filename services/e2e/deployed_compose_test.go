@@ -23,7 +23,7 @@ import (
 
 const composeFile = "../../deploy/compose/compose.yaml"
 
-// composed is what tests read of a compose file.
+// composed is the part of a compose file that tests read.
 type composed struct {
 	Services map[string]struct {
 		Image       string
@@ -74,7 +74,7 @@ func setFlag(t testing.TB, args []string, flag, with string) []string {
 }
 
 // The compose file's commands, environment and files start everything, and all of it that is
-// killed has what it acknowledged when it starts again.
+// killed has its acknowledged data when it starts again.
 func TestComposeKeepsWhatItAcknowledges(t *testing.T) {
 	t.Parallel()
 	compose := readCompose(t)
@@ -130,7 +130,7 @@ func TestComposeKeepsWhatItAcknowledges(t *testing.T) {
 }
 
 // observed requires that Prometheus reaches each service by its settings, and that the services
-// export what the alerts and the dashboard name, with the labels that those select by.
+// export the metrics that the alerts and the dashboard name, with the labels that those select by.
 func (d *deployment) observed(t *testing.T, compose composed) {
 	t.Helper()
 	mounted := map[string]string{}

@@ -34,7 +34,7 @@ func (e *edge) ask(t testing.TB, role auth.Role, method, path, body string) (rep
 	return reply{resp.StatusCode, resp.Header, string(data)}, err
 }
 
-// done is ask of what must succeed.
+// done is ask of a request that must succeed.
 func (e *edge) done(t testing.TB, role auth.Role, method, path, body string) reply {
 	t.Helper()
 	got := must[reply](t)(e.ask(t, role, method, path, body))
@@ -47,7 +47,7 @@ func (e *edge) done(t testing.TB, role auth.Role, method, path, body string) rep
 // serves waits until the gateway has reached each service.
 func (e *edge) serves(t testing.TB) {
 	t.Helper()
-	for _, path := range []string{"/v1/runs", "/v1/decisions", "/v1/approvals", "/sessions"} {
+	for _, path := range []string{"/v1/runs", "/v1/decisions", "/v1/approvals", "/v1/sessions"} {
 		eventually(t, path+" is served", func() error {
 			got, err := e.ask(t, auth.Operator, "GET", path, "")
 			if err == nil && got.status != http.StatusOK {
@@ -93,8 +93,8 @@ func (e *edge) write(t testing.TB) (a acknowledged) {
 		return nil
 	})
 	e.done(t, auth.Approver, "POST", "/v1/approvals/"+a.approval+"/approve", `{}`)
-	e.done(t, auth.Operator, "POST", "/workflow-schemas", `{"name":"deployed","json_schema":{"type":"object"}}`)
-	a.state = fmt.Sprint(e.done(t, auth.Operator, "POST", "/workflow-states",
+	e.done(t, auth.Operator, "POST", "/v1/schemas", `{"name":"deployed","json_schema":{"type":"object"}}`)
+	a.state = fmt.Sprint(e.done(t, auth.Operator, "POST", "/v1/states",
 		`{"schema_name":"deployed","session_name":"lead","initial_data":{"list":["kept"]}}`).field("state_id"))
 	eventually(t, "the run continues", func() error { return e.in(t, a, "c") })
 	e.decides(t, a, "Read", "call-last", "ALLOW")
@@ -133,14 +133,14 @@ func (e *edge) read(t testing.TB, a acknowledged) {
 		"/v1/approvals/" + a.approval:      {`"approver"`},
 		"/v1/decisions?run_id=" + a.run:    {`"call-read"`, `"call-write"`},
 		"/v1/policies/deployed":            {`"tool:Write"`},
-		"/workflow-states/" + a.state:      {`"kept"`},
+		"/v1/states/" + a.state:      {`"kept"`},
 		"/v1/workflows/deployed":           {`"deployed"`},
 		"/v1/decisions?decision=DENY":      {`"call-write"`},
 		"/v1/approvals?status=PENDING":     {`"approvals"`},
-		"/workflow-schemas":                {`"deployed"`},
+		"/v1/schemas":                {`"deployed"`},
 		"/v1/runs?workflow=deployed":       {a.run},
 		"/v1/policies":                     {`"deployed"`},
-		"/workflow-states?schema=deployed": {a.state},
+		"/v1/states?schema=deployed": {a.state},
 	} {
 		got := e.done(t, auth.Operator, "GET", path, "")
 		for _, word := range words {

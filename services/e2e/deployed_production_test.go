@@ -31,7 +31,7 @@ func eventCluster(t *testing.T, authority *certtest.Authority) (all []*eventServ
 }
 
 // The chart in production, with the Redis of deploy/redis and a replica of it, a cluster of the
-// NATS of deploy/nats, TLS and logins everywhere, has what it acknowledged after all of it was
+// killed. The issuer and the MCP server in its settings are not there.
 // killed. The issuer and the MCP server that it names are not there.
 func TestChartInProductionKeepsWhatItAcknowledges(t *testing.T) {
 	t.Parallel()

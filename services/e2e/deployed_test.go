@@ -31,7 +31,7 @@ type unit struct {
 	process *process
 }
 
-// deployment is what a file starts, with all paths and addresses placed on this machine.
+// deployment is the deployment of a file, with all paths and addresses placed on this machine.
 type deployment struct {
 	units []*unit
 	// at is where each "NAME:PORT" is on this machine.
@@ -140,8 +140,8 @@ func (d *deployment) ready(t testing.TB, u *unit, at string) {
 	})
 }
 
-// keeps uses a deployment that was started, kills everything, and requires what it acknowledged of
-// what starts again.
+// keeps uses a deployment that was started, kills everything, and requires its acknowledged data of
+// the next start.
 func (d *deployment) keeps(t *testing.T, e *edge, redis *redistest.Server, events ...*eventServer) (told acknowledged) {
 	t.Helper()
 	told = e.write(t)

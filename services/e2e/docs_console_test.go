@@ -16,9 +16,9 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// transcript runs the commands of a block, each by itself, and holds what they
-// print against what the block shows. A person reads the documents: the commands have a
-// terminal, where nobody types anything.
+// transcript runs the commands of a block, each by itself, and compares their
+// output with the block. A person reads the documents: the commands have a
+// terminal, without input.
 func (d *guide) transcript(t *testing.T, _, body string) {
 	d.replay(t, body, func(command string) string {
 		run := exec.CommandContext(within(t), "bash", "-c", command)
@@ -49,7 +49,7 @@ func (d *guide) session(t *testing.T, _, body string) {
 	d.replay(t, body, func(command string) string { return d.shell.run(t, command) })
 }
 
-// replay runs the commands of a block and holds what they print against it.
+// replay runs the commands of a block and compares their output with it.
 func (d *guide) replay(t *testing.T, body string, run func(command string) string) {
 	t.Helper()
 	blocks := strings.Split("\n"+body, "\n$ ")
@@ -75,7 +75,7 @@ func cutCommand(block string) (command, shown string) {
 	return command, shown
 }
 
-// consoleEnv is what readers have: the built commands, and no settings.
+// consoleEnv is a reader's environment: the built commands, and no settings.
 func consoleEnv(t *testing.T) []string {
 	return append(cleanEnv(), "PATH="+filepath.Dir(binary(t, "interlock"))+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
@@ -111,7 +111,7 @@ func startShell(t *testing.T, folder string) *shell {
 	return &shell{in: in, out: bufio.NewReader(out), kill: kill}
 }
 
-// run returns what a command prints.
+// run returns the output of a command.
 func (s *shell) run(t *testing.T, command string) string {
 	t.Helper()
 	defer time.AfterFunc(patience, func() { _ = s.kill() }).Stop()

@@ -21,7 +21,7 @@ import (
 )
 
 // envoy reads a configuration as Envoy does: by its published messages, those within Any too, and
-// with the rules that they have. What it asks Interlock by must fail closed.
+// with their rules. Its request to Interlock must fail closed.
 func (d *guide) envoy(t *testing.T, _, body string) {
 	text, err := yaml.YAMLToJSON([]byte(body))
 	if err != nil {
@@ -100,8 +100,8 @@ func messagesOf(t *testing.T, root proto.Message) []proto.Message {
 	return all
 }
 
-// agentgateway publishes no messages. What decides whether calls pass unseen must be as it says
-// here, and nothing may be called otherwise.
+// agentgateway publishes no messages. The settings that decide whether calls pass unseen must be as they are
+// here, and no other names may occur.
 func (d *guide) agentgateway(t *testing.T, _, body string) {
 	type route struct {
 		Matches  []any          `yaml:"matches"`

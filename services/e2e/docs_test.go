@@ -62,7 +62,7 @@ type guide struct {
 	shell        *shell // next to the server of the file; nil before it is needed
 }
 
-// Snippets of the documentation do what they are shown to do.
+// Snippets of the documentation have the results that it shows.
 func TestDocumentationSnippets(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
@@ -93,8 +93,8 @@ func TestDocumentationSnippets(t *testing.T) {
 	}
 }
 
-// A reader who follows one page after the other, in one folder and on one server, gets what each
-// page shows: no page breaks another.
+// A reader who follows one page after the other, in one folder and on one server, gets the shown results of each
+// page: no page breaks another.
 func TestDocumentationOnOneServer(t *testing.T) {
 	t.Parallel()
 	texts := documents(t)
@@ -219,7 +219,7 @@ func TestExamplesValidate(t *testing.T) {
 	}
 }
 
-// parseExample parses an example as what it is.
+// parseExample parses an example as its kind.
 func parseExample(src []byte) (problems document.Problems) {
 	value, _ := document.ParseAll(src, document.Limits{})
 	switch document.KindOf(value) {

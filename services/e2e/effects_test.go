@@ -12,7 +12,7 @@ import (
 )
 
 // S16.2, S16.3, S16.4: over REST, on any replica, a run enters a state that demands it only
-// while the outcome of every call is known; what nobody reports becomes UNKNOWN, and people
+// while the outcome of every call is known; an unreported call becomes UNKNOWN, and people
 // settle it.
 func unknownEffects(t *testing.T, w *world) {
 	definition := strings.Replace(string(must[[]byte](t)(os.ReadFile("../../examples/language/unknown-effects.json"))),

@@ -54,14 +54,14 @@ func refusedAsRolledBack(t *testing.T, base string) {
 	})
 }
 
-// healthOf is what gRPC health says of a process and, under that name, of its taking calls.
+// healthOf is gRPC's health of a process and, under that name, of its taking calls.
 func healthOf(t *testing.T, s *shape, p *process, name string) healthpb.HealthCheckResponse_ServingStatus {
 	t.Helper()
 	conn := (&world{shape: s, namespace: "default"}).dial(t, p.serving(t, "grpc"), "")
 	return must[*healthpb.HealthCheckResponse](t)(healthpb.NewHealthClient(conn).Check(within(t), &healthpb.HealthCheckRequest{Service: name})).GetStatus()
 }
 
-// runOf starts a run as an agent, and returns what reads it again.
+// runOf starts a run as an agent, and returns a function that reads it again.
 func runOf(t *testing.T, s *shape) (read func() error) {
 	t.Helper()
 	post := func(path, body string) error {
@@ -86,7 +86,7 @@ func runOf(t *testing.T, s *shape) (read func() error) {
 }
 
 // S19.3: Redis is emptied while every service is down: with all of them started anew, none is ready, and
-// nothing is decided without the runs and policies that were there. The old file brings all back.
+// no decision is made without the runs and policies that were there. The old file brings all back.
 func TestEmptiedRedisIsNeverReady(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -143,7 +143,7 @@ func TestEmptiedRedisIsNeverReady(t *testing.T) {
 	})
 }
 
-// S19.3: an emptied Redis whose NATS is away is not ready either: nothing says that it was always empty.
+// S19.3: an emptied Redis whose NATS is away is not ready either: it cannot be known that it was always empty.
 // When an operator has accepted the loss, it is used as a new one.
 func TestEmptiedRedisWaitsForItsWitness(t *testing.T) {
 	t.Parallel()

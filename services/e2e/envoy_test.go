@@ -25,7 +25,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// free is a port that nothing listens on.
+// free is a port without a listener.
 func free(t *testing.T) string {
 	t.Helper()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")

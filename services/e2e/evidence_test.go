@@ -80,8 +80,8 @@ func TestEvidenceOfHooks(t *testing.T) {
 	}
 }
 
-// TestEvidenceWhileCallsAreOpen: S14.1 and S14.6 by the hook: what is not proved to read voids the tests, and
-// those that run while it may be at work show nothing.
+// TestEvidenceWhileCallsAreOpen: S14.1 and S14.6 by the hook: a call that is not proved to read voids the tests, and
+// those that run while it may be at work give no evidence.
 func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -187,7 +187,7 @@ func TestNotExecutedCallsVoidNothing(t *testing.T) {
 	byCLI("e4", "failed")
 	wantMissing(t, c, run, "voided by")
 
-	// What a check of the recorded run says of evidence that is held because of a settled call.
+	// The check of the recorded run accepts evidence that is satisfied because of a settled call.
 	h.call("t2", "Bash", map[string]any{"command": "go test ./..."}, "PostToolUse")
 	h.before("e5", "Edit", edit)
 	byREST("e5", "not_executed")
@@ -199,7 +199,7 @@ func TestNotExecutedCallsVoidNothing(t *testing.T) {
 	}
 }
 
-// TestEvidenceCannotBeClaimed: S14.4, an agent's token shows nothing, over any face, whatever
+// TestEvidenceCannotBeClaimed: S14.4, an agent's token gives no evidence, over any face, with any
 // else it sends; that of the runtime does.
 func TestEvidenceCannotBeClaimed(t *testing.T) {
 	t.Parallel()
@@ -222,7 +222,7 @@ func TestEvidenceCannotBeClaimed(t *testing.T) {
 		t.Errorf("an agent's report answers %v", got)
 	}
 	wantMissing(t, c, run, "came from the agent itself")
-	// Its own token vouches for nothing, and neither does one that nobody knows.
+	// Its own token does not make a report count, and neither does an unknown one.
 	for id, witness := range map[string]string{"c2": agent, "c3": "ilk_forged", "c4": w.tokens[auth.Observer]} {
 		check(id)
 		req := must[*http.Request](t)(http.NewRequestWithContext(within(t), http.MethodPost, w.http+"/v1/runs/"+run+"/report", strings.NewReader(fmt.Sprintf(report, id))))
@@ -244,7 +244,7 @@ func TestEvidenceCannotBeClaimed(t *testing.T) {
 		t.Fatalf("the hook answers %v", got)
 	}
 	wantMissing(t, c, run, "came from the agent itself")
-	// A report of a call that was never allowed shows nothing, also when the runtime makes it.
+	// A report of a call that was never allowed gives no evidence, also when the runtime makes it.
 	runtime := w.as(t, auth.Runtime)
 	must[*policyv1.ReportToolCallResponse](t)(runtime.policy.ReportToolCall(within(t), &policyv1.ReportToolCallRequest{RunId: run, CallId: "never", Tool: "Bash", Ok: true}))
 	wantHeld(t, c, run, false)
@@ -267,7 +267,7 @@ const shipWhenGreen = `{
 	"guards": {"ci": {"evidence": "ci"}}
 }`
 
-// TestEvidenceOfTheGate: S14.1, what a real upstream server answers through the gate.
+// TestEvidenceOfTheGate: S14.1, the answer of a real upstream server through the gate.
 func TestEvidenceOfTheGate(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
@@ -348,7 +348,7 @@ type hooked struct {
 	t   *testing.T
 	up  *together
 	cwd string
-	// response is what tools answer; a line of output by default.
+	// response is the answer of tools; a line of output by default.
 	response map[string]any
 }
 

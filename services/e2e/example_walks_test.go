@@ -11,7 +11,7 @@ import (
 )
 
 // TestExampleWalks runs the scripts of examples/walks, each with a server of its own, and
-// compares what they print (S3.3, S3.4, S7.2, S8.2, S12.3, S15.3, S15.4, S15.8).
+// compares their output (S3.3, S3.4, S7.2, S8.2, S12.3, S15.3, S15.4, S15.8).
 func TestExampleWalks(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -89,7 +89,7 @@ registered  review  version 1
 			cmd.Env = append(cleanEnv(), "INTERLOCK_DATA="+string(u.data), "INTERLOCK_TOKEN="+u.tokens[auth.Operator],
 				"INTERLOCK_APPROVER="+u.tokens[auth.Approver],
 				"PATH="+filepath.Dir(binary(t, "interlock"))+string(os.PathListSeparator)+os.Getenv("PATH"))
-			var warned bytes.Buffer // such as what validation says of a workflow
+			var warned bytes.Buffer // such as warnings of validation
 			cmd.Stderr = &warned
 			out, err := cmd.Output()
 			if err != nil || string(out) != want {

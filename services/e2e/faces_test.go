@@ -88,13 +88,13 @@ var faces = []face{
 			return w.restful(t, http.MethodPost, "/v1/runs/"+a.run+"/cancel", a, nil)
 		},
 		opCreate: func(t testing.TB, w *world, a ask) told {
-			return w.restful(t, http.MethodPost, "/sessions", a, map[string]any{"session_name": a.session, "parent_session_name": a.parent})
+			return w.restful(t, http.MethodPost, "/v1/sessions", a, map[string]any{"session_name": a.session, "parent_session_name": a.parent})
 		},
 		opEnd: func(t testing.TB, w *world, a ask) told {
-			return w.restful(t, http.MethodPost, "/sessions/"+url.PathEscape(a.session)+"/stop", a, map[string]any{"end": true})
+			return w.restful(t, http.MethodPost, "/v1/sessions/"+url.PathEscape(a.session)+"/stop", a, map[string]any{"end": true})
 		},
 		opReopen: func(t testing.TB, w *world, a ask) told {
-			return w.restful(t, http.MethodPost, "/sessions/"+url.PathEscape(a.session)+"/resume", a, nil)
+			return w.restful(t, http.MethodPost, "/v1/sessions/"+url.PathEscape(a.session)+"/resume", a, nil)
 		},
 	}},
 	{"gRPC", map[string]func(testing.TB, *world, ask) told{

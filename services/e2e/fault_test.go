@@ -131,7 +131,7 @@ func (l *ledger) resume(t testing.TB, c *caller) {
 }
 
 // TestReplicaFaults ends replicas of a running system under load: one at a time,
-// in good order and not. Callers that try again lose nothing.
+// in good order and not. Callers that try again lose no answer.
 func TestReplicaFaults(t *testing.T) {
 	t.Parallel()
 	s := startSeparate(t)
@@ -170,7 +170,7 @@ func (w *world) replicas(t testing.TB, role auth.Role) *caller {
 	}
 }
 
-// TestStoreDown: without its store Interlock allows nothing (S7.2), and continues
+// TestStoreDown: without its store Interlock allows no call (S7.2), and continues
 // when the store is back.
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
@@ -257,7 +257,7 @@ func allowedAgain(t *testing.T, id string, callers ...*caller) {
 	}
 }
 
-// TestNATSDown: calls continue without NATS, and what they did is announced when it
+// TestNATSDown: calls continue without NATS, and their events are announced when it
 // is back, at the same place or with a stream that has to be made anew.
 func TestNATSDown(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// TestDenialsOfTheHookAreRecorded: S13.12. What the hook denies itself is in the log, with a run and without.
+// TestDenialsOfTheHookAreRecorded: S13.12. The hook's own denials are in the log, with a run and without.
 func TestDenialsOfTheHookAreRecorded(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)

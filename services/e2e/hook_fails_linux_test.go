@@ -38,7 +38,7 @@ func TestFailedHooksBlock(t *testing.T) {
 		data    string // the data folder of its server
 		shared  bool
 		args    []string
-		says    string // what the agent reads; empty where the call is made
+		says    string // the agent's text; empty where the call is made
 	}{
 		"allowed":             {data: string(u.data)},
 		"denied":              {data: string(u.data), args: []string{"--workflow", "reading-only"}, says: `not allowed in state \"reading\"`},
@@ -123,7 +123,7 @@ type modelCall struct {
 
 var bashCall = modelCall{"Bash", map[string]string{"command": "touch marker", "description": "Makes a file"}}
 
-// oneCall has Claude Code make one call in a workspace, and returns what the agent reads of
+// oneCall has Claude Code make one call in a workspace, and returns the agent's view of
 // it, and the output. Its model answers from this process.
 func oneCall(t *testing.T, claude, dir, path string, call modelCall) (read, output string) {
 	t.Helper()
@@ -187,7 +187,7 @@ func (m *oneToolCall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer makes the call, or says that it is done.
 func (m *oneToolCall) answer(w http.ResponseWriter, agent bool) {
-	if !agent { // a title, or what else it may ask
+	if !agent { // a title, or another request
 		fmt.Fprint(w, `{"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "ok"}],
 			"stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}`)
 		return

@@ -112,7 +112,7 @@ func failSkillHook(t *testing.T, dir string) {
 	}
 }
 
-// wantSkillCommand checks that the log has the command, and that nothing of it is open.
+// wantSkillCommand checks that the log has the command, and that no call of it is open.
 func wantSkillCommand(t *testing.T, w *world, operator *caller, dir string, allowed bool) {
 	t.Helper()
 	var run *enginev1.Run

@@ -74,7 +74,7 @@ func (i *isolation) denied(as auth.Role, session string) {
 	}
 }
 
-// S7.9: a session whose token names it below another one is there, whatever it creates.
+// S7.9: a session whose token names it below another one is there, for any creation.
 func TestAChildStaysInItsTree(t *testing.T) {
 	t.Parallel()
 	i := newIsolation(t)
@@ -82,15 +82,15 @@ func TestAChildStaysInItsTree(t *testing.T) {
 	child, other := i.mint("--session", "alice/x"), i.mint("--session", "bob", "--parent", "alice")
 	i.denied(child, "alice/x") // before any of them exists
 	i.denied(other, "bob")
-	i.post(auth.Operator, "/sessions", `{"session_name": "alice"}`)
+	i.post(auth.Operator, "/v1/sessions", `{"session_name": "alice"}`)
 	for token, name := range map[auth.Role]string{child: "alice/x", other: "bob"} {
-		got := i.do(token, http.MethodPost, "/sessions", fmt.Sprintf(`{"session_name": %q}`, name))
+		got := i.do(token, http.MethodPost, "/v1/sessions", fmt.Sprintf(`{"session_name": %q}`, name))
 		if !strings.Contains(got.body, `"parent_session_name":"alice"`) {
 			t.Errorf("%s is created as %v", name, got)
 		}
 		i.denied(token, name)
 	}
-	i.post(auth.Operator, "/sessions", `{"session_name": "alice/root"}`) // an operator places it elsewhere
+	i.post(auth.Operator, "/v1/sessions", `{"session_name": "alice/root"}`) // an operator places it elsewhere
 	i.denied(i.mint("--session", "alice/root"), "alice/root")
 }
 
@@ -98,9 +98,9 @@ func TestAChildStaysInItsTree(t *testing.T) {
 func TestEndedSessionsAreDenied(t *testing.T) {
 	t.Parallel()
 	i := newIsolation(t)
-	i.post(auth.Operator, "/sessions", `{"session_name": "s"}`)
+	i.post(auth.Operator, "/v1/sessions", `{"session_name": "s"}`)
 	token := i.mint("--session", "s")
-	i.post(auth.Operator, "/sessions/s/stop", `{"end": true}`)
+	i.post(auth.Operator, "/v1/sessions/s/stop", `{"end": true}`)
 	i.denied(token, "s")
 	i.denied(auth.Agent, "s")
 	if got := i.do(token, http.MethodPost, "/v1/workflows", bugfix); got.status >= http.StatusBadRequest {
@@ -109,23 +109,23 @@ func TestEndedSessionsAreDenied(t *testing.T) {
 	if got := i.do(token, http.MethodPost, "/v1/runs", `{"workflow": "bugfix", "session_id": "s"}`); !strings.Contains(got.body, "SESSION_ENDED") {
 		t.Errorf("a run begins: %v", got)
 	}
-	if got := i.do(auth.Operator, http.MethodDelete, "/sessions/s", ""); got.status >= http.StatusBadRequest {
+	if got := i.do(auth.Operator, http.MethodDelete, "/v1/sessions/s", ""); got.status >= http.StatusBadRequest {
 		t.Fatal(got)
 	}
 	i.denied(token, "s")
 }
 
-// S11.6: an agent's transitions end with its session, whatever the timer that holds its run.
+// S11.6: an agent's transitions end with its session, for any timer that holds its run.
 func TestEndedSessionsMoveNoRuns(t *testing.T) {
 	t.Parallel()
 	i := newIsolation(t)
 	i.as(t, auth.Operator).register(t, bugfix)
 	for n := range 5 {
 		name := fmt.Sprintf("s%d", n)
-		i.post(auth.Operator, "/sessions", fmt.Sprintf(`{"session_name": %q}`, name))
+		i.post(auth.Operator, "/v1/sessions", fmt.Sprintf(`{"session_name": %q}`, name))
 		token := i.mint("--session", name)
 		run := i.with(t, 0, string(token)).start(t, "bugfix").GetRunId()
-		i.post(auth.Operator, "/sessions/"+name+"/stop", `{"end": true}`)
+		i.post(auth.Operator, "/v1/sessions/"+name+"/stop", `{"end": true}`)
 		if got := i.do(token, http.MethodPost, "/v1/runs/"+run+"/transition", `{"event": "READY"}`); !strings.Contains(got.body, "SESSION_ENDED") && !strings.Contains(got.body, "PAUSED") {
 			t.Errorf("a run moves: %v", got)
 		}
@@ -134,12 +134,12 @@ func TestEndedSessionsMoveNoRuns(t *testing.T) {
 }
 
 // S7.10: the agent's policy holds for a session that was created over REST; a policy that does not
-// exist is warned of and starts nothing.
+// exist is warned of and starts no session.
 func TestNamedPolicies(t *testing.T) {
 	t.Parallel()
 	i := newIsolation(t)
 	i.post(auth.Operator, "/v1/agents", `{"name": "sum", "policy": "p"}`)
-	i.post(auth.Operator, "/sessions", `{"session_name": "s", "agent": "sum"}`)
+	i.post(auth.Operator, "/v1/sessions", `{"session_name": "s", "agent": "sum"}`)
 	i.denied(auth.Agent, "s")
 	i.denied(i.mint("--session", "s/below"), "s/below")
 	if got := i.do(auth.Operator, http.MethodDelete, "/v1/agents/sum", ""); got.status >= http.StatusBadRequest {
@@ -147,7 +147,7 @@ func TestNamedPolicies(t *testing.T) {
 	}
 	i.denied(auth.Agent, "s")
 	i.post(auth.Operator, "/v1/agents", `{"name": "lost", "policy": "gone"}`)
-	if got := i.do(auth.Operator, http.MethodPost, "/sessions", `{"session_name": "l", "agent": "lost"}`); !strings.Contains(got.body, `interlock policy put`) {
+	if got := i.do(auth.Operator, http.MethodPost, "/v1/sessions", `{"session_name": "l", "agent": "lost"}`); !strings.Contains(got.body, `interlock policy put`) {
 		t.Errorf("a session of an agent without its policy: %v", got)
 	}
 	const definition = `{"id": "w", "initial": "a", "meta": {"policy": "gone"}, "states": {"a": {"on": {"END": "z"}}, "z": {"type": "final"}}}`
@@ -174,7 +174,7 @@ func TestNamedPolicies(t *testing.T) {
 func TestSessionsJustRegistered(t *testing.T) {
 	t.Parallel()
 	i := newIsolation(t)
-	i.post(auth.Operator, "/sessions", `{"session_name": "boss"}`)
+	i.post(auth.Operator, "/v1/sessions", `{"session_name": "boss"}`)
 	i.post(auth.Operator, "/v1/workflows", `{"id": "w", "initial": "a", "states": {
 		"a": {"on": {"GO": {"fork": {"branches": {"one": {"initial": "b", "terminal": "c"}, "two": {"initial": "d", "terminal": "e"}}, "join": "all", "on_complete": "z"}}}},
 		"b": {"on": {"END": "c"}}, "c": {"type": "final"}, "d": {"on": {"END": "e"}}, "e": {"type": "final"}, "z": {"type": "final"}}}`)
@@ -187,7 +187,7 @@ func TestSessionsJustRegistered(t *testing.T) {
 	if got := take(); got.status < http.StatusBadRequest {
 		t.Fatalf("a session of no tree takes a branch: %v", got)
 	}
-	i.post(auth.Operator, "/sessions", `{"session_name": "kid", "parent_session_name": "boss"}`)
+	i.post(auth.Operator, "/v1/sessions", `{"session_name": "kid", "parent_session_name": "boss"}`)
 	if got := take(); got.status != http.StatusOK {
 		t.Errorf("a session below does not: %v", got)
 	}

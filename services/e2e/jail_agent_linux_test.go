@@ -121,7 +121,7 @@ func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		} `json:"messages"`
 		Tools []any `json:"tools"`
 	}
-	_ = json.Unmarshal(body.Bytes(), &request) // what cannot be read gets the answer to a title
+	_ = json.Unmarshal(body.Bytes(), &request) // an unreadable request gets the answer to a title
 	one := &oneToolCall{result: "none"}
 	for _, message := range request.Messages {
 		var blocks []struct {

@@ -66,7 +66,7 @@ func (j *inJails) hooked(line string) (wrapped, answer string) {
 	return said.Specific.Input.Command, out
 }
 
-// hookedBy is what the hook answers to a client. One whose version is not known has no jail.
+// hookedBy is the hook's answer to a client. One whose version is not known has no jail.
 func (j *inJails) hookedBy(line, client string) string {
 	j.Helper()
 	j.calls++
@@ -83,7 +83,7 @@ func (j *inJails) hookedBy(line, client string) string {
 	return string(out)
 }
 
-// sh runs what the agent's shell is given.
+// sh runs the line of the agent's shell.
 func (j *inJails) sh(line string) (status int, output string) {
 	j.Helper()
 	cmd := exec.CommandContext(within(j), "bash", "-c", line)
@@ -106,7 +106,7 @@ func (j *inJails) run(line string) (status int, output string) {
 	return j.sh(wrapped)
 }
 
-// evidence is what the run has.
+// evidence is the evidence of the run.
 func (j *inJails) evidence() []*enginev1.Evidence {
 	j.Helper()
 	return must[*enginev1.GetRunResponse](j)(j.operator.runs.GetRun(within(j), &enginev1.GetRunRequest{SessionId: "s"})).GetRun().GetEvidence()
@@ -119,7 +119,7 @@ func (j *inJails) gone(name string) {
 	}
 }
 
-// S20: a line that a state allows runs in its jail: the agent's shell sees its output and status, and nothing changes.
+// S20: a line that a state allows runs in its jail: the agent's shell sees its output and status, and no file changes.
 func TestHookedLinesRunInJails(t *testing.T) {
 	t.Parallel()
 	j := startInJails(t)
@@ -202,7 +202,7 @@ func TestHookedLinesRunOnce(t *testing.T) {
 	}
 }
 
-// S20: without the server nothing runs, and what a jail has witnessed while it is away gives evidence when it was handed in.
+// S20: without the server no line runs, and a jail's witness from a time without it gives evidence when it was delivered.
 func TestWitnessesOfAnAwayServer(t *testing.T) {
 	t.Parallel()
 	j := startInJails(t)
@@ -252,7 +252,7 @@ func TestWitnessesOfAnAwayServer(t *testing.T) {
 	})
 }
 
-// S20: a witness that was changed is refused, and gives nothing.
+// S20: a witness that was changed is refused, and gives no evidence.
 func TestForgedWitness(t *testing.T) {
 	t.Parallel()
 	j := startInJails(t)
@@ -272,7 +272,7 @@ func TestForgedWitness(t *testing.T) {
 	}
 }
 
-// S20: nothing of a line outlives the program that has started its jail, however that ends.
+// S20: no process of a line outlives the program that has started its jail, for any end of it.
 func TestKilledJails(t *testing.T) {
 	t.Parallel()
 	j := startInJails(t)
@@ -308,7 +308,7 @@ func TestKilledJails(t *testing.T) {
 	})
 }
 
-// S4.1: a command whose jail was killed may have changed any file. While it runs nothing is said of it.
+// S4.1: a command whose jail was killed may have changed any file. While it runs its files are not known.
 func TestKilledJailsFireInterrupts(t *testing.T) {
 	t.Parallel()
 	j := startInJails(t)

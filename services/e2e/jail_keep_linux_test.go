@@ -9,7 +9,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
-// S20.4: /tmp is a folder of the run, and caches are changed in a copy of the run: later lines see what earlier ones have written.
+// S20.4: /tmp is a folder of the run, and caches are changed in a copy of the run: later lines see the files of earlier ones.
 func TestHookedLinesKeepTheirFolders(t *testing.T) {
 	t.Parallel()
 	j := startInJails(t)
@@ -33,7 +33,7 @@ func TestHookedLinesKeepTheirFolders(t *testing.T) {
 	}
 }
 
-// S14.9: evidence of a hooked line is of the workspace's files: a change by anybody voids it, and one that is taken back does not.
+// S14.9: evidence of a hooked line is of the workspace's files: any change voids it, and a reverted one does not.
 func TestHookedLinesGiveEvidenceOfFiles(t *testing.T) {
 	t.Parallel()
 	j := startInJails(t)
@@ -59,7 +59,7 @@ func TestHookedLinesGiveEvidenceOfFiles(t *testing.T) {
 	}
 }
 
-// S20.5: where a jail of level 3 holds a line, the hook refuses only what it does for certain to Interlock; without one, also what it could do.
+// S20.5: where a jail of level 3 holds a line, the hook refuses only its certain acts on Interlock; without one, also possible ones.
 func TestHookedLinesOfUnknownCode(t *testing.T) {
 	t.Parallel()
 	j := startInJails(t)

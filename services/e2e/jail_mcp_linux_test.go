@@ -29,7 +29,7 @@ const jailed = `{
 	}
 }`
 
-// needsJail skips a test where this machine has no jail of a level, and returns what it has.
+// needsJail skips a test where this machine has no jail of a level, and returns its level.
 func needsJail(t *testing.T, least int) int {
 	t.Helper()
 	program := binary(t, "interlock") // may take longer than it has
@@ -47,8 +47,8 @@ func needsJail(t *testing.T, least int) int {
 	return has.Level
 }
 
-// TestMCPShell: S20.12. The shell of interlock mcp runs commands in the jail of the state: what only reads
-// changes nothing, and what may write does.
+// TestMCPShell: S20.12. The shell of interlock mcp runs commands in the jail of the state: a state that only reads
+// keeps its files, and one that writes changes them.
 func TestMCPShell(t *testing.T) {
 	t.Parallel()
 	level := needsJail(t, 3)

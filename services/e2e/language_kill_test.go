@@ -38,7 +38,7 @@ const killedSuite = `{"id": "everything-suite", "initial": "unit", "states": {
 
 // TestLanguageSurvivesKills walks a real MCP client through all of it with the
 // server killed and started again between every two steps. It must end as if
-// nothing had happened.
+// no kill had happened.
 func TestLanguageSurvivesKills(t *testing.T) {
 	t.Parallel()
 	var undisturbed, killed string
@@ -117,7 +117,7 @@ func walkEverything(t *testing.T, kills bool) string {
 	return ending(t, c, run.GetRunId())
 }
 
-// ending is what a run has come to, without ids and times.
+// ending is the end of a run, without ids and times.
 func ending(t *testing.T, c *caller, id string) string {
 	t.Helper()
 	run := c.get(t, id)

@@ -261,7 +261,7 @@ func invokes(t *testing.T, w *world) {
 	if parent := other.get(t, id); parent.GetStatus() != enginev1.RunStatus_RUN_STATUS_WAITING || parent.GetChild().GetRunId() != child.GetRunId() {
 		t.Errorf("the parent is %v", parent)
 	}
-	// A call is the same whatever run of the family it is named by.
+	// A call is the same under any run of the family that names it.
 	for _, asked := range [][2]string{{id, child.GetRunId()}, {child.GetRunId(), id}, {id, id}} {
 		d := other.expect(t, asked[0], "UnitTest", allow, "")
 		report := must[*policyv1.ReportToolCallResponse](t)(c.policy.ReportToolCall(within(t),
@@ -276,8 +276,8 @@ func invokes(t *testing.T, w *world) {
 	}
 	c.expect(t, id, "Outer", allow, "")
 	c.expect(t, id, "UnitTest", deny, "TOOL_NOT_ALLOWED")
-	// It has reached its final state (S2.9), but naming it must not lift what the run
-	// that continues enforces.
+	// It has reached its final state (S2.9), but naming it must not lift the rules of the run
+	// that continues.
 	c.expect(t, child.GetRunId(), "Anything", deny, "RUN_NOT_ACTIVE")
 }
 

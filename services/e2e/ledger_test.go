@@ -15,11 +15,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// ledger notes what callers were told, to compare it with what is kept.
+// ledger notes the answers to callers, to compare them with the kept data.
 type ledger struct {
 	// runs are driven by one worker each.
 	runs []string
-	// retry makes workers repeat what failed, with the same idempotency key;
+	// retry makes workers repeat failed requests, with the same idempotency key;
 	// otherwise they end.
 	retry bool
 	// pause is between a worker's rounds.
@@ -76,7 +76,7 @@ func (l *ledger) work(ctx context.Context, c *caller, id string) {
 	}
 }
 
-// again notes a failure and tells whether to try again.
+// again notes a failure and reports whether to try again.
 func (l *ledger) again(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return false
@@ -149,7 +149,7 @@ func (l *ledger) reaches(t testing.TB, more int64) {
 	})
 }
 
-// verify compares with what the store kept and what NATS carried: every
+// verify compares with the data of the store and the events on NATS: every
 // acknowledged transition is there once, at its version, with its data; versions
 // are contiguous; every entry and every decision is announced.
 func (l *ledger) verify(t testing.TB, w *world, c *caller) {

@@ -26,17 +26,17 @@ var levels = map[string]int{
 
 	"services/engine/internal/app": 2, "services/policyenforcer/internal": 2, "services/policyenforcer/internal/redact": 0, "services/statestore/internal/app": 2, "services/approval/internal/app": 2,
 
-	// The contracts are for anyone who translates them, and nobody below.
+	// The contracts are for translators, and not for packages below.
 	"gen":                  3,
 	"pkg/store/redisstore": 3, "pkg/store/sqlitestore": 3, "pkg/store/storetest": 3,
-	"pkg/bus": 3, "pkg/rpc": 3, "pkg/sdk": 3, "pkg/telemetry": 3, "pkg/auth/oidc": 3,
+	"pkg/bus": 3, "pkg/bus/bustest": 3, "pkg/rpc": 3, "pkg/sdk": 3, "pkg/telemetry": 3, "pkg/auth/oidc": 3,
 	"services/policyenforcer/internal/enforcertest": 3, "services/engine/internal/rpc": 3, "services/policyenforcer/internal/rpc": 3, "services/statestore/internal/rpc": 3,
 	"services/approval/internal/rpc": 3, "services/approval/internal/webhook": 3,
 	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/traced": 3, "services/internal/recorded": 3, "services/internal/replayed": 3, "services/internal/receipts": 3, "services/internal/protomap": 3, "services/internal/listing": 3,
 	"services/internal/jailer": 3, "services/internal/tree": 3,
 	"services/internal/metrics": 3, "services/internal/presence": 3, "services/internal/sessiontree": 3, "services/internal/natsserver": 3, "services/internal/decided": 3, "services/internal/refused": 3, "services/internal/datadir": 3, "services/internal/configfile": 1, "services/internal/commandline": 4,
 
-	// What the command line prints and does without a server knows of no connection.
+	// Output and commands without a server do not know a connection.
 	"services/cmd/interlock/internal/console": 3, "services/cmd/interlock/internal/jsonfile": 3,
 	"services/cmd/interlock/internal/show": 3, "services/cmd/interlock/internal/input": 3,
 	"services/cmd/interlock/internal/shellwords": 3, "services/cmd/interlock/internal/contexts": 3, "services/cmd/interlock/internal/offline": 3,

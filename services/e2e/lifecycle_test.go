@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// watchRun watches through one replica what happens through the other, until the
+// watchRun watches through one replica the changes through the other, until the
 // run's end ends the stream.
 func watchRun(t *testing.T, w *world) {
 	mover, watcher := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Observer)
@@ -242,7 +242,7 @@ func register(ctx context.Context, c *caller, definition string) (*enginev1.Regi
 	}
 }
 
-// noReplacement: an agent may not change what an operator registered (S6.7).
+// noReplacement: an agent may not change an operator's registration (S6.7).
 func noReplacement(t *testing.T, w *world) {
 	agent, operator := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Operator)
 	operator.register(t, bugfix)

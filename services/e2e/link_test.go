@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// link stands between services and a server, and can be cut, or held up: then what is sent
-// does not arrive, and nobody is told.
+// link stands between services and a server, and can be cut, or held up: then sent data
+// does not arrive, without an error.
 type link struct {
 	listener net.Listener
 	target   string
@@ -52,7 +52,7 @@ func (l *link) accept() {
 	}
 }
 
-// carry copies until either end is closed, and swallows what comes while the link is held.
+// carry copies until either end is closed, and drops data while the link is held.
 func (l *link) carry(to, from net.Conn) {
 	defer to.Close()
 	buffer := make([]byte, 32<<10)
@@ -69,7 +69,7 @@ func (l *link) carry(to, from net.Conn) {
 	}
 }
 
-// hold makes the link silent, or not. What was swallowed is lost: cut it afterwards.
+// hold makes the link silent, or not. Dropped data is lost: cut it afterwards.
 func (l *link) hold(on bool) { l.held.Store(on) }
 
 // cut closes every connection. New ones can be made.

@@ -1,6 +1,6 @@
 // Package e2e tests Interlock as its users run it: the built binaries, in one
 // process and as separate services on a real Redis and a real NATS, driven by
-// real clients. It knows only what callers can see, and must never reach into a
+// real clients. It knows only the callers' view, and must never reach into a
 // service.
 package e2e
 
@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must happen. Only a failing test
+// patience is how long a test waits for expected events. Only a failing test
 // waits that long.
 const patience = 45 * time.Second
 
-// workspace is a folder for what all tests share; it goes with the process.
+// workspace is a folder for files that all tests share; it goes with the process.
 var workspace string
 
 func TestMain(m *testing.M) {

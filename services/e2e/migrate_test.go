@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// S17.2, S17.4: over REST, on any replica, a run moves to another version once what that newly
-// allows is accepted, keeps what was observed, and is judged by the other version from then on.
+// S17.2, S17.4: over REST, on any replica, a run moves to another version once its new permissions
+// are accepted, keeps its observations, and is judged by the other version from then on.
 func migrates(t *testing.T, w *world) {
 	const definition = `{"id": "moves", "initial": "work", "states": {
 		"work": {"allowed_tools": ["Read", "Bash"], "allowed_commands": ["go test"], "on": {"SHIP": {"target": "ship", "guard": "tested"}}},

@@ -37,7 +37,7 @@ func replacing(session, path, value string) *statev1.UpdateStateRequest {
 const reviewed = `{"id": "reviewed", "initial": "coding", "states": {
 	"coding": {"on": {"REVIEW": "reviewing"}}, "reviewing": {"on": {"CODE": "coding", "DONE": "over"}}, "over": {"type": "final"}}}`
 
-// whoMayWrite: a value is written by its writers over gRPC, REST and MCP, and by nobody
+// whoMayWrite: a value is written by its writers over gRPC, REST and MCP, and by no one
 // else; the state of the run is the engine's (S18.2, S18.3).
 func whoMayWrite(t *testing.T, w *world) {
 	w.stateStore(t).register(t, "verdicts", `{"properties":{
@@ -54,7 +54,7 @@ func whoMayWrite(t *testing.T, w *world) {
 		},
 		"REST": func(path, value string) string {
 			body := fmt.Sprintf(`{"operations":[{"op":"replace","path":%q,"value":%s}]}`, path, value)
-			req := must[*http.Request](t)(http.NewRequestWithContext(within(t), http.MethodPatch, w.http+"/workflow-state", strings.NewReader(body)))
+			req := must[*http.Request](t)(http.NewRequestWithContext(within(t), http.MethodPatch, w.http+"/v1/state", strings.NewReader(body)))
 			for name, value := range map[string]string{
 				"Authorization": "Bearer " + w.tokens[auth.Agent], "Content-Type": "application/json",
 				"X-Interlock-Namespace": w.namespace, "X-Interlock-Session": "top",

@@ -119,7 +119,7 @@ func (o *otlp) names(trace string) []string {
 }
 
 // A trace that begins at the agent goes from its hook, and from its MCP call, through the
-// gateway, the policy enforcer and the store to the event, whichever processes these are in.
+// gateway, the policy enforcer and the store to the event, in all processes.
 func TestOneTraceFromHookToEvent(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*testing.T, []string, string) *shape{

@@ -223,7 +223,7 @@ func TestApprovalsSurviveKills(t *testing.T) {
 	}
 }
 
-// killSome kills one of what stands between a decision and what follows from it, and
+// killSome kills one process between a decision and its consequences, and
 // starts it again.
 func (s *separate) killSome(t testing.TB, random *rand.Rand) {
 	i := random.IntN(replicaCount)

@@ -20,7 +20,7 @@ type position struct {
 	program string
 }
 
-// run runs interlock in a folder of the machine, and returns what it writes; how it ends does not count.
+// run runs interlock in a folder of the machine, and returns its output; how it ends does not count.
 func (p *position) run(dir string, args ...string) string {
 	p.t.Helper()
 	run := exec.CommandContext(within(p.t), p.program, args...)
@@ -36,7 +36,7 @@ func (p *position) init(dir string, args ...string) string {
 	return p.run(dir, append([]string{"init", p.agent, "--yes"}, args...)...)
 }
 
-// says checks what a command has written.
+// says checks the output of a command.
 func (p *position) says(out string, words ...string) {
 	p.t.Helper()
 	for _, word := range words {
@@ -68,7 +68,7 @@ func (p *position) unchanged(dir string, before []string) {
 }
 
 // TestPositions: S13.13. In every position of a workspace, init names the set-up above it, doctor finds that its hooks are those of another
-// workspace, and --undo leaves nothing of init.
+// workspace, and --undo removes all files of init.
 func TestPositions(t *testing.T) {
 	t.Parallel()
 	const elsewhere = "FAIL  the hooks use the data folder"
@@ -76,7 +76,7 @@ func TestPositions(t *testing.T) {
 		"same": func(p *position) {
 			before := p.files("w")
 			p.says(p.init("w"), "written", "!is set up, too")
-			p.says(p.init("w"), "nothing to change")
+			p.says(p.init("w"), ": no change")
 			p.says(p.run("w", "doctor"), "!"+elsewhere)
 			p.says(p.init("w", "--undo"), "taken out")
 			p.unchanged("w", before)
@@ -150,7 +150,7 @@ func TestPositions(t *testing.T) {
 			command, _, _ = strings.Cut(command, "`")
 			p.says(p.run("store", append(strings.Fields(strings.ReplaceAll(command, "'", "")), "--yes")...), "written")
 			p.says(p.run("store", "doctor"), "!"+elsewhere)
-			p.says(p.run("store", "data", "move"), "nothing to move", "!names another")
+			p.says(p.run("store", "data", "move"), "no move is needed", "!names another")
 			p.init("store", "--undo")
 			p.says(strings.Join(p.files("store"), "\n"), "!interlock", "!settings", "!hooks", "!.mcp.json")
 		},
@@ -160,9 +160,9 @@ func TestPositions(t *testing.T) {
 				p.t.Fatal(err)
 			}
 			p.says(p.init("link"), "written")
-			p.says(p.run("w", "doctor"), "!"+elsewhere, "!nothing tells")
-			p.says(p.run(".", "doctor", p.at("link")), "!"+elsewhere, "!nothing tells")
-			p.says(p.init("w"), "nothing to change")
+			p.says(p.run("w", "doctor"), "!"+elsewhere, "!no record shows")
+			p.says(p.run(".", "doctor", p.at("link")), "!"+elsewhere, "!no record shows")
+			p.says(p.init("w"), ": no change")
 			p.init("link", "--undo")
 			p.unchanged("w", before)
 		},

@@ -182,7 +182,7 @@ func (p *process) openFiles(t testing.TB) int {
 	return len(entries)
 }
 
-// capture keeps what a process writes.
+// capture keeps the output of a process.
 type capture struct {
 	mu   sync.Mutex
 	text bytes.Buffer

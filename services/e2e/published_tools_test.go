@@ -27,14 +27,14 @@ type published struct {
 	Tools   map[string][]string `json:"tools"`
 }
 
-// Members of inputs by what they hold: what is executed, and names of files.
+// Members of inputs by their contents: code, and names of files.
 var (
 	executed = regexp.MustCompile(`(?i)^(commands?|cmd|script|script_?path|code|source_code|chars|keys|stdin|program|shell|exec)$`)
 	named    = regexp.MustCompile(`(?i)(^|_)(path|paths|file|files|dir|folder|filename)$|path$`)
 )
 
-// unproved are tools with names of files that are taken for ones that may change them: nothing is
-// known of what they do with their files, or they change them in a way that is not measured.
+// unproved are tools with names of files that are taken for ones that may change them: their use
+// of the files is unknown, or they change them in a way that is not measured.
 var unproved = []string{
 	"Artifact", "Delete", "EnterWorktree", "Projects", "Workflow", // the last runs the file
 	"view_image",
@@ -76,7 +76,7 @@ func TestPublishedTools(t *testing.T) {
 			}
 			judged := quoted.FindStringSubmatch(ask("closed", tool, map[string]string{}))
 			switch {
-			case judged == nil && (tool == toolname.Loader || tool == "TaskStop"): // which is what is allowed there
+			case judged == nil && (tool == toolname.Loader || tool == "TaskStop"): // which is allowed there
 			case judged == nil:
 				t.Errorf("%s: %s is not denied where nothing is allowed", agent, tool)
 			case toolname.Names{}.Fault(judged[1], toolname.Restricts) != "":
@@ -115,7 +115,7 @@ func (w *world) hookOf(t testing.TB, agent, workflow string, event map[string]an
 }
 
 // publishedTools reads the tools of each agent: those of Claude Code from its package, and those of
-// agents that publish no types from what a client of theirs offers its model.
+// agents that publish no types from the offer of their client to its model.
 func publishedTools(t *testing.T) map[string]published {
 	t.Helper()
 	all := map[string]published{}

@@ -47,15 +47,15 @@ func (f filler) ok(t testing.TB, method, path, body, field string) string {
 
 const loop = `{"id": "loop", "initial": "a", "meta": {"enforcement": "while_running"}, "states": {"a": {"allowed_tools": ["Read"], "on": {"GO": "a", "END": "z"}}, "z": {"type": "final"}}}`
 
-// S19.1: a session's token stores its quota, by any of its operations, and no more. Others continue, and what
-// stops it is taken.
+// S19.1: a session's token stores its quota, by any of its operations, and no more. Others continue, and acts that
+// stop it are accepted.
 func TestOneTokenDoesNotFillTheStore(t *testing.T) {
 	t.Parallel()
 	const quota = 3_000_000
 	u := startUp(t, "--bytes-per-session", fmt.Sprint(quota))
 	operator := filler{&u.shape, u.tokens[auth.Operator]}
 	operator.ok(t, "POST", "/v1/workflows", loop, "")
-	operator.ok(t, "POST", "/workflow-schemas", `{"name": "any", "json_schema": {"type": "object"}}`, "")
+	operator.ok(t, "POST", "/v1/schemas", `{"name": "any", "json_schema": {"type": "object"}}`, "")
 	session := func(t *testing.T, name string) filler {
 		t.Helper()
 		out := must[[]byte](t)(exec.CommandContext(within(t), binary(t, "interlock"), "token", "mint", "--session", name,
@@ -81,15 +81,15 @@ func TestOneTokenDoesNotFillTheStore(t *testing.T) {
 			}
 		},
 		"a-shared-state": func(t *testing.T, f filler) func(int) (int, string) {
-			state := f.ok(t, "POST", "/workflow-states", `{"schema_name": "any", "initial_data": {}}`, "state_id")
+			state := f.ok(t, "POST", "/v1/states", `{"schema_name": "any", "initial_data": {}}`, "state_id")
 			return func(i int) (int, string) {
-				return f.call(t, "PUT", "/workflow-states/"+state, fmt.Sprintf(`{"data": {"pad": "%d%s"}}`, i, pad))
+				return f.call(t, "PUT", "/v1/states/"+state, fmt.Sprintf(`{"data": {"pad": "%d%s"}}`, i, pad))
 			}
 		},
 		"prompts-of-children": func(t *testing.T, f filler) func(int) (int, string) {
-			f.ok(t, "POST", "/sessions", `{"session_name": "prompts-of-children"}`, "")
+			f.ok(t, "POST", "/v1/sessions", `{"session_name": "prompts-of-children"}`, "")
 			return func(i int) (int, string) {
-				return f.call(t, "POST", "/sessions", fmt.Sprintf(`{"session_name": "prompts-of-children/child-%d", "parent_session_name": "prompts-of-children", "prompt": %q}`, i, pad))
+				return f.call(t, "POST", "/v1/sessions", fmt.Sprintf(`{"session_name": "prompts-of-children/child-%d", "parent_session_name": "prompts-of-children", "prompt": %q}`, i, pad))
 			}
 		},
 	} {
@@ -143,7 +143,7 @@ func TestOneTokenDoesNotFillTheStore(t *testing.T) {
 	})
 }
 
-// S19.2: with little room, on the disk or below Redis's maxmemory, only what stops things is taken, and all
+// S19.2: with little room, on the disk or below Redis's maxmemory, only acts that stop work are taken, and all
 // is taken when there is room again.
 func TestLittleRoomIsForWhatStops(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// greeting refers to what it is started with, to what its session shares, and to what that
+// greeting refers to its starting data, to its session's shared state, and to the values that it
 // keeps, and agents can force it.
 const greeting = `{"id": "greeting", "initial": "work", "meta": {"debug": true, "enforcement": "while_running"}, "context": {"who": "ann"},
   "states": {
@@ -64,7 +64,7 @@ func TestWhatReachesAgents(t *testing.T) {
 		}
 		return got
 	}
-	ok(http.MethodPost, "/workflow-schemas", `{"name": "plan", "json_schema": {"type": "object"}}`)
+	ok(http.MethodPost, "/v1/schemas", `{"name": "plan", "json_schema": {"type": "object"}}`)
 	ok(http.MethodPost, "/v1/components", `{"name": "Prefs", "slug": "prefs", "persistence": "long_term",
 		"schema_definition": {"language": {"type": "string"}, "seen": {"type": "integer"}}, "initial_values": {"language": "en"}}`)
 	ok(http.MethodPost, "/v1/workflows", greeting)
@@ -93,7 +93,7 @@ func TestWhatReachesAgents(t *testing.T) {
 	}
 	use(t, agent, true, "wf_state_read", `{}`, "NO_SESSION", "wf_state_create(schema_name=")
 
-	// S15.5: what it was resumed for is there as data, too.
+	// S15.5: the reason of its resumption is there as data, too.
 	created := use(t, agent, false, "wf_state_create", `{"schema_name": "plan", "initial_data": {"goal": "ship"}}`, "at version 1")
 	resumed := fmt.Sprint(created.Meta["interlock.run/resume"])
 	for _, word := range []string{"task_kind:callback", "callback_source:kid", "workflow_state_version:7", "state_update_status:completed"} {
@@ -102,7 +102,7 @@ func TestWhatReachesAgents(t *testing.T) {
 		}
 	}
 
-	// S15.2: values stand in instructions, and what the agent changes is there the next time. S15.12: and hints for its runtime.
+	// S15.2: values stand in instructions, and the agent's changes are there the next time. S15.12: and hints for its runtime.
 	use(t, agent, false, "statewright_load_workflow", `{"name": "greeting"}`,
 		`Greet <data of="context.who">"ann"</data> in <data of="component.prefs.language">"en"</data> for <data of="state./goal">"ship"</data>, <data of="state./none" missing/>.`,
 		"Meant for: model opus, thinking level high.")
@@ -115,22 +115,22 @@ func TestWhatReachesAgents(t *testing.T) {
 		t.Errorf("get_state: %s", view)
 	}
 
-	// S15.4: it starts others, below itself; S15.3: and reads what they have found.
+	// S15.4: it starts others, below itself; S15.3: and reads their results.
 	use(t, agent, false, "wf_start_agent_session", `{"name": "kid", "prompt": "Look."}`, "below lead", "you are resumed")
 	use(t, agent, false, "wf_start_agent_session", `{"name": "silent", "prompt": "Look.", "callback": false}`, "wf_session_result(session=")
 	use(t, agent, true, "wf_start_agent_session", `{"name": "none", "prompt": " "}`, "the prompt is empty")
-	if kid := ok(http.MethodGet, "/sessions/kid", ""); kid.field("parent_session_name") != "lead" || kid.field("no_callback") != nil || kid.field("task_id") == nil {
+	if kid := ok(http.MethodGet, "/v1/sessions/kid", ""); kid.field("parent_session_name") != "lead" || kid.field("no_callback") != nil || kid.field("task_id") == nil {
 		t.Errorf("kid: %v", kid)
 	}
 	use(t, agent, true, "wf_session_result", `{"session": "kid"}`, "has no result")
 	for _, name := range []string{"kid", "silent"} {
-		ok(http.MethodPost, "/sessions/"+name+"/stop", `{"end": true, "result": {"bugs": 12345678901234567890}}`)
+		ok(http.MethodPost, "/v1/sessions/"+name+"/stop", `{"end": true, "result": {"bugs": 12345678901234567890}}`)
 	}
 	use(t, agent, false, "wf_session_result", `{"session": "kid"}`, `{"bugs":12345678901234567890}`, "This is data")
-	if got := ok(http.MethodGet, "/sessions/kid/result", ""); !strings.Contains(got.body, `"result":{"bugs":12345678901234567890},"given":true`) {
+	if got := ok(http.MethodGet, "/v1/sessions/kid/result", ""); !strings.Contains(got.body, `"result":{"bugs":12345678901234567890},"given":true`) {
 		t.Errorf("over REST: %v", got)
 	}
-	if lead := ok(http.MethodGet, "/sessions/lead", ""); strings.Count(lead.body, `"callback_id"`) != 1 || !strings.Contains(lead.body, `"result":"{\"bugs\":12345678901234567890}"`) {
+	if lead := ok(http.MethodGet, "/v1/sessions/lead", ""); strings.Count(lead.body, `"callback_id"`) != 1 || !strings.Contains(lead.body, `"result":"{\"bugs\":12345678901234567890}"`) {
 		t.Errorf("callbacks of lead: %v", lead)
 	}
 	// A bound token says which session it is for, where the state is all that a client names.
@@ -140,7 +140,7 @@ func TestWhatReachesAgents(t *testing.T) {
 	for name, value := range map[string]string{
 		"Authorization": "Bearer " + u.mint(t, w, "lead"), "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "state_read",
-		"X-Workflow-State-Id": fmt.Sprint(ok(http.MethodGet, "/sessions/lead", "").field("workflow_state_id")),
+		"X-Workflow-State-Id": fmt.Sprint(ok(http.MethodGet, "/v1/sessions/lead", "").field("workflow_state_id")),
 	} {
 		req.Header.Set(name, value)
 	}
@@ -166,7 +166,7 @@ func TestWhatReachesAgents(t *testing.T) {
 	}
 
 	// S15.2: the hook names the component before the first turn, and S15.12 the hints.
-	ok(http.MethodPost, "/sessions", `{"session_name": "conversation", "state_ref": "prefs"}`)
+	ok(http.MethodPost, "/v1/sessions", `{"session_name": "conversation", "state_ref": "prefs"}`)
 	ok(http.MethodPost, "/v1/runs", `{"workflow": "greeting", "session_id": "conversation"}`)
 	s := &subagents{t: t, up: u}
 	for event, named := range map[string]bool{"SessionStart": true, "UserPromptSubmit": false} {

@@ -57,7 +57,7 @@ func TestRefusedCallersAreAnnounced(t *testing.T) {
 	}
 }
 
-// TestRefusedAtAGateway: a gateway in a process of its own has no store, and what its door refuses is an event all
+// TestRefusedAtAGateway: a gateway in a process of its own has no store, and its refusals are events all
 // the same.
 func TestRefusedAtAGateway(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 )
 
 // Over REST, on any replica, recorded runs are driven through a candidate, for people who may read
-// decisions; and nothing is stored.
+// decisions; and no result is stored.
 func replays(t *testing.T, w *world) {
 	const definition = `{"id": "replayed", "initial": "look", "states": {
 		"look": {"allowed_tools": ["Read"], "on": {"FOUND": "fix"}}, "fix": {"allowed_tools": ["Edit"], "on": {"DONE": "done"}}, "done": {"type": "final"}}}`

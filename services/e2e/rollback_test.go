@@ -22,13 +22,13 @@ type older struct {
 	keep func() (restore func())
 	// serves are the addresses that say whether the services are ready.
 	serves func() []string
-	// accept is what an operator does then.
+	// accept is the act of an operator then.
 	accept func()
 }
 
-// goBack replaces the store by an older copy. Until an operator accepts that, nothing is
+// goBack replaces the store by an older copy. Until an operator accepts that, no call is
 // allowed and everything is refused with STORE_ROLLED_BACK. Afterwards all is there that
-// was acknowledged before the copy, and nothing of what came later.
+// was acknowledged before the copy, and no later record.
 func (c *campaign) goBack(o older) {
 	c.Helper()
 	c.rest()
@@ -124,7 +124,7 @@ func (ch *chapter) unchanged(t *testing.T) {
 	ch.appends.verify(t)
 }
 
-// gone demands that nothing is left of a chapter that began after the copy was made.
+// gone demands that no record is left of a chapter that began after the copy was made.
 func (ch *chapter) gone(t testing.TB) {
 	t.Helper()
 	ask := []func() error{func() error {
@@ -161,7 +161,7 @@ func (c *campaign) accept(args ...string) {
 	}
 }
 
-// copyOf copies files and folders, those that there are, and returns what puts them back.
+// copyOf copies files and folders, those that there are, and returns a function that puts them back.
 func copyOf(t testing.TB, paths ...string) (restore func()) {
 	t.Helper()
 	base := t.TempDir()
@@ -183,7 +183,7 @@ func copyOf(t testing.TB, paths ...string) (restore func()) {
 	}
 }
 
-// copyTree copies a file or a folder, and syncs what it writes. What is not there is no error.
+// copyTree copies a file or a folder, and syncs the copy. An absent one is no error.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && path == from {
@@ -209,7 +209,7 @@ func copyTree(from, to string) error {
 	})
 }
 
-// alive is what /healthz says: whether only a restart helps.
+// alive is the answer of /healthz: whether only a restart helps.
 func alive(base string) bool {
 	resp, err := http.Get(base + "/healthz")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
-// administered is a Redis with a copy of deploy/redis, and what redis-cli says to its administrator.
+// administered is a Redis with a copy of deploy/redis, and redis-cli's answers to its administrator.
 type administered struct {
 	*redistest.Server
 	acl, dir string

@@ -19,7 +19,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/sdk"
 )
 
-// sharedWork is the schema of what these tests share.
+// sharedWork is the schema of these tests' shared state.
 const sharedWork = `{
   "type": "object", "required": ["n"], "additionalProperties": false,
   "properties": {"n": {"type": "integer"}, "ticket": {"type": "integer"}, "log": {"type": "array", "items": {"type": "string"}}}
@@ -267,7 +267,7 @@ func sdkRunner(t *testing.T, s *sdkShape) {
 			if len(task.Callbacks) != 1 || task.Callbacks[0].StateUpdate != "COMPLETED" || task.Callbacks[0].StateVersion != 2 {
 				t.Errorf("called back with %+v", task.Callbacks)
 			}
-			stop() // what has been done is acknowledged all the same
+			stop() // finished work is acknowledged all the same
 		}
 		return nil
 	})
@@ -281,8 +281,8 @@ func sdkRunner(t *testing.T, s *sdkShape) {
 	}
 }
 
-// sdkComponents: what a runner's agent leaves of its component's values is kept at the end of
-// its execution, and nothing is where it fails (S12.3, S15.2).
+// sdkComponents: the values of its component that a runner's agent leaves are kept at the end of
+// its execution, and none where it fails (S12.3, S15.2).
 func sdkComponents(t *testing.T, s *sdkShape) {
 	runner := s.client(auth.Operator, "components", "")
 	ctx, stop := context.WithCancel(within(t))
@@ -304,7 +304,7 @@ func sdkComponents(t *testing.T, s *sdkShape) {
 			t.Errorf("it begins with %s", task.Execution.Values)
 		}
 		task.Execution.Values = []byte(`{"seen": 8}`)
-		stop() // what has been done is kept all the same
+		stop() // finished work is kept all the same
 		return nil
 	})
 	if !errors.Is(err, context.Canceled) {

@@ -76,7 +76,7 @@ func key(args map[string]any) sdk.ChangeOption {
 	return sdk.IdempotencyKey(text(args, "idempotency_key"))
 }
 
-// callOptions are what more a step says of a tool call.
+// callOptions are further options of a tool call in a step.
 func callOptions(args map[string]any) (opts []sdk.CallOption) {
 	for name, option := range map[string]func(string) sdk.CallOption{
 		"folder": sdk.InFolder, "qualified_tool": sdk.QualifiedTool, "estimated_cost": sdk.EstimatedCost, "call_id": sdk.CallID,

@@ -28,7 +28,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/sdk"
 )
 
-// What every SDK does is in sdk/conformance/sdk.yaml; this is Go's runner of it.
+// The cases of every SDK are in sdk/conformance/sdk.yaml; this is Go's runner of it.
 
 type tableOfSDKs struct {
 	Fixtures map[string]map[string]json.RawMessage `json:"fixtures"`
@@ -216,7 +216,7 @@ func (r *tableRunner) parse(text []byte) any {
 	return value
 }
 
-// step makes a step, and returns what is not as expected.
+// step makes a step, and returns the unexpected results.
 func (r *tableRunner) step(s tableStep) (problems []string) {
 	if len(s.Faults) > 0 {
 		r.ask(http.MethodPost, r.base+"/faults", s.Faults)
@@ -286,7 +286,7 @@ func (r *tableRunner) once(s tableStep) (problems []string) {
 	return problems
 }
 
-// fill puts what was saved in the place of "$NAME" and "$NAME.member".
+// fill puts saved values in the place of "$NAME" and "$NAME.member".
 func (r *tableRunner) fill(value any) any {
 	switch v := value.(type) {
 	case string:

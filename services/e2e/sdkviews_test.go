@@ -113,7 +113,7 @@ func TestViewsOfTheSDKAreComplete(t *testing.T) {
 	prototest.Complete(t, func(a *approvalv1.Approval) any {
 		return must[sdk.Approval](t)(client(&approvalv1.GetApprovalResponse{Approval: a}).GetApproval(t.Context(), "apr_1"))
 	},
-		"data",                    // what an approver has made of it stands for it
+		"data",                    // an approver's edit stands for it
 		"edit_patch", "edited_by", // for the console
 		"asker.root_session_id",                                       // its tree has it
 		"terms", "votes", "escalated", "escalates_at", "escalates_to", // how it is decided is for the console

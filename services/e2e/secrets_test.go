@@ -19,7 +19,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// secrets are texts that nobody may find in a log.
+// secrets are texts that must be in no log.
 type secrets struct{ fed []string }
 
 // one is a secret that was in no log yet.
@@ -50,7 +50,7 @@ func (s *secrets) settings(t *testing.T) (env, gateway, approval []string) {
 		[]string{"--webhook", "http://" + away[1] + "/hooks/" + s.one(), "--webhook-secret-file", write("webhook", s.one())}
 }
 
-// feed sends secrets wherever something is taken in, in what succeeds and in what fails.
+// feed sends secrets into all inputs, in requests that succeed and in those that fail.
 func (s *secrets) feed(t *testing.T, w *world) {
 	t.Helper()
 	post := func(token, path, body string) string {
@@ -125,7 +125,7 @@ func (s *secrets) file(t *testing.T, text string) string {
 	return file
 }
 
-// absent holds what processes have logged, and the spans that they have exported, against the
+// absent compares the logs of processes, and the spans that they have exported, with the
 // secrets.
 func (s *secrets) absent(t *testing.T, tokens map[auth.Role]string, o *otlp, processes ...*process) {
 	t.Helper()
@@ -177,7 +177,7 @@ func logged(message string, processes ...*process) (lines []map[string]any) {
 	return lines
 }
 
-// Whatever is sent, and whatever fails, no log and no trace has payloads, tokens or secrets of
+// For any request and any failure, no log and no trace has payloads, tokens or secrets of
 // the settings.
 func TestLogsHoldNoSecrets(t *testing.T) {
 	t.Parallel()
@@ -210,7 +210,7 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 		redis.Kill()
 		p.natsServer.Stop()
 		d := denied(t, w, "Bash", s.one())
-		// A denial for want of the store is logged, with what it is about.
+		// A denial for want of the store is logged, with its subject.
 		eventually(t, "the denial is logged", func() error {
 			for _, line := range logged("tool call denied: no decision could be made durable", p.policy...) {
 				if line["call_id"] == "lost" && line["run_id"] == d && line["trace_id"] != nil && line["level"] == "ERROR" {
@@ -226,7 +226,7 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 	})
 }
 
-// denied checks a call that nobody can decide, and returns the run.
+// denied checks a call that cannot be decided, and returns the run.
 func denied(t *testing.T, w *world, tool, secret string) (run string) {
 	t.Helper()
 	run = "run_01jd3k0c7qf3ta3bfa1m2y8x9n"

@@ -29,7 +29,7 @@ var (
 	decision = regexp.MustCompile(`\b(?:ADR |adr/)(\d{3})\b`)
 )
 
-// S1.3 ... S12.4: what the repository cites it has, and every rule has a test.
+// S1.3 ... S12.4: every cited rule exists, and every rule has a test.
 func TestCitations(t *testing.T) {
 	t.Parallel()
 	c := citations{rules: rulesOf(string(must[[]byte](t)(os.ReadFile("../../" + rulesPage)))), tested: map[string]bool{}}
@@ -50,7 +50,7 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-// The scanner finds what it is there to find, and lets other words be.
+// The scanner finds citations, and skips other words.
 func TestCitationsAreFound(t *testing.T) {
 	t.Parallel()
 	rules := rulesOf(`## <a id="s2"></a>S2 ... ### <a id="s2.7"></a>S2.7 ... <a id="r3"></a>R3`)
@@ -89,7 +89,7 @@ func TestCitationsAreFound(t *testing.T) {
 	}
 }
 
-// citations reads texts for what they cite.
+// citations reads texts for their citations.
 type citations struct {
 	rules map[string]bool // that there are, with their sections
 	files map[string]bool // paths from the root
@@ -106,7 +106,7 @@ func rulesOf(page string) map[string]bool {
 	return rules
 }
 
-// read returns what is wrong with the citations of a file, and notes which rules a
+// read returns the wrong citations of a file, and notes which rules a
 // test cites.
 func (c *citations) read(name string, text []byte) (problems []string) {
 	said := prose(name, text)
@@ -156,7 +156,7 @@ func (c *citations) decided(number string) bool {
 	return false
 }
 
-// prose is what a file says to its readers, by lines: comments where it is code.
+// prose is the text of a file for its readers, by lines: comments where it is code.
 func prose(name string, text []byte) []string {
 	lines := strings.Split(string(text), "\n")
 	switch path.Ext(name) {
@@ -173,7 +173,7 @@ func prose(name string, text []byte) []string {
 	}
 }
 
-// after is what the lines have from a mark on.
+// after returns the text of the lines from a mark on.
 func after(lines []string, mark string) []string {
 	said := make([]string, len(lines))
 	for i, line := range lines {

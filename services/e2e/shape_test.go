@@ -34,7 +34,7 @@ type shape struct {
 	tokens     map[auth.Role]string
 	tls        rpc.ClientTLS
 	tokensFile string
-	// failsOver tells that a failover may take back writes that nobody was told of, and
+	// failsOver reports that a failover may take back unanswered writes, and
 	// whose events are out.
 	failsOver bool
 	// env is more of the environment of its processes.
@@ -64,7 +64,7 @@ func (u *together) restart(t testing.TB) {
 	eventually(t, "interlock up is ready", func() error { return ready(u.http) })
 }
 
-// start is restart of what may not become ready.
+// start is restart of a process that may not become ready.
 func (u *together) start(t testing.TB) {
 	t.Helper()
 	args := append([]string{
@@ -80,7 +80,7 @@ func (u *together) start(t testing.TB) {
 		if at, err = u.data.ReadEndpoints(); err != nil {
 			return err
 		}
-		if at.PID != p.pid() { // what a killed process left says nothing
+		if at.PID != p.pid() { // the file of a killed process does not count
 			return fmt.Errorf("endpoints of process %d, not %d", at.PID, p.pid())
 		}
 		return nil
@@ -197,10 +197,10 @@ func (s *separate) storage() []string {
 	return append(slices.Clone(s.store), "--nats-url", s.nats.URL)
 }
 
-// stateArgs makes what is retried be retried soon, and lets runners that are killed
+// stateArgs makes retries soon, and lets runners that are killed
 // be missed early.
 func (s *separate) stateArgs() []string {
-	return append(s.storage(), "--task-lease", "3s", "--state-update-delay", "100ms")
+	return append(s.storage(), "--task-claim", "3s", "--state-update-delay", "100ms")
 }
 
 func (s *separate) engineArgs(i int) []string {
@@ -241,8 +241,8 @@ var lastPort atomic.Int64
 
 func init() { lastPort.Store(int64(os.Getpid()) * 101) }
 
-// freeAddresses are addresses that nobody listens on. Their ports are below those that are
-// given to who asks for any, so that nobody gets one in the meantime.
+// freeAddresses are addresses without listeners. Their ports are below those that are
+// given to callers that ask for any, so that no other process gets one in the meantime.
 func freeAddresses(t testing.TB, n int) []string {
 	t.Helper()
 	const lowest, ports = 10_000, 5_000 // those of package redistest are above

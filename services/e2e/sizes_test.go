@@ -20,36 +20,36 @@ func largeStatesAndDeletedSessions(t *testing.T, w *world) {
 		}
 		return got
 	}
-	send(http.MethodPost, "/workflow-schemas", operator, `{"name": "large", "json_schema": {"type": "object"}}`, http.StatusCreated)
+	send(http.MethodPost, "/v1/schemas", operator, `{"name": "large", "json_schema": {"type": "object"}}`, http.StatusCreated)
 	create := func(size int) string {
 		t.Helper()
-		made := send(http.MethodPost, "/workflow-states", operator, `{"schema_name": "large", "initial_data": {"text": "`+strings.Repeat("x", size)+`"}}`, http.StatusCreated)
+		made := send(http.MethodPost, "/v1/states", operator, `{"schema_name": "large", "initial_data": {"text": "`+strings.Repeat("x", size)+`"}}`, http.StatusCreated)
 		id, _ := made.field("state_id").(string)
 		return id
 	}
 	for size, warns := range map[int]bool{1000: false, 900 << 10: true} {
-		got := send(http.MethodGet, "/workflow-states/"+create(size), operator, "", http.StatusOK)
+		got := send(http.MethodGet, "/v1/states/"+create(size), operator, "", http.StatusOK)
 		if header := got.header.Get("X-Interlock-Warning"); (header != "") != warns || (got.field("warning") != nil) != warns {
 			t.Errorf("%d bytes: the header is %q, the field %v", size, header, got.field("warning"))
 		}
 	}
 
-	send(http.MethodPost, "/sessions", operator, `{"session_name": "top"}`, http.StatusCreated)
-	send(http.MethodPost, "/sessions", operator, `{"session_name": "below", "parent_session_name": "top"}`, http.StatusCreated)
-	if got := w.send(t, http.MethodDelete, "/sessions/top?cascade=true", operator, ""); got.status < 400 {
+	send(http.MethodPost, "/v1/sessions", operator, `{"session_name": "top"}`, http.StatusCreated)
+	send(http.MethodPost, "/v1/sessions", operator, `{"session_name": "below", "parent_session_name": "top"}`, http.StatusCreated)
+	if got := w.send(t, http.MethodDelete, "/v1/sessions/top?cascade=true", operator, ""); got.status < 400 {
 		t.Errorf("a session that runs is deleted: %v", got)
 	}
 	for _, name := range []string{"below", "top"} {
-		send(http.MethodPost, "/sessions/"+name+"/stop", operator, `{"end": true}`, http.StatusOK)
+		send(http.MethodPost, "/v1/sessions/"+name+"/stop", operator, `{"end": true}`, http.StatusOK)
 	}
-	if got := w.send(t, http.MethodDelete, "/sessions/top?cascade=true", agent, ""); got.status != http.StatusForbidden {
+	if got := w.send(t, http.MethodDelete, "/v1/sessions/top?cascade=true", agent, ""); got.status != http.StatusForbidden {
 		t.Errorf("an agent deletes a session: %v", got)
 	}
-	if got := w.send(t, http.MethodDelete, "/sessions/top", operator, ""); got.status < 400 {
+	if got := w.send(t, http.MethodDelete, "/v1/sessions/top", operator, ""); got.status < 400 {
 		t.Errorf("a session with others below it is deleted alone: %v", got)
 	}
-	send(http.MethodDelete, "/sessions/top?cascade=true", operator, "", http.StatusNoContent)
+	send(http.MethodDelete, "/v1/sessions/top?cascade=true", operator, "", http.StatusNoContent)
 	for _, name := range []string{"below", "top"} {
-		send(http.MethodGet, "/sessions/"+name, operator, "", http.StatusNotFound)
+		send(http.MethodGet, "/v1/sessions/"+name, operator, "", http.StatusNotFound)
 	}
 }

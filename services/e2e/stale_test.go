@@ -49,7 +49,7 @@ func neverStaleInRaces(t *testing.T, w *world) {
 	id := callers[0].start(t, "ping-pong").GetRunId()
 	ctx := within(t)
 	const movers, moves, askers = 2, 50, 4
-	var answered atomic.Int64 // the newest version that somebody was told of
+	var answered atomic.Int64 // the newest answered version
 	var moved atomic.Int64
 	all(t, movers+askers, func(i int) error {
 		c := callers[i%2]
@@ -75,7 +75,7 @@ func keepMoving(ctx context.Context, c *caller, id string, moves int, answered *
 	for done := 0; done < moves; {
 		resp, err := c.runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{RunId: id, Event: "GO"})
 		if fault.ReasonOf(err) == fault.VersionConflict {
-			continue // it lost every race that it may lose, and changed nothing
+			continue // it lost every race that it may lose, and made no change
 		}
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 const findingsSchema = `{"type": "object", "additionalProperties": false,
   "required": ["findings"], "properties": {"findings": {"type": "array", "items": {"type": "string"}}}}`
 
-// reading allows nothing but Read.
+// reading allows only Read.
 const reading = `{"id": "reading-only", "initial": "reading",
   "states": {"reading": {"allowed_tools": ["Read"], "on": {"DONE": "done"}}, "done": {"type": "final"}}}`
 
@@ -32,7 +32,7 @@ func TestSubagentsReportToTheSharedState(t *testing.T) {
 	store.register(t, "findings", findingsSchema)
 	s := &subagents{t: t, up: u, client: startWalker(t, clients)}
 
-	// Nobody shares anything yet.
+	// No session shares a state yet.
 	for _, event := range []string{"SubagentStart", "SubagentStop"} {
 		s.silent(event, "early", false)
 	}
@@ -53,7 +53,7 @@ func TestSubagentsReportToTheSharedState(t *testing.T) {
 	s.silent("SubagentStop", "lazy", true)
 	store.wantSession(t, "conversation/lazy", ended, statev1.StateUpdateStatus_STATE_UPDATE_STATUS_FAILED)
 
-	// One that does when it is asked to. What it wrote before was no report.
+	// One that does when it is asked to. Its earlier writes were no report.
 	s.tells("diligent", "state_patch", patchOf("/findings/-", "a first thought"), false, "at version 2")
 	s.sentBack("diligent", false, "a first thought")
 	s.tells("diligent", "state_patch", patchOf("/findings/0/text", "wrong"), true, "PATCH_FAILED", "state_read")
@@ -79,7 +79,7 @@ func TestSubagentsReportToTheSharedState(t *testing.T) {
 	s.silent("SubagentStop", "diligent", true)
 }
 
-// TestStateToolsAreNeverGated: by hooks neither, whatever the state allows (S3).
+// TestStateToolsAreNeverGated: by hooks neither, in any state (S3).
 func TestStateToolsAreNeverGated(t *testing.T) {
 	t.Parallel()
 	clients := nodeModules(t)
@@ -107,7 +107,7 @@ func patchOf(path string, value any) map[string]any {
 	return map[string]any{"operations": []map[string]any{{"op": "add", "path": path, "value": value}}}
 }
 
-// says is what the hook answers to an event that is about no tool.
+// says is the hook's answer to an event that is about no tool.
 func (s *subagents) says(event, agent string, again bool) string {
 	s.t.Helper()
 	fields := map[string]any{"session_id": "conversation", "hook_event_name": event, "cwd": "/repo"}

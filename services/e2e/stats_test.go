@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// restStats sees in the stats what agents have just done.
+// restStats sees in the stats the latest acts of agents.
 func restStats(t *testing.T, w *world) {
 	c := w.as(t, auth.Agent)
 	c.register(t, bugfix)

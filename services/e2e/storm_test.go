@@ -19,15 +19,15 @@ import (
 
 const (
 	manyConnections = 10_000
-	// perConnection is what one idle connection may cost the server, in bytes.
+	// perConnection is the bound on the server's memory for one idle connection, in bytes.
 	perConnection = 48 << 10
 	// slack is how many goroutines and files may come and go by themselves.
 	slack = 30
 )
 
-// TestStorm: ten thousand connections, and clients that never finish what they
-// begin. The server continues to answer, its memory is bounded, and when they are
-// gone nothing of them is left.
+// TestStorm: ten thousand connections, and clients that never finish their
+// requests. The server continues to answer, its memory is bounded, and when they are
+// gone it is freed.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	raiseFileLimit(t)
@@ -232,7 +232,7 @@ func dawdle(conn net.Conn) error {
 			if _, err := conn.Write([]byte{' '}); err != nil {
 				return
 			}
-			time.Sleep(500 * time.Millisecond) // this is what a slow client does
+			time.Sleep(500 * time.Millisecond) // as a slow client
 		}
 	}()
 	conn.SetReadDeadline(time.Now().Add(2 * patience))
@@ -240,7 +240,7 @@ func dawdle(conn net.Conn) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return errors.New("it is still served")
 	}
-	return nil // closed, in whatever way
+	return nil // closed, in any way
 }
 
 // cut waits until the server has cut them all.

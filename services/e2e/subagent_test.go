@@ -13,7 +13,7 @@ import (
 )
 
 // TestSubagentsWorkInBranches: S5.3 as Claude Code does it. All subagents share
-// one MCP connection; the hook tells them apart, by agent_id, and names them in
+// one MCP connection; the hook distinguishes them, by agent_id, and names them in
 // the input of Interlock's own tools.
 func TestSubagentsWorkInBranches(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestSubagentsWorkInBranches(t *testing.T) {
 	s.judged("sub-1", "Types", "allow")
 	s.judged("sub-1", "Lint", "deny")
 	s.judged("sub-2", "Lint", "allow")
-	s.judged("", "Tests", "allow") // what is left for the main agent
+	s.judged("", "Tests", "allow") // the rest for the main agent
 	s.judged("", "Types", "deny")
 	if said := s.own("sub-1", "transition", map[string]any{"event": "OK"}); said.IsError {
 		t.Fatalf("sub-1 ends its branch: %+v", said)

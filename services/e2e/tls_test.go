@@ -28,7 +28,7 @@ func trusting(t *testing.T, ca string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// onlyTLS expects TLS at an HTTP and a gRPC address, and nothing without it.
+// onlyTLS expects TLS at an HTTP and a gRPC address, and no answer without it.
 func onlyTLS(t *testing.T, httpAddress, grpcAddress, ca string) {
 	t.Helper()
 	resp := must[*http.Response](t)(trusting(t, ca).Get("https://" + httpAddress + "/healthz"))

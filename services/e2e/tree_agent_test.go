@@ -19,7 +19,7 @@ import (
 
 // treeAgentVariable makes this test binary an agent of TestTreeOfAgents: a process
 // that a runner starts and resumes. Its value is the folder in which all agents of
-// the tree note what they did.
+// the tree note their acts.
 const treeAgentVariable = "TREE_AGENT_FOLDER"
 
 const (
@@ -75,7 +75,7 @@ func runTreeAgent(folder string) error {
 	}
 }
 
-// openNotes reads what agents of this session have done before.
+// openNotes reads earlier acts of agents of this session.
 func (a *treeAgent) openNotes() error {
 	file, err := os.OpenFile(filepath.Join(a.folder, a.session+".notes"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -94,11 +94,11 @@ func (a *treeAgent) openNotes() error {
 	}
 	for key := range a.begun {
 		if a.reads[key] {
-			delete(a.begun, key) // what was to be read is of no use any more
+			delete(a.begun, key) // the value to be read is of no use any more
 		}
 	}
 	a.notes = file
-	// What is written next must not continue with half a line.
+	// The next line must not continue a half line.
 	_, err = file.WriteString("\n")
 	return err
 }
@@ -145,7 +145,7 @@ func (a *treeAgent) work() error {
 	if _, err := fmt.Sscanf(a.session, "child%d", &number); err != nil {
 		return err
 	}
-	// What an agent before had begun when it was killed comes first.
+	// An act that an earlier agent had begun when it was killed comes first.
 	for key := range a.begun {
 		if err := a.log(key); err != nil {
 			return err

@@ -22,8 +22,8 @@ import (
 // TestTreeOfAgents starts a root and eight children as real processes under
 // `interlock runner`, which change one state at once while services, the store and
 // the runners are killed. Afterwards the history is contiguous, each child's change
-// is there exactly once, every callback arrived at the parent, and what the agents
-// saw is linearizable (S10.3, S11). TREE_KILLS says how often something is killed.
+// is there exactly once, every callback arrived at the parent, and the agents'
+// observations are linearizable (S10.3, S11). TREE_KILLS says how often something is killed.
 func TestTreeOfAgents(t *testing.T) {
 	t.Parallel()
 	kills := 10
@@ -136,7 +136,7 @@ func (g *grove) victims() []victim {
 	return all
 }
 
-// notes are what the agents have noted, by session.
+// notes are the agents' notes, by session.
 func (g *grove) notes(t testing.TB) map[string][]treeOp {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(g.folder, "*.notes"))
@@ -195,8 +195,8 @@ func (g *grove) check(t *testing.T) {
 	}
 }
 
-// checkHistory holds the document and its history against what the agents were
-// told.
+// checkHistory compares the document and its history with the answers to the
+// agents.
 func (g *grove) checkHistory(t *testing.T, state *statev1.State, notes map[string][]treeOp) {
 	t.Helper()
 	var doc struct {

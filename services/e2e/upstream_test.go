@@ -115,7 +115,7 @@ func TestChangedUpstreamToolIsHidden(t *testing.T) {
 	w := &world{shape: &u.shape, namespace: "default"}
 	w.as(t, auth.Operator).register(t, `{"id": "fetching", "initial": "fetch", "states": {
 		"fetch": {"allowed_tools": ["mcp__web__fetch"], "on": {"DONE": "done"}}, "done": {"type": "final"}}}`)
-	// An agent that reports another tool of this name first hides nothing.
+	// An agent that reports another tool of this name first hides no tool.
 	byAgent := peerv1.NewUpstreamPeerServiceClient(w.dial(t, u.policies[0], w.tokens[auth.Agent]))
 	must[*peerv1.ObserveUpstreamToolsResponse](t)(byAgent.ObserveUpstreamTools(within(t),
 		&peerv1.ObserveUpstreamToolsRequest{Server: "web", Tools: []*peerv1.ObservedTool{{Tool: "fetch", Digest: strings.Repeat("0", 64)}}}))

@@ -85,7 +85,7 @@ func walkWorkflow(t *testing.T, w *world) {
 }
 
 // guardFails expects that data of the same call does not help its own guard, and
-// that the refusal changes nothing (S2.3).
+// that the refusal has no effect (S2.3).
 func guardFails(t *testing.T, c *caller, id string) {
 	t.Helper()
 	before := c.get(t, id)
@@ -192,7 +192,7 @@ func streamOfChecks(t *testing.T, w *world) {
 	}
 }
 
-// reports are idempotent, and one for a call that nobody allowed is announced
+// reports are idempotent, and one for a call that was not allowed is announced
 // (S3.9).
 func reports(t *testing.T, w *world) {
 	c, other := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Agent)

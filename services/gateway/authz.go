@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/grpc"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -61,6 +60,6 @@ func ExtAuthz(r grpc.ServiceRegistrar, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	authv3.RegisterAuthorizationServer(r, service)
+	service.Register(r)
 	return nil
 }

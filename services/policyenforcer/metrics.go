@@ -14,8 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 )
 
-// mostPlaces bounds the states and the limits that metrics tell apart: what comes later is
-// "other".
+// mostPlaces bounds the states and the limits with metrics of their own. Later ones are "other".
 const mostPlaces = 1000
 
 // metrics count decisions.
@@ -56,10 +55,10 @@ func newMetrics(set *process.Set) *metrics {
 	return m
 }
 
-// undecided stands for the decision of a call that was denied without one.
+// undecided is the label of a denial without a decision.
 const undecided = "UNDECIDED"
 
-// answered tells of an answer to a check.
+// answered counts an answer to a check.
 func (m *metrics) answered(ctx context.Context, d *check.Decision, took time.Duration) {
 	decision, why := string(d.Verdict.Decision), d.Undecided
 	switch {
@@ -74,7 +73,7 @@ func (m *metrics) answered(ctx context.Context, d *check.Decision, took time.Dur
 	}
 }
 
-// unsealed tells how far the log of decisions is behind.
+// unsealed measures the delay of the seals of the decision log.
 func unsealed(l *decisionlog.Log) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "interlock_decisions_unsealed_seconds",
@@ -95,7 +94,7 @@ func (m *metrics) observe(d *check.Observed) {
 	}
 }
 
-// place is what a metric tells of a place: other, when there are too many.
+// place returns the labels of a place: "other" if there are too many.
 func (m *metrics) place(kind, of, at string) [3]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -27,7 +27,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
 )
 
-// Config is what the policy enforcer needs. Store and Engine are required.
+// Config has the settings and the connections of the policy enforcer. Store and Engine are required.
 type Config struct {
 	// Store is the one that the engine uses: a decision is committed on
 	// condition that the run has not changed.
@@ -35,8 +35,8 @@ type Config struct {
 	// Engine is a connection to the engine's services.
 	Engine grpc.ClientConnInterface
 	// Approval and State are connections to the approval service and the
-	// state-store, with the enforcer's own credentials. Without the one whatever needs
-	// an approval is denied, without the other what rests on a shared state.
+	// state-store, with the enforcer's own credentials. Without Approval, calls that need an approval are
+	// denied; without State, those whose approval rests on a shared state.
 	Approval, State grpc.ClientConnInterface
 	Clock           func() time.Time // default time.Now
 	Logger          *slog.Logger     // default slog.Default()
@@ -75,7 +75,7 @@ type Enforcer struct {
 	service *rpc.Enforcer
 }
 
-// New makes a policy enforcer. An error says what is wrong with the flags.
+// New returns a policy enforcer. It returns an error for invalid flags.
 func New(cfg Config) (*Enforcer, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -108,14 +108,14 @@ func New(cfg Config) (*Enforcer, error) {
 	announce := func(ctx context.Context, refusal *policyv1.ReportRefusalRequest) error {
 		return refused.Commit(ctx, cfg.Store, refusal)
 	}
-	return &Enforcer{app: a, service: rpc.NewEnforcer(a, runs, announce)}, nil
+	return &Enforcer{app: a, service: rpc.NewEnforcer(a.Checks, a.Outcomes, runs, announce)}, nil
 }
 
-// ChainReport is what the verification of a chain of the decision log has found.
+// ChainReport is the result of the verification of a chain of the decision log.
 type ChainReport = decisionlog.Report
 
-// VerifyLog recomputes the chains of the decision log of a namespace, in a store that nobody
-// writes to, and yields what it finds of each.
+// VerifyLog recomputes the chains of the decision log of a namespace, in a store without writers, and yields the
+// result of each.
 func VerifyLog(ctx context.Context, st store.Store, namespace string, yield func(*ChainReport) error) error {
 	verifier := decisionlog.NewReader(st)
 	for after := ""; ; {
@@ -138,19 +138,19 @@ func VerifyLog(ctx context.Context, st store.Store, namespace string, yield func
 // Register adds the enforcer's services to a server.
 func (e *Enforcer) Register(r grpc.ServiceRegistrar) {
 	policyv1.RegisterPolicyEnforcerServiceServer(r, e.service)
-	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{App: e.app, Store: e.app.Policies})
-	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{App: e.app, Log: e.app.Log})
+	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{Checks: e.app.Checks, Store: e.app.Policies})
+	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{Checks: e.app.Checks, Log: e.app.Log})
 	upstreams := &rpc.Upstreams{Pins: e.app.Pins}
 	policyv1.RegisterUpstreamServiceServer(r, upstreams)
 	peerv1.RegisterUpstreamPeerServiceServer(r, upstreams)
 }
 
-// Run seals what was decided, until ctx ends. It is called once.
+// Run seals decisions until ctx ends. It is called once.
 func (e *Enforcer) Run(ctx context.Context) error {
 	e.app.Sweep(ctx)
 	e.service.End()
 	return nil
 }
 
-// SweepOnce seals what was decided up to now, for those that turn the clock themselves.
+// SweepOnce seals the present decisions, for callers with a clock of their own.
 func (e *Enforcer) SweepOnce(ctx context.Context) { e.app.SweepOnce(ctx) }

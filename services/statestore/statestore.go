@@ -35,7 +35,7 @@ type Flags struct {
 	StateUpdateRetries int           `help:"How often a child is asked to update the state before it counts as failed." default:"3" env:"INTERLOCK_STATE_UPDATE_RETRIES" placeholder:"N"`
 	StateUpdateTimeout time.Duration `help:"How long one such attempt may take." default:"120s" env:"INTERLOCK_STATE_UPDATE_TIMEOUT" placeholder:"DURATION"`
 	StateUpdateDelay   time.Duration `help:"Pause before another attempt." default:"5s" env:"INTERLOCK_STATE_UPDATE_DELAY" placeholder:"DURATION"`
-	TaskLease          time.Duration `help:"How long a runner may be silent before its task is given to another." default:"30s" env:"INTERLOCK_TASK_LEASE" placeholder:"DURATION"`
+	TaskClaim          time.Duration `help:"How long a runner may be silent before its task is given to another." default:"30s" env:"INTERLOCK_TASK_CLAIM" placeholder:"DURATION"`
 	MaxStateBytes      int           `help:"Maximum size of a state." default:"1048576" env:"INTERLOCK_MAX_STATE_BYTES" placeholder:"BYTES"`
 	StateHistory       int64         `help:"Minimum number of versions of a state to keep; 0 keeps all." default:"0" env:"INTERLOCK_STATE_HISTORY" placeholder:"N"`
 	PromptPrefix       string        `name:"prompt-tool-prefix" help:"Prefix that prompts put before the names of the state tools: the value of --state-tool-prefix where agents connect." env:"INTERLOCK_PROMPT_TOOL_PREFIX" placeholder:"PREFIX"`
@@ -55,7 +55,7 @@ func New(cfg Config) *Store {
 	}
 	s := &Store{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger, app.Config{
 		Session: session.Config{
-			MaxAttempts: cfg.StateUpdateRetries, AttemptTimeout: cfg.StateUpdateTimeout, RetryDelay: cfg.StateUpdateDelay, LeaseTTL: cfg.TaskLease,
+			MaxAttempts: cfg.StateUpdateRetries, AttemptTimeout: cfg.StateUpdateTimeout, RetryDelay: cfg.StateUpdateDelay, ClaimTTL: cfg.TaskClaim,
 		},
 		ToolPrefix: cfg.PromptPrefix, MaxStateBytes: cfg.MaxStateBytes, HistoryVersions: cfg.StateHistory, Retention: cfg.StateRetention, Timers: cfg.Metrics.Timers(),
 	})}

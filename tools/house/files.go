@@ -34,6 +34,10 @@ type room struct {
 
 var (
 	generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+	// madeScript matches the first line of a generated script.
+	madeScript = regexp.MustCompile(`\A(?:#|//|/\*) .*DO NOT EDIT`)
+	// tests matches the scripts that are tests.
+	tests = regexp.MustCompile(`(?:^|/)tests?/|\.test\.tsx?$`)
 	// support matches the folders that only tests use.
 	support = regexp.MustCompile(`(?:^|/)(?:\w*test|e2e|sdkhost|bench|testdata)(?:/|$)`)
 	// skipped are folders with generated code, code of others, and builds.
@@ -42,7 +46,7 @@ var (
 
 // measure reads the repository.
 func measure(root string) (*house, error) {
-	var sources, pages []string
+	var sources, scripts, pages []string
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -55,6 +59,8 @@ func measure(root string) (*house, error) {
 		switch path.Ext(file) {
 		case ".go":
 			sources = append(sources, file)
+		case ".ts", ".tsx", ".py":
+			scripts = append(scripts, file)
 		case ".md", ".proto":
 			pages = append(pages, file)
 		}
@@ -67,7 +73,40 @@ func measure(root string) (*house, error) {
 	if err := h.readPackages(root, sources); err != nil {
 		return nil, err
 	}
+	if err := h.readScripts(root, scripts); err != nil {
+		return nil, err
+	}
 	return h, h.readPages(root, pages)
+}
+
+// readScripts reads the comments of TypeScript and Python, by folders.
+func (h *house) readScripts(root string, files []string) error {
+	folders := map[string]*subject{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if madeScript.Match(text) {
+			continue
+		}
+		name := within(root, file)
+		kind := "scripts "
+		if tests.MatchString(name) {
+			kind = "tests "
+		}
+		folder := kind + path.Dir(name)
+		if folders[folder] == nil {
+			folders[folder] = &subject{name: folder}
+		}
+		folders[folder].read(name, 1, script(string(text), path.Ext(name) == ".py"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(folders)) {
+		if folders[name].words > 0 {
+			h.subjects = append(h.subjects, folders[name])
+		}
+	}
+	return nil
 }
 
 func (h *house) readPages(root string, files []string) error {

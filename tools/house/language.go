@@ -101,3 +101,29 @@ func proto(text string) []string {
 	}
 	return lines
 }
+
+var (
+	commentsOfTypeScript = regexp.MustCompile(`(?s:/\*.*?\*/)|(?m:(?:^|[ \t{(,;])//.*$)`)
+	commentsOfPython     = regexp.MustCompile(`(?s:""".*?""")|(?m:(?:^|[ \t])#.*$)`)
+)
+
+// script returns the comments of TypeScript or Python, by lines.
+func script(text string, python bool) []string {
+	comment, marks := commentsOfTypeScript, " \t/*"
+	if python {
+		comment, marks = commentsOfPython, " \t#\""
+	}
+	var out strings.Builder
+	last := 0
+	for _, at := range comment.FindAllStringIndex(text, -1) {
+		out.WriteString(strings.Repeat("\n", strings.Count(text[last:at[0]], "\n")))
+		for i, line := range strings.Split(text[at[0]:at[1]], "\n") {
+			if i > 0 {
+				out.WriteByte('\n')
+			}
+			out.WriteString(strings.Trim(line, marks) + " ")
+		}
+		last = at[1]
+	}
+	return strings.Split(out.String(), "\n")
+}

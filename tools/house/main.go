@@ -4,8 +4,9 @@
 //
 // Without a flag it prints a table. A subject is the comments of one Go package
 // ("comments pkg/rules"), the text of its error messages and help ("strings pkg/rules"),
-// the comments of its tests ("tests pkg/rules"), or a page ("page docs/cli.md"). Only
-// text counts: code and quotations are left out.
+// the comments of its tests ("tests pkg/rules"), or a page ("page docs/cli.md"). Folders of
+// TypeScript and Python are measured like packages, by their comments. Only text counts: code
+// and quotations are left out.
 //
 //   - relative: what, whatever, whoever, whomever and whichever in 1,000 words. Questions
 //     count, too, so that the measure stays simple; the target leaves room for them.

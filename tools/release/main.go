@@ -35,11 +35,11 @@ func run(args []string, out io.Writer) error {
 	repo := flags.String("repo", "../..", "the repository")
 	r := release{}
 	flags.StringVar(&r.version, "version", "", "version of the release, such as v0.1.0")
-	dist := flags.String("out", "dist", "folder for what is released; what is in it is removed")
+	dist := flags.String("out", "dist", "folder for the release; its contents are removed")
 	flags.BoolVar(&r.tag, "tag", false, "leave the tags in the repository")
 	platforms := flags.String("platforms", strings.Join(allPlatforms, ","), "platforms of archives")
 	programs := flags.String("programs", strings.Join(allPrograms, ","), "programs in archives")
-	writeNotice := flags.Bool("notice", false, "write the licences of what is linked to NOTICE, and do nothing else")
+	writeNotice := flags.Bool("notice", false, "only write the licences of linked modules to NOTICE")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ export type Run = Schemas["Run"];
 export type Approval = Schemas["Approval"];
 export type DecisionRecord = Schemas["DecisionRecord"];
 
-/** A session as /ui/session tells of it. */
+/** A session as /ui/session describes it. */
 export interface Session {
   authenticated: boolean;
   name?: string;
@@ -20,7 +20,7 @@ export interface Session {
   login: { token: boolean; anonymous: boolean; issuer: boolean };
 }
 
-/** What the server refused, or why it could not be asked. status is 0 when it did not answer. */
+/** A refusal by the server, or why it could not be asked. status is 0 when it did not answer. */
 export class CallError extends Error {
   constructor(
     readonly status: number,
@@ -32,7 +32,7 @@ export class CallError extends Error {
   }
 }
 
-/** Where pages of this origin keep the session's code: the cookie alone, which other ports get too, is worth nothing. */
+/** Where pages of this origin keep the session's code: the cookie alone, which other ports get too, gives no access. */
 const codeKey = "interlock-code";
 
 /** The code of the session, that every call repeats. */
@@ -147,7 +147,7 @@ async function call<T>(method: string, path: string, body?: unknown, signal?: Ab
 export const get = <T>(path: string, query?: Query, signal?: AbortSignal) =>
   call<T>("GET", withQuery(path, query), undefined, signal);
 
-/** A POST that only asks, and changes nothing. */
+/** A POST that only asks, without changes. */
 export const ask = <T>(path: string, body: unknown, signal?: AbortSignal) => call<T>("POST", path, body, signal);
 
 /** A change. The same key makes a repeat of it the same change. */

@@ -1,5 +1,5 @@
 // JSON as it is written: people approve exactly what they see, and a browser would round
-// 12345678901234567890 to a number that nobody sent.
+// 12345678901234567890 to another number.
 
 /** A number that JavaScript would write in another way. */
 export class Exact {
@@ -34,7 +34,7 @@ export interface Difference {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Exact);
 
-/** Tells what differs between two documents, by JSON pointer. Lists are compared place by place. */
+/** Returns the differences between two documents, by JSON pointer. Lists are compared place by place. */
 export function differences(before: unknown, after: unknown, pointer = ""): Difference[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
   const parts = (key: string | number) => `${pointer}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`;
@@ -51,7 +51,7 @@ export function differences(before: unknown, after: unknown, pointer = ""): Diff
   return [{ pointer, before, after }];
 }
 
-/** A line of a text and what became of it. */
+/** A line of a text and its change. */
 export interface DiffLine {
   kind: "same" | "added" | "removed";
   text: string;

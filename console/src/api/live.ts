@@ -1,4 +1,4 @@
-// What happens on the server, as it happens: pages read again what an event is about.
+// Live events of the server: pages read the objects of an event again.
 import type { QueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { sessionCode } from "./client";
@@ -52,7 +52,7 @@ export function follow(client: QueryClient): () => void {
   };
   const take = (message: Message) => {
     if (message.kind === "state") {
-      // Whatever was missed is read again.
+      // Missed changes are read again.
       if (message.live && !live) client.invalidateQueries({ predicate: (q) => q.queryKey[0] !== "runs" });
       live = message.live;
       notify();

@@ -11,7 +11,7 @@ export class EventParser {
   private id = "";
   private data: string[] = [];
 
-  /** Takes the next piece, and tells the events that are whole. */
+  /** Takes the next piece, and passes on the complete events. */
   push(piece: string): ServerEvent[] {
     const found: ServerEvent[] = [];
     const lines = (this.rest + piece).split(/\r\n|\n|\r(?!$)/);
@@ -32,7 +32,7 @@ export class EventParser {
   }
 }
 
-/** Reads a stream until it ends; heard is told of every sign of life. */
+/** Reads a stream until it ends, and calls heard for every sign of life. */
 export async function readEvents(
   body: ReadableStream<Uint8Array>,
   heard: () => void,

@@ -12,7 +12,7 @@ interface Envelope {
 
 export type Message = { kind: "event"; entity: string; id: string; type: string } | { kind: "state"; live: boolean };
 
-/** What pages say: that they go, or that they are there, with the session's code. */
+/** The messages of pages: that they go, or that they are there, with the session's code. */
 export type Said = { kind: "close" } | { kind: "open"; code: string };
 
 const ports = new Set<MessagePort>();
@@ -34,7 +34,7 @@ function become(state: boolean) {
 /** The longest silence of a stream that lives, in milliseconds: the server sends a comment every 15 s. */
 const longestSilence = 45_000;
 
-/** Follows the events until nobody listens, and comes back after every break without a loss. */
+/** Follows the events while a page listens, and resumes after every break without a loss. */
 async function follow(stop: AbortSignal) {
   for (let pause = 500; !stop.aborted; pause = Math.min(pause * 2, 15_000)) {
     const silence = new AbortController();
@@ -89,7 +89,7 @@ self.onconnect = (connection) => {
       return;
     }
     ports.add(port);
-    const other = said.code !== code; // somebody else has logged in
+    const other = said.code !== code; // another person has logged in
     code = said.code;
     if (other) last = "";
     if (other || !following || !live) begin();

@@ -17,7 +17,7 @@ const of = (a: Approval, key: string) => {
   return typeof value === "string" ? value : "";
 };
 
-/** What is asked for, in a few words. */
+/** The request, in a few words. */
 export function titleOf(a: Approval): string {
   switch (a.kind) {
     case "transition":
@@ -31,7 +31,7 @@ export function titleOf(a: Approval): string {
 
 const statuses = ["PENDING", "GRANTED", "REJECTED", "EXPIRED", "CANCELLED", "USED", "STALE"];
 
-/** The inbox: what waits at the left, one of it at the right. By keyboard: j, k, a, r, e, ?. */
+/** The inbox: waiting approvals at the left, one of them at the right. By keyboard: j, k, a, r, e, ?. */
 export function Approvals() {
   useTitle("Approvals");
   const { id } = useParams({ strict: false }) as { id?: string };
@@ -122,10 +122,10 @@ export function Approvals() {
   );
 }
 
-/** What goes with an action, as it would be used. */
+/** The data of an action, as it would be used. */
 const content = (a: Approval) => a.edited_data ?? a.data;
 
-/** Who asks for what kind of action. */
+/** The requester and the kind of action. */
 const question = (a: Approval) =>
   JSON.stringify([
     a.kind,
@@ -143,10 +143,10 @@ const question = (a: Approval) =>
     ].map((key) => (a.subject as Subject)[key]),
   ]);
 
-/** What makes approvals identical, so that one decision can be meant for all: the server compares it again. */
+/** The values that make approvals identical, so that one decision can be meant for all: the server compares it again. */
 const sameness = (a: Approval) => JSON.stringify([question(a), content(a)]);
 
-/** What an approval is about, in one line: the file or the command, and the session. */
+/** The subject of an approval, in one line: the file or the command, and the session. */
 function detailOf(a: Approval): string {
   const data = content(a);
   const fields = data && typeof data === "object" ? (data as Record<string, unknown>) : {};
@@ -407,7 +407,7 @@ function Shown({ approval: a }: { approval: Approval }) {
   );
 }
 
-/** What the run did before: the newest of its history. */
+/** The earlier steps of the run: the newest of its history. */
 function Steps({ run }: { run: string }) {
   const history = useQuery({
     queryKey: ["history", run, "latest"],
@@ -468,7 +468,7 @@ const named = (people: People | undefined) =>
 const who = (a: Approval) => named(a.terms.eligible);
 const escalation = (a: Approval) => named(a.escalates_to) || "others";
 
-/** What asked: a rule of a policy, or the definition of a workflow. */
+/** The source of the request: a rule of a policy, or the definition of a workflow. */
 function Why({ approval: a }: { approval: Approval }) {
   const why = a.why;
   if (!why) return null;
@@ -497,7 +497,7 @@ function Why({ approval: a }: { approval: Approval }) {
   );
 }
 
-/** What differs from what was approved last time. */
+/** The differences from the last approval. */
 function Previous({ approval: a }: { approval: Approval }) {
   const before = a.previous;
   if (!before) return null;
@@ -586,7 +586,7 @@ function What({ approval: a }: { approval: Approval }) {
   );
 }
 
-/** Approve exactly what is shown, with edits, or reject. */
+/** Approve the shown request, with edits, or reject it. */
 function Decide({ approval: a }: { approval: Approval }) {
   const client = useQueryClient();
   const session = useSession();
@@ -616,7 +616,7 @@ function Decide({ approval: a }: { approval: Approval }) {
     onSuccess: (after) => client.setQueryData(["approval", a.approval_id], after),
     onError: (error) => {
       key.current = crypto.randomUUID();
-      // Somebody else was faster, or what is shown is old: show how it stands.
+      // Another person was faster, or the page is old: show the present status.
       if (error instanceof CallError && error.status === 409)
         client.invalidateQueries({ queryKey: ["approval", a.approval_id] });
     },
@@ -628,7 +628,7 @@ function Decide({ approval: a }: { approval: Approval }) {
     const press = (e: KeyboardEvent) => {
       const typing = e.target instanceof HTMLElement && e.target.closest("input, textarea, select, dialog");
       if (typing || e.ctrlKey || e.metaKey || e.altKey || e.repeat) return;
-      // The buttons get the focus; Enter or Space decides. One key alone decides nothing.
+      // The buttons get the focus; Enter or Space decides. One key alone does not decide.
       if (e.key === "a") approve.current?.focus();
       if (e.key === "r") rejectIt.current?.focus();
       if (e.key === "e" && a.editable) setEdit((now) => now ?? escaped(pretty(a.edited_data ?? a.data ?? {})));

@@ -8,7 +8,7 @@ import { Command } from "../ui/command";
 import { escaped, visible } from "../ui/visible";
 import { notEnforced } from "./standing";
 
-/** One call: what was decided, and by what. */
+/** One call: the decision, and the rule that made it. */
 export function DecisionPage() {
   const { run, call } = useParams({ strict: false }) as { run: string; call: string };
   const place = useSearch({ strict: false }) as { session_id?: string; sequence?: string };
@@ -25,7 +25,7 @@ type Decision = Schemas["DecisionDetail"];
 
 const words: Record<string, string> = { ALLOW: "Allowed", ASK: "Put to a human", DENY: "Denied" };
 
-/** What the kernel enforces at a level of the jail (S20.2). */
+/** The protection at a level of the jail (S20.2). */
 const held: Record<number, string> = {
   1: "files",
   2: "files, signals and ports",
@@ -274,7 +274,7 @@ function Rules({ rules }: { rules: NonNullable<NonNullable<Explanation["policies
   );
 }
 
-/** What is used up of the limits that the call counts towards. */
+/** The usage of the limits that the call counts towards. */
 function Limits({ limits }: { limits: NonNullable<Explanation["limits"]> }) {
   return (
     <section className="panel stack tight">
@@ -333,7 +333,7 @@ function Step({ title, verdict, children }: { title: string; verdict?: string; c
   );
 }
 
-/** Asks what would be decided now on other arguments; nothing is counted, logged or asked. */
+/** Asks for a decision on other arguments now, as a dry run. */
 function Try({ record, run }: { record: Decision; run: Run }) {
   const [tool, setTool] = useState(record.tool);
   const [input, setInput] = useState(escaped(pretty(record.input ?? {})));

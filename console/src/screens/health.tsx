@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { get, type Schemas } from "../api/client";
 import { Chip, download, Empty, Facts, Failure, Loaded, Scroll, Text, Time, useTitle } from "../ui/basics";
 
-/** Whether the log is whole, who did what, and how the services are. */
+/** Whether the log is complete, the acts of people, and the health of the services. */
 export function Health() {
   useTitle("Audit and health");
   const system = useQuery({
@@ -240,7 +240,7 @@ function Chains() {
   );
 }
 
-/** What somebody who helps needs to know: no payloads, no tokens. */
+/** The data for a helper: no payloads, no tokens. */
 function Bundle() {
   const collect = useMutation({
     mutationFn: async () => {

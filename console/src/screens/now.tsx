@@ -10,13 +10,13 @@ import { notEnforced } from "./standing";
 
 type Stats = Schemas["Stats"];
 
-/** What needs somebody now. */
+/** The work that waits for people now. */
 export function Now() {
   useTitle("Now");
   const query = useQuery({
     queryKey: ["stats"],
     queryFn: ({ signal }) => get<Stats>("/v1/stats", {}, signal),
-    // Rates fall while nothing happens, too.
+    // Rates also fall without events.
     refetchInterval: (q) => (q.state.data?.complete === false ? 1000 : 10_000),
   });
   const system = useQuery({

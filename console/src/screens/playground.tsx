@@ -32,7 +32,7 @@ const steps = [
   { event: "DONE" },
 ];
 
-/** Plays a workflow: nothing is stored, counted or asked. */
+/** Plays a workflow without effects. */
 export function Playground() {
   useTitle("Playground");
   const [text, setText] = useState(pretty(example));

@@ -7,7 +7,7 @@ import { Chip, Empty, Facts, Failure, Json, Loaded, Text, Time, useTitle } from 
 import { Confirm } from "../ui/dialog";
 import { visible } from "../ui/visible";
 
-/** A policy: its rules, where it holds, what it has used up, and what a new version would change. */
+/** A policy: its rules, where it holds, its usage, and the effects of a new version. */
 export function PolicyPage() {
   const { name } = useParams({ strict: false }) as { name: string };
   useTitle(name);

@@ -18,7 +18,7 @@ interface Props {
   graph: Schemas["Graph"];
 }
 
-/** What is true of every run of a version: its properties, and a run that breaks each one that does not hold. */
+/** The properties of a version, and for each one that does not hold a run that breaks it. */
 export function Proof({ workflow: w, graph }: Props) {
   const [shown, setShown] = useState<string>();
   const [step, setStep] = useState(0);
@@ -137,7 +137,7 @@ function Steps({ steps, stands, at, onMove }: StepsProps) {
   );
 }
 
-/** What moving running runs from an earlier version to this one would newly allow. */
+/** The new permissions if running runs move from an earlier version to this one. */
 export function Migration({ workflow: w, graph }: Props) {
   const [from, setFrom] = useState(Math.max(1, w.version - 1));
   const query = useQuery({

@@ -24,7 +24,7 @@ interface Props {
   newest: number;
 }
 
-/** What a candidate would have decided otherwise in recorded runs. Nothing is stored. */
+/** The decisions in recorded runs that a candidate would change. The result is not stored. */
 export function Replay({ workflow: w, graph, newest }: Props) {
   const [text, setText] = useState(() => pretty(w.definition));
   const [from, setFrom] = useState(String(w.version));
@@ -39,8 +39,8 @@ export function Replay({ workflow: w, graph, newest }: Props) {
   });
   const replay = useMutation({
     mutationFn: () => {
-      parse(text); // or says what is wrong with it
-      // As it was written: numbers stay what they are.
+      parse(text); // or reports its error
+      // As it was written: numbers stay unchanged.
       return ask<Schemas["Replay"]>(
         `/v1/workflows/${segment(w.name)}/replay`,
         `{"candidate": ${text}, "limit": ${limit}}`,

@@ -28,7 +28,7 @@ import { Timeline } from "./timeline";
 type Entry = Schemas["HistoryEntry"];
 type Record_ = Schemas["DecisionRecord"];
 
-/** One run: its machine, its path, and what was refused. */
+/** One run: its machine, its path, and its denials. */
 export function RunPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const run = useQuery({
@@ -304,7 +304,7 @@ function Shown({ run }: { run: Run }) {
 const limit = (used: number | undefined, most: number | undefined) =>
   most ? `${used ?? 0} of ${most}` : used ? String(used) : "";
 
-/** What approvers let pass without another question. */
+/** The leases that approvers gave. */
 function Leases({ run, leases }: { run: Run; leases: NonNullable<Run["leases"]> }) {
   const client = useQueryClient();
   const session = useSession();
@@ -347,7 +347,7 @@ function Leases({ run, leases }: { run: Run; leases: NonNullable<Run["leases"]> 
   );
 }
 
-/** What Interlock has seen of what the workflow asks for, and what is missing. */
+/** The evidence that the workflow asks for, and the missing part. */
 function Evidence({ evidence }: { evidence: NonNullable<Run["evidence"]> }) {
   return (
     <section className="panel stack tight" aria-label="Evidence">
@@ -387,7 +387,7 @@ function Evidence({ evidence }: { evidence: NonNullable<Run["evidence"]> }) {
   );
 }
 
-/** What a run that is paused or has ended still enforces. */
+/** The rules that a run still enforces when it is paused or has ended. */
 function Standstill({ run, entries }: { run: Run; entries: Entry[] }) {
   const banner = bannerOf(run, entries);
   if (!banner) return null;
@@ -433,7 +433,7 @@ function toolFacts(run: Lists, standing: Standing | undefined): [string, ReactNo
   ];
 }
 
-/** The run as it was at a version: what its state allowed then. */
+/** The run at a version: the permissions of its state then. */
 function Past({ version: v, standing }: { version: Schemas["RunVersion"]; standing: Standing | undefined }) {
   return (
     <Facts
@@ -492,14 +492,14 @@ function StateOf({ run, state }: { run: Run; state: string }) {
 
 type Action = "pause" | "resume" | "cancel" | "force";
 
-/** What an operator can do to a run. */
+/** The actions of an operator on a run. */
 function Actions({ run }: { run: Run }) {
   const client = useQueryClient();
   const session = useSession();
   const [asked, setAsked] = useState<Action>();
   const [target, setTarget] = useState("");
   const work = useMutation({
-    // What is done is given along: the question is closed by the time that it is sent.
+    // The action is an argument: the dialog is closed by the time that it is sent.
     mutationFn: async (what: { action: Action; reason: string; state: string }) => {
       const path = `/v1/runs/${segment(run.run_id)}`;
       if (what.action === "force")
@@ -687,7 +687,7 @@ function Denials({ decisions }: { decisions: Record_[] }) {
 
 export const isNotFound = (error: unknown) => error instanceof CallError && error.status === 404;
 
-/** The run's receipt, for somebody who checks it without a server. */
+/** The run's receipt, for a check without a server. */
 function Receipt({ run }: { run: Run }) {
   const receipt = useMutation({
     mutationFn: async () => {

@@ -191,7 +191,7 @@ export function Words({
   );
 }
 
-/** Does one thing to every run that is chosen, and tells which failed. */
+/** Does one action to every chosen run, and names those that failed. */
 function Bulk({ chosen, done }: { chosen: Set<string>; done: () => void }) {
   const client = useQueryClient();
   const [action, setAction] = useState<Action>();

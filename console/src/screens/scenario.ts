@@ -8,7 +8,7 @@ type Entry = Schemas["HistoryEntry"];
 const quoted = (text: string) => JSON.stringify(text);
 const indented = (text: string, by: number) => text.split("\n").join(`\n${" ".repeat(by)}`);
 
-/** The file; undefined for a run that made no transition of its own, of which there is nothing to test. What people did (approvals, pauses) and the steps of branches are comments: a test says how those are decided. */
+/** The file; undefined for a run that made no transition of its own, which cannot be tested. Acts of people (approvals, pauses) and the steps of branches are comments: a test says how those are decided. */
 export function scenarioOf(run: Run, entries: Entry[]): string | undefined {
   const kind = run.process ? "process" : "workflow";
   const lines = [

@@ -11,7 +11,7 @@ export function SessionPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const query = useQuery({
     queryKey: ["session", id],
-    queryFn: ({ signal }) => get<Session>(`/sessions/${segment(id)}`, {}, signal),
+    queryFn: ({ signal }) => get<Session>(`/v1/sessions/${segment(id)}`, {}, signal),
   });
   useTitle(query.data?.session_name || "Session");
   return <Loaded query={query}>{(s) => <Shown session={s} />}</Loaded>;
@@ -21,7 +21,7 @@ function Shown({ session: s }: { session: Session }) {
   const tree = useQuery({
     queryKey: ["session", s.root_session_id, "tree"],
     queryFn: ({ signal }) =>
-      get<Schemas["SessionList"]>("/sessions", { root_session: s.root_session_id, page_size: 500 }, signal),
+      get<Schemas["SessionList"]>("/v1/sessions", { root_session: s.root_session_id, page_size: 500 }, signal),
   });
   const tasks = useQuery({
     queryKey: ["tasks", s.session_id],

@@ -16,7 +16,7 @@ export function Sessions() {
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
   const query = { status: search.status, root_session: search.root_session, id_prefix: search.id_prefix };
-  const pages = usePages<Schemas["SessionList"]>(["sessions", query], "/sessions", query);
+  const pages = usePages<Schemas["SessionList"]>(["sessions", query], "/v1/sessions", query);
   const filter = (part: Search) => navigate({ to: "/sessions", search: { ...search, ...part } });
   return (
     <>

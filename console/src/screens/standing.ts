@@ -19,7 +19,7 @@ export function standingOf(run: Stopped, enforcement: Run["enforcement"]): Stand
       return enforcement === "always" ? "own" : "open";
     default:
       if (enforcement === "until_success") return "reading";
-      // Final states have no events: a run that has failed in another one opens nothing.
+      // Final states have no events: a run that has failed in another one allows no tools.
       return lenient && !run.legal_events?.length ? "open" : "own";
   }
 }
@@ -32,7 +32,7 @@ export const toolsOf: { [of in Standing]: string | undefined } = {
   open: "any: nothing is enforced",
 };
 
-/** What a person should know of a run that is paused or has ended, and when it was paused by whom. */
+/** The status of a run that is paused or has ended, with the time and the principal of the pause. */
 export interface Banner {
   text: string;
   since?: string;

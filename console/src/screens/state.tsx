@@ -11,12 +11,12 @@ import { visible } from "../ui/visible";
 type State = Schemas["State"];
 type Writer = Schemas["StateWriters"]["writers"][number];
 
-/** One shared document: who wrote what last, and how it was before. */
+/** One shared document: the last writers of its values, and its history. */
 export function StatePage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const query = useQuery({
     queryKey: ["state", id],
-    queryFn: ({ signal }) => get<State>(`/workflow-states/${segment(id)}`, {}, signal),
+    queryFn: ({ signal }) => get<State>(`/v1/states/${segment(id)}`, {}, signal),
   });
   useTitle(query.data?.root_session_name || "Shared state");
   return <Loaded query={query}>{(s) => <Shown state={s} />}</Loaded>;
@@ -28,7 +28,7 @@ function Shown({ state: s }: { state: State }) {
   const version = (n: number) => ({
     queryKey: ["state", s.state_id, "version", n],
     queryFn: ({ signal }: { signal: AbortSignal }) =>
-      get<State>(`/workflow-states/${segment(s.state_id)}/versions/${n}`, {}, signal),
+      get<State>(`/v1/states/${segment(s.state_id)}/versions/${n}`, {}, signal),
     staleTime: Number.POSITIVE_INFINITY,
     enabled: n > 0,
   });
@@ -40,7 +40,7 @@ function Shown({ state: s }: { state: State }) {
     queryKey: ["state", s.state_id, "entry", shown],
     queryFn: async ({ signal }) => {
       const page = await get<Schemas["StateHistory"]>(
-        `/workflow-states/${segment(s.state_id)}/history`,
+        `/v1/states/${segment(s.state_id)}/history`,
         { page_size: 1, after_version: shown - 1 || undefined },
         signal,
       );
@@ -51,13 +51,13 @@ function Shown({ state: s }: { state: State }) {
   const written = useQuery({
     queryKey: ["state", s.state_id, "writers", shown],
     queryFn: ({ signal }) =>
-      get<Schemas["StateWriters"]>(`/workflow-states/${segment(s.state_id)}/writers`, { version: shown }, signal),
+      get<Schemas["StateWriters"]>(`/v1/states/${segment(s.state_id)}/writers`, { version: shown }, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const schema = useQuery({
     queryKey: ["schema", s.schema_name, s.schema_version],
     queryFn: ({ signal }) =>
-      get<Schemas["Schema"]>(`/workflow-schemas/${segment(s.schema_name)}`, { version: s.schema_version }, signal),
+      get<Schemas["Schema"]>(`/v1/schemas/${segment(s.schema_name)}`, { version: s.schema_version }, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const writers = new Map(written.data?.writers.map((w) => [w.pointer, w]));

@@ -16,7 +16,7 @@ export function States() {
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
   const query = { root_session: search.root_session, schema: search.schema, id_prefix: search.id_prefix };
-  const pages = usePages<Schemas["StateList"]>(["states", query], "/workflow-states", query);
+  const pages = usePages<Schemas["StateList"]>(["states", query], "/v1/states", query);
   const filter = (part: Search) => navigate({ to: "/states", search: { ...search, ...part } });
   return (
     <>

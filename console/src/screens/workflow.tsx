@@ -12,7 +12,7 @@ import { Replay } from "./replay";
 
 const Editor = lazy(() => import("../ui/editor"));
 
-/** A workflow: its text beside its graph, its versions, and what runs have used of it. */
+/** A workflow: its text beside its graph, its versions, and its use by runs. */
 export function WorkflowPage() {
   const { name } = useParams({ strict: false }) as { name: string };
   const search = useSearch({ strict: false }) as { version?: string; tab?: string };
@@ -114,7 +114,7 @@ function Version({ name, newest, version, tab }: Props) {
   );
 }
 
-/** Graph and text; what is chosen in one is shown in the other. */
+/** Graph and text; a choice in one is shown in the other. */
 function Both({ workflow: w }: { workflow: Schemas["Workflow"] }) {
   const graph = useGraph(w.name, w.version);
   const [selected, setSelected] = useState<string>();
@@ -222,7 +222,7 @@ function Coverage({ name, version }: { name: string; version: number }) {
   );
 }
 
-/** What changed from the version before, on the graph and state by state. */
+/** The changes from the previous version, on the graph and state by state. */
 function Changes({ name, version }: { name: string; version: number }) {
   const [from, setFrom] = useState(Math.max(1, version - 1));
   const query = useQuery({
@@ -275,7 +275,7 @@ function Changes({ name, version }: { name: string; version: number }) {
 
 type Diff = Schemas["WorkflowDiff"];
 
-/** What a state gained and lost. */
+/** The changes of a state. */
 function StateChange({ change: s }: { change: Diff["states"][number] }) {
   const gains: [string, string[] | undefined][] = [
     ["Tools gained", s.tools_gained],

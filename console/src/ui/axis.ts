@@ -1,4 +1,4 @@
-// The axis of a timeline: times in which nothing happened are drawn short.
+// The axis of a timeline: times without events are drawn short.
 
 /** How long an idle time may be before it is drawn short, in milliseconds. */
 export const longGap = 30_000;
@@ -16,7 +16,7 @@ export interface Axis {
   place: (at: number) => number;
 }
 
-/** Makes the axis of what happened. Every moment that is asked for must be among them. */
+/** Makes the axis of the events. Every moment that is asked for must be among them. */
 export function axisOf(moments: number[]): Axis {
   const places = new Map<number, number>();
   const gaps: Gap[] = [];

@@ -8,7 +8,7 @@ let now = Date.now();
 const ticks = new Set<() => void>();
 let ticking: ReturnType<typeof setInterval> | undefined;
 
-/** The time, renewed each second while somebody looks. */
+/** The time, renewed each second while the page is visible. */
 export function useNow(): number {
   return useSyncExternalStore(
     (listener) => {
@@ -29,7 +29,7 @@ export function useNow(): number {
   );
 }
 
-/** Text that somebody else wrote. */
+/** Text by agents or other people. */
 export function Text({ children, lines = false }: { children: string | undefined; lines?: boolean }) {
   return pieces(children ?? "", lines).map((p, i) =>
     p.code ? (
@@ -85,7 +85,7 @@ const kinds: Record<string, string> = {
   running: "run",
 };
 
-/** A status in the colour of what it means. */
+/** A status in the colour of its meaning. */
 export function Chip({ children, kind }: { children: string | undefined; kind?: string }) {
   if (!children) return null;
   return (
@@ -177,7 +177,7 @@ export function Json({ value, label }: { value: unknown; label: string }) {
   );
 }
 
-/** What may be wider than its place. */
+/** Content that may be wider than its place. */
 export function Scroll({ label, panel, children }: { label: string; panel?: boolean; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard

@@ -1,7 +1,7 @@
 import { lineDiff, pretty } from "../api/json";
 import { Text } from "./basics";
 
-/** A value and what became of it, line by line. What is undefined is not there. */
+/** A value and its change, line by line. undefined means absent. */
 export function Change({ before, after }: { before: unknown; after: unknown }) {
   const text = (value: unknown) => (typeof value === "string" ? value : pretty(value));
   return (

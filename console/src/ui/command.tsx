@@ -25,7 +25,7 @@ export function cut(line: string, parts: Pick<Part, "start" | "end" | "verdict">
   return pieces;
 }
 
-/** A command line and what it would run; what is refused is underlined. */
+/** A command line and the commands in it; refused ones are underlined. */
 export function Command({ command }: { command: Parsed }) {
   return (
     <>

@@ -1,4 +1,4 @@
-// The editor is loaded only where somebody edits. It lives in a shadow root, where its styles need no <style> element,
+// The editor is loaded only for editing. It lives in a shadow root, where its styles need no <style> element,
 // which the Content-Security-Policy refuses.
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { json, jsonParseLinter } from "@codemirror/lang-json";
@@ -28,7 +28,7 @@ interface Props {
   /** A state to show. */
   find?: string;
   onChange?: (text: string) => void;
-  /** Tells in which state the cursor is. */
+  /** Reports the state at the cursor. */
   onState?: (state: string | undefined) => void;
 }
 

@@ -12,9 +12,9 @@ export interface Marks {
   taken?: (from: string, to: string) => boolean;
   /** A short text at a state, such as how often it was entered. */
   tick?: (name: string) => string;
-  /** A short text after that of a transition. A name is empty for what is no state. */
+  /** A short text after that of a transition. A name is empty for a node that is no state. */
   after?: (from: string, to: string, text: string) => string;
-  /** Whether that text tells of something bad. */
+  /** Whether that text is a warning. */
   bad?: boolean;
 }
 
@@ -40,7 +40,7 @@ export function GraphView({ graph, marks = {}, selected, focus, onSelect }: Prop
   const [view, setView] = useState(whole);
   const svg = useRef<SVGSVGElement>(null);
   const drag = useRef<{ x: number; y: number; view: View } | undefined>(undefined);
-  // A graph of another size is shown whole, or, where nobody could read that, from its beginning.
+  // A graph of another size is shown whole, or, if that would be too small to read, from its beginning.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is the size that counts
   useEffect(() => {
     const box = svg.current?.getBoundingClientRect();

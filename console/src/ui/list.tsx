@@ -25,7 +25,7 @@ interface Props<P, T> {
   empty: ReactNode;
 }
 
-/** A list of any length, of which only what is seen is drawn. */
+/** A list of any length, of which only the visible part is drawn. */
 export function List<P, T>({ pages, items, row, label, empty }: Props<P, T>) {
   const box = useRef<HTMLElement>(null);
   const all = pages.data?.pages.flatMap(items) ?? [];

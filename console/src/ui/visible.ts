@@ -1,4 +1,4 @@
-// Text of agents is shown so that it cannot deceive: what does not show as itself is shown
+// Text of agents is shown so that it cannot deceive: invisible characters are shown
 // by its code, such as ⟦U+202E⟧. The rules are those of pkg/visible, which the command
 // line uses.
 
@@ -11,13 +11,13 @@ const base = /[\p{L}\p{N}\p{S}]/u;
 /** How many marks a character may carry: more would cover the lines above and below. */
 const maxMarks = 4;
 
-/** A part of a text: as it is, or the code of what does not show. */
+/** A part of a text: as it is, or the code of an invisible character. */
 export interface Piece {
   text: string;
   code: boolean;
 }
 
-/** Splits a text into what is shown as it is and codes. lines keeps line feeds and tabs. */
+/** Splits a text into visible parts and codes. lines keeps line feeds and tabs. */
 export function pieces(text: string, lines: boolean): Piece[] {
   const found: Piece[] = [];
   let plain = "";
@@ -53,7 +53,7 @@ export function pieces(text: string, lines: boolean): Piece[] {
   return found;
 }
 
-/** JSON in which what does not show is escaped, for fields to edit it in: it means the same. */
+/** JSON with escapes for invisible characters, for editing: it means the same. */
 export const escaped = (json: string) =>
   pieces(json, true)
     .map((p) => (p.code ? unicodeEscape(Number.parseInt(p.text.slice(3, -1), 16)) : p.text))

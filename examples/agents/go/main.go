@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/sdk"
 )
 
-// turn is what the model says: a tool call, or an event of the workflow.
+// turn is the model's answer: a tool call, or an event of the workflow.
 type turn struct {
 	Say, Tool, Event string
 	Input            map[string]string

@@ -13,11 +13,11 @@ from typing import Any
 
 import interlock
 
-Turn = dict[str, Any]  # what the model says: a tool call, or an event of the workflow
+Turn = dict[str, Any]  # the model's answer: a tool call, or an event of the workflow
 
 
 def model(file: str) -> Callable[[str], Turn | None]:
-    """A scripted model: it says its next turn, whatever it is told."""
+    """A scripted model: it gives its next turn, regardless of its input."""
     turns = iter(Path(file).read_text().splitlines())
     return lambda told: next((json.loads(line) for line in turns), None)
 
@@ -36,7 +36,7 @@ def perform(tool: str, args: dict[str, str]) -> str:
 
 
 async def act(client: interlock.Interlock, turn: Turn) -> str:
-    """Makes one turn, and returns what the model is told about it."""
+    """Makes one turn, and returns the message to the model about it."""
     try:
         if "tool" in turn:
             result = await client.guard(turn["tool"], turn["input"], lambda: perform(turn["tool"], turn["input"]))
@@ -57,7 +57,7 @@ async def act(client: interlock.Interlock, turn: Turn) -> str:
 
 
 async def human(approval_id: str) -> None:
-    """Somebody else, with a token of the role approver, who approves."""
+    """Another person, with a token of the role approver, who approves."""
     async with interlock.Interlock(os.environ["INTERLOCK_SERVER"], token=os.environ["APPROVER_TOKEN"]) as client:
         await client.decide_approval(approval_id, True)
 

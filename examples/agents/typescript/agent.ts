@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { AwaitingApproval, Denied, Interlock, Rejected, Result } from "@interlock/sdk";
 
-/** What the model says: a tool call, or an event of the workflow. */
+/** The model's answer: a tool call, or an event of the workflow. */
 interface Turn {
   say: string;
   tool?: string;
@@ -12,7 +12,7 @@ interface Turn {
   event?: string;
 }
 
-/** A scripted model: it says its next turn, whatever it is told. */
+/** A scripted model: it gives its next turn, regardless of its input. */
 async function model(file: string): Promise<(told: string) => Turn | undefined> {
   const turns = (await readFile(file, "utf8")).trim().split("\n").map((line) => JSON.parse(line) as Turn);
   return () => turns.shift();
@@ -36,7 +36,7 @@ async function perform(tool: string, input: Record<string, string>): Promise<Res
   }
 }
 
-/** Makes one turn, and returns what the model is told about it. */
+/** Makes one turn, and returns the message to the model about it. */
 async function act(client: Interlock, { tool, input = {}, event = "" }: Turn): Promise<string> {
   try {
     if (tool !== undefined) {
@@ -57,7 +57,7 @@ async function act(client: Interlock, { tool, input = {}, event = "" }: Turn): P
   }
 }
 
-/** Somebody else, with a token of the role approver, who approves. */
+/** Another person, with a token of the role approver, who approves. */
 async function human(approvalId: string): Promise<void> {
   const client = new Interlock({ server: process.env["INTERLOCK_SERVER"] ?? "", token: process.env["APPROVER_TOKEN"] ?? "" });
   await client.decideApproval(approvalId, true);

@@ -132,7 +132,7 @@ func (i *issuer) authenticator(t *testing.T, change func(*Config)) *Authenticato
 		t.Fatal(err)
 	}
 	a.now = i.clock.time
-	// What was begun next to a call ends before the test does.
+	// Work that was begun next to a call ends before the test does.
 	t.Cleanup(func() { waitIdle(a.keys) })
 	return a
 }

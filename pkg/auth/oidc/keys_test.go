@@ -98,7 +98,7 @@ func TestIssuerThatIsDown(t *testing.T) {
 	if err := ask(es); !unavailable(err) {
 		t.Errorf("down for too long: %v", err)
 	}
-	// What is not its token needs no issuer.
+	// A token of another issuer needs no request.
 	if _, err := a.Authenticate(t.Context(), auth.Mint()); !errors.Is(err, auth.ErrUnauthenticated) {
 		t.Errorf("a static token: %v", err)
 	}
@@ -137,7 +137,7 @@ func TestCallersWaitTogether(t *testing.T) {
 	}
 }
 
-// An issuer that is not what it should be lets nobody in.
+// An issuer with wrong metadata admits no caller.
 func TestWrongIssuers(t *testing.T) {
 	t.Parallel()
 	es, weak := newEC(t, "es"), newRSA(t, "es", 1024)

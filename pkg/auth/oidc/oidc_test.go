@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// refused is the reason that a caller is told, or "" when the token is nobody's.
+// refused is the reason that a caller gets, or "" when the token is of another issuer.
 func refused(t *testing.T, p auth.Principal, err error) string {
 	t.Helper()
 	if p != (auth.Principal{}) || !errors.Is(err, auth.ErrUnauthenticated) {
@@ -52,7 +52,7 @@ func TestTokensOfTheIssuer(t *testing.T) {
 	}
 }
 
-// What the issuer has signed, and is refused, with the reason.
+// Tokens that the issuer has signed, and that are refused, with the reason.
 func TestTokensThatAreRefused(t *testing.T) {
 	t.Parallel()
 	es := newEC(t, "es")
@@ -90,7 +90,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 	}
 }
 
-// What the issuer has not signed.
+// Tokens that the issuer has not signed.
 func TestTokensOfOthers(t *testing.T) {
 	t.Parallel()
 	rs, es := newRSA(t, "rs", 2048), newEC(t, "es")

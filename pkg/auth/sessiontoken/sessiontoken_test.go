@@ -102,13 +102,13 @@ func TestTokensEnd(t *testing.T) {
 	if !errors.As(err, &refusal) || !strings.Contains(refusal.Why, "expired") || strings.Contains(refusal.Why, token) {
 		t.Errorf("got %v", err)
 	}
-	// Another key's token says nothing of itself, expired or not.
+	// Another key's token reveals no reason, expired or not.
 	if _, err := at(newKey(t), nil, now.Add(time.Hour)).Authenticate(t.Context(), token); errors.As(err, &refusal) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// sign makes what Mint would not.
+// sign makes tokens that Mint would not.
 func sign(t *testing.T, method jwt.SigningMethod, secret any, claims jwt.MapClaims) string {
 	t.Helper()
 	signed, err := jwt.NewWithClaims(method, claims).SignedString(secret)

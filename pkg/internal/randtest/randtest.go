@@ -48,7 +48,7 @@ func preset(variable, name, value string) {
 }
 
 // seed reads the variable each time: the go command keeps the result of a test for as
-// long as what the test reads is the same.
+// long as the test reads the same values.
 func seed() uint64 {
 	text := os.Getenv(seedVariable)
 	if text == "" {

@@ -71,7 +71,7 @@ func (v *Value[T]) look() {
 		slog.Info("read again: "+v.what, "files", v.files)
 	case !slices.EqualFunc(now, v.refused, stamp.same):
 		v.refused = now
-		slog.Warn("changed, and cannot be used; what was read before stays in use: "+v.what, "files", v.files, "error", err)
+		slog.Warn("changed, and cannot be used; the previous contents stay in use: "+v.what, "files", v.files, "error", err)
 	}
 }
 

@@ -126,7 +126,7 @@ func complete(t *testing.T, v reflect.Value) {
 	}
 }
 
-// What is not as it was written says so.
+// Changed data is reported.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "b")

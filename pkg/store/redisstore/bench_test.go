@@ -84,10 +84,10 @@ func serverTime(b *testing.B) float64 {
 	return sum
 }
 
-// payload is about what a run has.
+// payload is about as large as a run.
 var payload = make([]byte, 300)
 
-// BenchmarkCommit commits what a transition does: a record at its next version
+// BenchmarkCommit commits a typical transition: a record at its next version
 // with a history entry, an idempotency key and an event. Each caller has a run
 // of its own.
 func BenchmarkCommit(b *testing.B) {
@@ -113,7 +113,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkCheck commits what a tool call does: the run is still at its version,
+// BenchmarkCheck commits a typical tool call: the run is still at its version,
 // and a counter goes up.
 func BenchmarkCheck(b *testing.B) {
 	for _, n := range callers {
@@ -194,7 +194,7 @@ func BenchmarkDecision(b *testing.B) {
 	}
 }
 
-// decision is what the decisions on calls of a run have in common.
+// decision is the common part of decisions on calls of a run.
 func decision(b *testing.B, s store.Store, root store.Key) store.Batch {
 	b.Helper()
 	policies := store.Key{Namespace: "default", Kind: "policies", ID: "index"}

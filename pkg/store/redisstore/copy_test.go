@@ -152,7 +152,7 @@ func (k *killer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A backup leaves nothing in the server, whether it fails or not.
+// A backup leaves no data in the server, whether it fails or not.
 func TestBackupLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, url := range topologies(t) {
@@ -194,7 +194,7 @@ func (k *taker) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A backup whose marks are gone has not seen what has changed, and fails.
+// A backup whose marks are gone has missed changes, and fails.
 func TestBackupThatIsOvertaken(t *testing.T) {
 	t.Parallel()
 	config := redisstore.Config{URL: redistest.Shared(t).URL(), Prefix: prefix(t)}
@@ -239,14 +239,14 @@ func TestCommitsWaitForABackup(t *testing.T) {
 	if n, err := client.Exists(t.Context(), base+"f").Result(); n != 0 || err != nil {
 		t.Errorf("a commit was applied while nothing must change: %v", err)
 	}
-	// It has marked what it has changed.
+	// It has marked its changes.
 	marks, err := client.HGetAll(t.Context(), base+"d").Result()
 	if err != nil || len(marks) != 2 {
 		t.Errorf("%v, %v", marks, err)
 	}
 }
 
-// Nobody uses a store into which a backup is restored, and only that backup completes it.
+// No process uses a store into which a backup is restored, and only that backup completes it.
 func TestHalfARestore(t *testing.T) {
 	t.Parallel()
 	for name, url := range topologies(t) {
@@ -283,7 +283,7 @@ func TestHalfARestore(t *testing.T) {
 			if err := redisstore.Import(t.Context(), into, file); err != nil {
 				t.Fatal(err)
 			}
-			// The service continues in the new era, without anybody's consent.
+			// The service continues in the new era, without consent.
 			waitFor(t, func() bool { return used.Ping(t.Context()) == nil })
 			if err := putAt(t, used, "a", 1); err != nil {
 				t.Error(err)

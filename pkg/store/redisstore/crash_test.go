@@ -50,13 +50,13 @@ func TestHistoryAcrossAKilledServer(t *testing.T) {
 }
 
 // Every commit that was acknowledged before the server is killed is there
-// afterwards, with its history and its event, and nothing is there twice.
+// afterwards, with its history and its event, and no record is there twice.
 func TestNoAcknowledgedCommitIsLost(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s := open(t, redisstore.Config{URL: server.URL(), Prefix: "il"})
 	const writers, before = 16, 20
-	acknowledged := make([]int64, writers) // the last version that each writer was told
+	acknowledged := make([]int64, writers) // the last version that each writer received
 	var ready, done sync.WaitGroup
 	ready.Add(writers)
 	for writer := range writers {

@@ -103,7 +103,7 @@ func (f *found) gone(s sight) string {
 	case s.seen == 0 || f.id != s.id && f.ended >= s.seen || f.same(s):
 		return ""
 	case f.id != s.id && f.ended < 0:
-		return fmt.Sprintf("it knows nothing of the era %s, of which %d writes were seen", s.id, s.seen)
+		return fmt.Sprintf("it does not know the era %s, which had %d writes", s.id, s.seen)
 	case f.id != s.id:
 		return fmt.Sprintf("%d writes were seen of the era %s, and it has %d", s.seen, s.id, f.ended)
 	default:
@@ -280,7 +280,7 @@ func (s *Store) lookAt(ctx context.Context, key string, saw sight) (f found, gon
 func (s *Store) begins(ctx context.Context, claims, now []sight) {
 	open, err := s.gate.Turn(ctx)
 	if err == nil {
-		s.config.Logger.WarnContext(ctx, "the store begins a new era: what was cached is forgotten", "era", now[0].id)
+		s.config.Logger.WarnContext(ctx, "the store begins a new era: cached values are dropped", "era", now[0].id)
 		for i := range s.places {
 			s.places[i].turn(claims[i], s.trusted(now[i]))
 		}

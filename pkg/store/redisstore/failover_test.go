@@ -59,7 +59,7 @@ func TestFailoverToAReplicaThatLags(t *testing.T) {
 	leave()
 	until(t, func() bool { return s.Ping(t.Context()) == nil })
 	record, err := s.Get(t.Context(), key("a"))
-	if err != nil && !errors.Is(err, store.ErrNotFound) || record.Version >= version { // the replica may have had nothing yet
+	if err != nil && !errors.Is(err, store.ErrNotFound) || record.Version >= version { // the replica may have been empty
 		t.Errorf("version %d of %d, %v: nothing was lost", record.Version, version, err)
 	}
 	commit(t, s, put("a", record.Version, "new"))
@@ -79,7 +79,7 @@ func TestFailoverLosesNothingThatReplicasHaveConfirmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	failOver(t, g, func() {
-		// Nobody knows what comes of these.
+		// The outcome of these is unknown.
 		if _, err := s.Commit(t.Context(), put("a", acknowledged, string(big))); !errors.Is(err, store.ErrUncertain) {
 			t.Errorf("a commit that no replica has: %v", err)
 		}
@@ -99,8 +99,8 @@ func TestFailoverLosesNothingThatReplicasHaveConfirmed(t *testing.T) {
 	}
 }
 
-// What no replica has confirmed is acknowledged in no other way either: not to a repeat, not
-// by a commit that is refused because of it. So the failover that takes it away loses nothing.
+// A write that no replica has confirmed is not acknowledged in any other way either: not to a repeat, not
+// by a commit that is refused because of it. So the failover that takes it away is no loss.
 func TestUnconfirmedCommitsAreAcknowledgedToNobody(t *testing.T) {
 	t.Parallel()
 	g := redistest.StartGuarded(t)
@@ -113,7 +113,7 @@ func TestUnconfirmedCommitsAreAcknowledgedToNobody(t *testing.T) {
 	once.Idempotency = &store.Idempotency{Owner: key("a"), Name: "once", Answer: []byte("done"), TTL: time.Hour}
 	direct := g.Master.Client(t)
 	failOver(t, g, func() {
-		for i := range 64 { // nothing fits between the servers after that
+		for i := range 64 { // no more data fits between the servers after that
 			if err := direct.Set(t.Context(), fmt.Sprint("filler", i), big, 0).Err(); err != nil {
 				t.Fatal(err)
 			}

@@ -45,7 +45,7 @@ func idempotent(id string) store.Batch {
 	}
 }
 
-// The answer is lost after the request was sent: nobody can know whether it was
+// The answer is lost after the request was sent: it is unknown whether it was
 // applied, and a repeat with the same idempotency key gets the first answer.
 func TestLostAnswerIsUncertain(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func TestLostAnswerIsUncertain(t *testing.T) {
 	if _, err := s.Commit(t.Context(), idempotent("warm")); err != nil {
 		t.Fatal(err)
 	}
-	// What comes from the server goes nowhere, and what goes to it arrives.
+	// Data from the server is dropped, and data to it arrives.
 	addToxic(t, proxy, `{"name": "deaf", "type": "timeout", "stream": "downstream", "attributes": {"timeout": 0}}`)
 	lost := make(chan error, 1)
 	go func() {
@@ -72,7 +72,7 @@ func TestLostAnswerIsUncertain(t *testing.T) {
 	if err := <-lost; !errors.Is(err, store.ErrUncertain) {
 		t.Fatalf("a lost answer is %v, not %v", err, store.ErrUncertain)
 	}
-	// Now nothing listens.
+	// Now no server listens.
 	if _, err := s.Commit(t.Context(), idempotent("b")); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a refused connection is %v, not %v", err, store.ErrUnavailable)
 	}
@@ -115,7 +115,7 @@ func waitFor(t *testing.T, condition func() bool) {
 	}
 }
 
-// A caller's deadline: what was sent is uncertain, what still waits for its turn
+// A caller's deadline: a sent request is uncertain, a waiting one
 // is not sent any more.
 func TestDeadlineWhileTheServerHangs(t *testing.T) {
 	t.Parallel()
@@ -174,7 +174,7 @@ func TestDeadlineWhileTheServerHangs(t *testing.T) {
 	}
 }
 
-// Each flight tells how many commits it carries and how many it leaves waiting.
+// Each flight counts its commits and those that it leaves waiting.
 func TestFlightsAreObserved(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -239,7 +239,7 @@ func TestScriptsComeBack(t *testing.T) {
 	wg.Wait()
 }
 
-// A server that refuses writes has changed nothing.
+// A server that refuses writes is unchanged.
 func TestRefusedWritesAreUnavailable(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -287,7 +287,7 @@ func unusedPort(t *testing.T) string {
 	return port
 }
 
-// A key of another type is nobody's to overwrite: the batch is refused whole,
+// A key of another type must not be overwritten: the batch is refused whole,
 // and its neighbours are not.
 func TestForeignKeysAreRefused(t *testing.T) {
 	t.Parallel()

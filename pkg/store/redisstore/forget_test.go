@@ -10,7 +10,7 @@ import (
 )
 
 // A record that is deleted and forgotten leaves its last version behind, and
-// nothing else.
+// no other data.
 func TestWhatForgettingLeavesBehind(t *testing.T) {
 	t.Parallel()
 	s := open(t, redisstore.Config{URL: redistest.Shared(t).URL(), Prefix: "forget"})

@@ -32,7 +32,7 @@ func topologies(t *testing.T) map[string]string {
 	return map[string]string{"server": redistest.Shared(t).URL(), "cluster": redistest.SharedCluster(t).URL()}
 }
 
-// A program that runs while a later one raises the format changes nothing from that moment
+// A program that runs while a later one raises the format makes no changes from that moment
 // on, and soon refuses everything.
 func TestRaisedWhileInUse(t *testing.T) {
 	t.Parallel()

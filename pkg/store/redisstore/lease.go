@@ -23,7 +23,7 @@ func (s *Store) GetLease(ctx context.Context, key store.Key) (store.Lease, error
 	}
 	reply, err := heldScript.read(ctx, s.db, []string{s.key(leaseKeys, key)}, s.now())
 	if errors.Is(err, redis.Nil) {
-		return store.Lease{}, fmt.Errorf("%w: nobody holds the lease %s", store.ErrNotFound, key)
+		return store.Lease{}, fmt.Errorf("%w: the lease %s is not held any more", store.ErrNotFound, key)
 	}
 	if err != nil {
 		return store.Lease{}, readError(ctx, "get lease", err)

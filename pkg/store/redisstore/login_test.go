@@ -37,8 +37,8 @@ func secretFile(t *testing.T, name, content string) (file string) {
 	return file
 }
 
-// The whole suite with TLS, a client's certificate, and a user that may do nothing but
-// what a service needs.
+// The whole suite with TLS, a client's certificate, and a user with exactly
+// the permissions that a service needs.
 func TestSecuredServerKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	authority := certtest.New(t)

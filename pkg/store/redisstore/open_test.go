@@ -187,7 +187,7 @@ func TestPasswordIsNotShown(t *testing.T) {
 	}
 }
 
-// A setting that was changed since the store was opened is told.
+// A setting that was changed since the store was opened is reported.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -24,8 +24,8 @@ func withUsers(t *testing.T, acl ...string) (*redistest.Server, redisstore.Confi
 
 const serviceUser = "user service on >secret resetchannels ~il:* "
 
-// A server that drops its transactions when it replays its append-only file is refused, whatever
-// right of the user default is missing, and is warned of where loss is allowed.
+// A server that drops its transactions when it replays its append-only file is refused for any
+// missing right of the user default, and is warned of where loss is allowed.
 func TestServersThatCannotReplayAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ acl, service, says string }{
@@ -93,7 +93,7 @@ func TestReplayBringsEverythingBack(t *testing.T) {
 	}
 }
 
-// What the runbook says of an ACL that loses writes: with the line corrected and
+// The runbook's remedy for an ACL that loses writes: with the line corrected and
 // the old file, everything is back once an operator has accepted that the store was refused.
 func TestMendedACLBringsTheOldFileBack(t *testing.T) {
 	t.Parallel()
@@ -161,7 +161,7 @@ func TestALaterChangeOfTheReplayerIsSeen(t *testing.T) {
 	}
 }
 
-// A mark that was kept outside refuses a store that lacks what it names: one that was emptied, an
+// A mark that was kept outside refuses a store without its data: one that was emptied, an
 // older copy, another one. An operator can accept that, and then the mark is met.
 func TestMarksOfAStore(t *testing.T) {
 	t.Parallel()

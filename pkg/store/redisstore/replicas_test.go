@@ -95,7 +95,7 @@ func TestReplicasRaceForLimits(t *testing.T) {
 	})
 }
 
-// A commit by one replica wakes another's Tail, in whichever shard, however long
+// A commit by one replica wakes another's Tail, in any shard, however long
 // that would wait.
 func TestTailWakesWhenAnotherCommits(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestTailWakesWhenAnotherCommits(t *testing.T) {
 	})
 }
 
-// What lapses by the server's own clock, which other tests replace.
+// Data that lapses by the server's own clock, which other tests replace.
 func TestServerClock(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, url string) {

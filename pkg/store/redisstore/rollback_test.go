@@ -113,8 +113,8 @@ func TestOlderFileUnderReplicas(t *testing.T) {
 	}
 }
 
-// A server that starts again with all it had has lost nothing; but what was cached of
-// it is forgotten, for nobody could know.
+// A server that starts again with all its data has lost none; but cached values
+// are dropped, because a loss could not be seen.
 func TestRestartLosesNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -99,7 +99,7 @@ func keep(t *testing.T, url, prefix string) (back func()) {
 	}
 }
 
-// pattern is a text as a pattern that matches nothing else.
+// pattern returns a pattern that matches only the text.
 func pattern(text string) string {
 	return strings.NewReplacer("[", "\\[", "]", "\\]", "*", "\\*", "?", "\\?").Replace(text)
 }

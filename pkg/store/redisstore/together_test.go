@@ -15,7 +15,7 @@ import (
 )
 
 // TestTogetherAsAlone tests that batches which share a flight are answered, and leave
-// behind, what they would one after the other: what the script remembers between them
+// behind, the same as one after the other: the script's memory between them
 // is never seen.
 func TestTogetherAsAlone(t *testing.T) {
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestTogetherAsAlone(t *testing.T) {
 	})
 }
 
-// left is what batches of a round have left behind, next to what they were answered.
+// left is the data that batches of a round have left behind, next to their answers.
 func left(t *rapid.T, s *redisstore.Store, now time.Time, round int) string {
 	timers, err := s.Due(t.Context(), now, 100, key("").Kind)
 	if err != nil {

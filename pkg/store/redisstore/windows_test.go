@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
-// By the server's clock too, a commit with windowed counters tells when it was, and
+// By the server's clock too, a commit with windowed counters returns its time, and
 // its neighbours on the same flight do not.
 func TestAdmittedByTheServersClock(t *testing.T) {
 	t.Parallel()

@@ -68,7 +68,7 @@ func (s *Store) Compare(ctx context.Context, text string) error {
 			_, gone, err = s.lookAt(ctx, m.Place, saw)
 		}
 		if err != nil {
-			return readError(ctx, "compare with what was seen", err)
+			return readError(ctx, "compare with the mark", err)
 		}
 		if gone != "" {
 			s.lose(ctx, gone)

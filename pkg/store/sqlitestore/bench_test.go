@@ -119,7 +119,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkStored measures what a commit to any record costs with many stored.
+// BenchmarkStored measures the cost of a commit to any record with many stored.
 func BenchmarkStored(b *testing.B) {
 	for _, stored := range []int{1, 10_000, 1_000_000} {
 		b.Run(fmt.Sprintf("records=%d", stored), func(b *testing.B) {

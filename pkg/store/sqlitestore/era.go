@@ -43,7 +43,7 @@ func readWitness(file string) (*witness, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sqlitestore: reading what was seen of the store: %w", err)
+		return nil, fmt.Errorf("sqlitestore: reading the mark of the store: %w", err)
 	}
 	var w witness
 	if _, err := fmt.Sscanf(string(text), "%s %d\n", &w.era, &w.events); err != nil {
@@ -130,7 +130,7 @@ func (w *witness) missing(known eras, events int64) string {
 	}
 	switch _, found := known[w.era]; {
 	case !found:
-		return fmt.Sprintf("it knows nothing of the era %s, which was the last", w.era)
+		return fmt.Sprintf("it does not know the era %s, which was the last", w.era)
 	case events < w.events:
 		return fmt.Sprintf("%d events were seen, and it has %d", w.events, events)
 	}

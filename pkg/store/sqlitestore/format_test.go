@@ -56,7 +56,7 @@ func raiser(path string) {
 	os.Exit(1)
 }
 
-// TestKilledWhileRaised kills a process when a step has written much of what it has to: the file is
+// TestKilledWhileRaised kills a process when a step has written much of its data: the file is
 // as it was, and is raised by the next one.
 func TestKilledWhileRaised(t *testing.T) {
 	t.Parallel()

@@ -123,7 +123,7 @@ func killAfter(t *testing.T, path string, commits int, answered []int64) {
 }
 
 // checkVictim requires that a writer's record, history, counter and events all
-// tell of the same number of commits, and of no fewer than were answered.
+// have the same number of commits, at least as many as were answered.
 func checkVictim(t *testing.T, s *sqlitestore.Store, writer int, answered int64) {
 	t.Helper()
 	key := victimKey(writer)

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests, or, in a process that a test has started, what that
+// TestMain runs the tests, or, in a process that a test has started, the work that the
 // test wants to kill.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(victimVariable); path != "" {

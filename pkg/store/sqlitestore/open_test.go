@@ -83,7 +83,7 @@ func TestOpenRefuses(t *testing.T) {
 			if tt.prepare == nil {
 				return
 			}
-			// Nothing is left locked.
+			// No lock is left.
 			if err := os.Remove(config.Path); err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-// TestDamagedFile tests that a file with rotten pages says so, and that nothing
+// TestDamagedFile tests that a file with rotten pages is reported, and that no data is
 // made up is answered.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()

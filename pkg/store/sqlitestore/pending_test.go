@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// TestPendingIsCounted tests that what a group has counted and not written yet is
+// TestPendingIsCounted tests that counts of a group that are not written yet are
 // known to its later batches, also when the cache has forgotten it, or a batch
 // between them is undone.
 func TestPendingIsCounted(t *testing.T) {

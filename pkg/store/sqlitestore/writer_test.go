@@ -36,8 +36,8 @@ func inWriter(t *testing.T, s *Store, do func(w *writer) error) {
 	}
 }
 
-// hold keeps the writer busy until the test calls release. What is written
-// in between waits, and goes into one group.
+// hold keeps the writer busy until the test calls release. Writes
+// in between wait, and go into one group.
 func hold(t *testing.T, s *Store) (release func()) {
 	t.Helper()
 	held, end := make(chan struct{}), make(chan struct{})
@@ -119,7 +119,7 @@ func TestDurability(t *testing.T) {
 	}
 }
 
-// TestNeighbours tests that a refused batch takes nothing of its group with it.
+// TestNeighbours tests that a refused batch does not harm its group.
 func TestNeighbours(t *testing.T) {
 	t.Parallel()
 	s := openHere(t, Config{})
@@ -147,7 +147,7 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// TestObserved tests that each transaction tells how many commits it carries and how many
+// TestObserved tests that each transaction counts its commits and those that
 // it leaves waiting.
 func TestObserved(t *testing.T) {
 	t.Parallel()
@@ -170,7 +170,7 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// TestFullDisk tests that what does not fit is refused with how to fix it, that its
+// TestFullDisk tests that a batch that does not fit is refused with a remedy, that its
 // neighbours are not, and that all is well when there is room again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
@@ -206,7 +206,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestBrokenCommit tests that after a commit of unknown outcome nothing is
+// TestBrokenCommit tests that after a commit of unknown outcome no request is
 // answered any more until the file is opened again.
 func TestBrokenCommit(t *testing.T) {
 	t.Parallel()
@@ -348,7 +348,7 @@ func TestStorageIsBounded(t *testing.T) {
 	})
 }
 
-// TestEviction tests that what the cache has forgotten is read again.
+// TestEviction tests that evicted records are read again.
 func TestEviction(t *testing.T) {
 	t.Parallel()
 	s := openHere(t, Config{})
@@ -377,7 +377,7 @@ func TestEviction(t *testing.T) {
 }
 
 // TestWindowsOfOneCounter tests that a longer window than before still counts
-// what a shorter one would have forgotten.
+// units that a shorter one would have dropped.
 func TestWindowsOfOneCounter(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

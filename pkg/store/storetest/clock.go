@@ -17,7 +17,7 @@ func NewClock() *Clock {
 	return &Clock{now: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-// Now returns the time on the clock; the method value is what backends take.
+// Now returns the time on the clock; backends take the method value.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

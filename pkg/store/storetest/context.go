@@ -71,7 +71,7 @@ func cancelledTail(f *fixture) {
 	wg.Wait()
 }
 
-// cancelledUnderWay cancels commits at any moment. What they answer must be the
+// cancelledUnderWay cancels commits at any moment. Their answers must be the
 // truth: applied after nil, not applied after the context's error alone, either
 // after ErrUncertain.
 func cancelledUnderWay(f *fixture) {

@@ -24,12 +24,12 @@ type Copies struct {
 	// Export writes a backup of the storage while it is in use.
 	Export func(t *testing.T, path string)
 	// Import restores a backup into other storage, which is empty at first, and closes
-	// the store that is open there before. Open opens what is there.
+	// the store that is open there before. Open opens the present storage.
 	Import func(t *testing.T, from backup.Source) error
 	Open   func(t *testing.T) store.Store
 }
 
-// RunCopies tests that what was backed up and restored is what there was. What open opens
+// RunCopies tests that a backup restores the same data. The store of open
 // takes the time from the clock, as for Run.
 func RunCopies(t *testing.T, open func(t *testing.T, clock *Clock) *Copies) {
 	for name, run := range map[string]func(c *copies){
@@ -86,7 +86,7 @@ func (c *copies) other() *fixture {
 	return &fixture{T: c.T, Store: c.Open(c.T), ctx: c.ctx, clock: c.clock}
 }
 
-// Names of what a random history is about.
+// Names of the objects of a random history.
 var (
 	copyKinds  = []string{"run", "session"}
 	copyIDs    = []string{"a", "b/1", "c=%", "d\n", "é", "f"}
@@ -167,7 +167,7 @@ func (f *fixture) change(r *rand.Rand, n int, b *store.Batch, key, log store.Key
 	}
 }
 
-// everything returns all that a store tells, as lines of text. Leases are not part of a copy, and
+// everything returns all data of a store, as lines of text. Leases are not part of a copy, and
 // eras are random.
 func (f *fixture) everything(commits int) []string {
 	f.Helper()
@@ -200,7 +200,7 @@ func (f *fixture) everything(commits int) []string {
 	return all
 }
 
-// about tells what a store has of a key.
+// about returns a store's data about a key.
 func (f *fixture) about(key store.Key, commits int, say func(string, ...any)) {
 	f.Helper()
 	for _, entry := range must(f.History(f.ctx, key, 0, 10_000))(f.T) {
@@ -219,14 +219,14 @@ func (f *fixture) about(key store.Key, commits int, say func(string, ...any)) {
 	}
 }
 
-// rolling is what the windowed counter of an owner holds.
+// rolling is the windowed counter of an owner.
 func (f *fixture) rolling(owner store.Key) int64 {
 	f.Helper()
 	look := store.Counter{Owner: owner, Name: "rolling", Limit: store.NoLimit, Window: hour}
 	return f.commit(store.Batch{Counters: []store.Counter{look}}).Counters[0]
 }
 
-// labelled lists what has a label.
+// labelled lists the records with a label.
 func (f *fixture) labelled(kind, name, value string) []store.Record {
 	f.Helper()
 	query := store.Query{Namespace: "test", Kind: kind, Labels: map[string]string{name: value}, Limit: 1000}
@@ -251,7 +251,7 @@ func must[T any](value T, err error) func(t testing.TB) T {
 	}
 }
 
-// same requires that two stores tell the same.
+// same requires that two stores have the same data.
 func (f *fixture) same(other *fixture, commits int) {
 	f.Helper()
 	want, got := f.everything(commits), other.everything(commits)
@@ -340,7 +340,7 @@ func intoMore(c *copies) {
 	other.get(run("b"))
 }
 
-// intoOwn: what services keep for themselves as soon as they run is nothing.
+// intoOwn: data that services write as soon as they run does not count.
 func intoOwn(c *copies) {
 	c.commit(create(run("a"), "x"))
 	file := c.backup()
@@ -353,7 +353,7 @@ func intoOwn(c *copies) {
 	other.get(run("a"))
 }
 
-// Tokens, leases and events of what came after the copy are of another era.
+// Later tokens, leases and events are of another era.
 func copyIsAnotherEra(c *copies) {
 	key := run("a")
 	once := func(expect int64, name string) store.Batch {
@@ -387,7 +387,7 @@ func copyIsAnotherEra(c *copies) {
 	if repeated := other.commit(once(0, "kept")); !repeated.Replayed || string(repeated.Answer) != "kept" {
 		c.Errorf("a key of before the copy gets %+v", repeated)
 	}
-	// One of after it is new: what it stands for is done again, and told.
+	// A later one is new: its effects are repeated, and announced.
 	again := other.commit(once(1, "lost"))
 	if again.Replayed {
 		c.Errorf("a key of after the copy gets %+v", again)
@@ -403,8 +403,8 @@ func copyIsAnotherEra(c *copies) {
 }
 
 // copyWhileUsed backs a store up while it is used by commits that span shards: each is in the copy
-// whole, or not at all. Where none spans, what was done before is in the copy before what
-// followed.
+// whole, or not at all. Where none spans, earlier commits are in the copy before
+// later ones.
 func copyWhileUsed(c *copies) {
 	c.ballast()
 	policy := store.Key{Namespace: "test", Kind: "policy", ID: "p"}
@@ -461,8 +461,8 @@ func copyWhileUsed(c *copies) {
 	c.Logf("the copy has %d of %d", logged, done)
 }
 
-// copyIsAPrefix backs a store up while one caller changes everything at random: the copy is what there
-// was after some of its commits.
+// copyIsAPrefix backs a store up while one caller makes random changes: the copy is the state
+// after some of its commits.
 func copyIsAPrefix(c *copies) {
 	c.ballast()
 	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -497,7 +497,7 @@ func copyIsAPrefix(c *copies) {
 	c.Logf("the copy is of the commit %d", commits)
 }
 
-// ballast is what takes time to copy.
+// ballast is data that takes time to copy.
 func (c *copies) ballast() {
 	var group sync.WaitGroup
 	for w := range 20 {
@@ -513,7 +513,7 @@ func (c *copies) ballast() {
 	group.Wait()
 }
 
-// act commits an entry of a log, with its event, its idempotency key and what it counts in another shard.
+// act commits an entry of a log, with its event, its idempotency key and a count in another shard.
 func (c *copies) act(log, policy store.Key, n int) error {
 	counters := []store.Counter{
 		{Owner: policy, Name: "n", Delta: 1, Limit: store.NoLimit},
@@ -594,7 +594,7 @@ func (i *interrupted) Each(yield func(backup.Item) error) error {
 	})
 }
 
-// interruptedRestore: half a restore is used by nobody, and the same restore continues it.
+// interruptedRestore: half a restore is not used, and the same restore continues it.
 func interruptedRestore(c *copies) {
 	const commits = 60
 	r := randtest.New(c.T, 2)

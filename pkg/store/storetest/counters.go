@@ -171,7 +171,7 @@ func resetCounters(f *fixture) {
 	}}
 	f.commit(fill)
 
-	// Reset comes first, so the limits are judged without what was dropped.
+	// Reset comes first, so the limits are judged without the dropped counts.
 	again := store.Batch{Reset: []store.Key{a}, Counters: fill.Counters[1:3]}
 	if diff := cmp.Diff([]int64{2, 2}, f.commit(again).Counters); diff != "" {
 		f.Errorf("values after a reset (-want +got):\n%s", diff)

@@ -26,7 +26,7 @@ func logged(a store.Key, name, entry string) store.Batch {
 	}
 }
 
-// announced requires what the outbox has: of each event its id, its payload and the
+// announced requires the contents of the outbox: of each event its id, its payload and the
 // version of the entry that it is.
 func announced(f *fixture, want ...string) {
 	f.Helper()
@@ -179,7 +179,7 @@ func manyEntries(f *fixture) {
 	}
 }
 
-// log holds that appends count on from whatever was, and leave the rest as it is.
+// log holds that appends count on from the last entry, and leave the rest as it is.
 func log(f *fixture) {
 	a, b := run("a"), f.sameShard(run("a"), 1)[0]
 	result := f.commit(store.Batch{

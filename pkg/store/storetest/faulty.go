@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Fault is what befalls a commit.
+// Fault is a fault of a commit.
 type Fault int
 
 const (
@@ -27,7 +27,7 @@ const (
 // Faulty is a store whose commits fail on demand. Everything else goes through.
 type Faulty struct {
 	store.Store
-	// Decide says what befalls the nth commit, counted from 1. It is called
+	// Decide returns the fault of the nth commit, counted from 1. It is called
 	// before the commit, by concurrent committers at the same time; nil lets all
 	// of them through.
 	Decide func(n int, batch *store.Batch) Fault

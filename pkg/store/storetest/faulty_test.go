@@ -49,7 +49,7 @@ func TestFaulty(t *testing.T) {
 			if s.Commits() != 3 {
 				t.Errorf("%d commits, not 3", s.Commits())
 			}
-			// A batch that the store refuses is refused, whatever the fault.
+			// A batch that the store refuses is refused, with any fault.
 			s.Decide = func(int, *store.Batch) storetest.Fault { return storetest.FailedButApplied }
 			if _, err := s.Commit(t.Context(), store.Batch{Checks: []store.Check{{Key: key, Version: 99}}}); !errors.Is(err, store.ErrConflict) {
 				t.Errorf("a batch to be refused answered %v", err)

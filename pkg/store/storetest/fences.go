@@ -143,7 +143,7 @@ func pausedHolder(f *fixture) {
 }
 
 // fencesExclude lets writers that hold a lease now and then, and writers that may write
-// only while nobody does, fight over one record: nobody else writes while a lease
+// only without a lease, fight over one record: no other caller writes while a lease
 // is held.
 func fencesExclude(f *fixture) {
 	lock := run("lock")

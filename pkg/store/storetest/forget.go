@@ -161,7 +161,7 @@ func forgetLong(f *fixture) {
 	}
 }
 
-// historyProperty compares a record's history with a list, whatever is done to
+// historyProperty compares a record's history with a list, for any changes of
 // the record.
 func historyProperty(f *fixture) {
 	var round atomic.Int64

@@ -26,7 +26,7 @@ func program(oldest, newest int) Program {
 }
 
 // RunFormats tests that storage is used only by programs that know its format. fresh returns
-// what opens storage that no other test sees, as a program does. alone says that no two
+// a function that opens storage that no other test sees, as a program does. alone says that no two
 // programs share the storage: then it is raised as far as the program can.
 func RunFormats(t *testing.T, alone bool, fresh func(t *testing.T) func(Program) (store.Store, error)) {
 	for name, run := range map[string]func(t *testing.T, f *formats){
@@ -60,7 +60,7 @@ func (f *formats) with(p Program, use func(s store.Store)) {
 	}
 }
 
-// refused requires that a program is refused, by what the program of a version has left.
+// refused requires that a program is refused, because of the format of a later version.
 func (f *formats) refused(p Program, format int, version string) {
 	f.Helper()
 	s, err := f.open(p)
@@ -69,7 +69,7 @@ func (f *formats) refused(p Program, format int, version string) {
 		f.Fatalf("%+v was let in", p)
 	}
 	var refused *store.FormatError
-	waits := errors.Is(err, store.ErrUnavailable) // for what never comes
+	waits := errors.Is(err, store.ErrUnavailable) // for an event that never comes
 	if !errors.As(err, &refused) || refused.Format != format || refused.Program != version || waits {
 		f.Errorf("%+v is refused with %v", p, err)
 	}

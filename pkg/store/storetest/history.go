@@ -101,7 +101,7 @@ func historyOutlives(f *fixture) {
 }
 
 // historyGaps reads from every version on, and forgets up to it, when puts in between have
-// recorded nothing.
+// no history.
 func historyGaps(f *fixture) {
 	for _, recorded := range []string{"1", "01", "10", "0111", "1000001", "1100000000", "0000000011", "1010010001000010"} {
 		a := run("gaps " + recorded)

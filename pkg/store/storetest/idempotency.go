@@ -31,7 +31,7 @@ func once(a store.Key, name, digest, answer string) store.Batch {
 	}
 }
 
-// answer requires what is stored with an idempotency key; "" for nothing.
+// answer requires the stored data of an idempotency key; "" for none.
 func answer(f *fixture, owner store.Key, name, want string) {
 	f.Helper()
 	got, err := f.Answer(f.ctx, owner, name)

@@ -82,7 +82,7 @@ func renewLease(f *fixture) {
 	f.clock.Advance(50 * second)
 	held(f, a, "two", store.HeldError{Key: a, Holder: "one", Until: renewed.Expires})
 
-	// A lease that lapsed cannot be renewed, even when nobody took it.
+	// A lease that lapsed cannot be renewed, even when it is free.
 	f.clock.Advance(10 * second)
 	if _, err := f.RenewLease(f.ctx, renewed, minute); !errors.Is(err, store.ErrFenced) {
 		f.Errorf("renewing a lapsed lease: %v", err)

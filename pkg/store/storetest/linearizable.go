@@ -21,11 +21,11 @@ var linearizableTests = []test{
 	{"a history across a restart", historyAcrossRestart},
 }
 
-// History is what concurrent clients asked of a store and what it answered.
+// History has the requests of concurrent clients to a store, with its answers.
 // Histories of one process can be appended to each other, in any order.
 type History []porcupine.Operation
 
-// Workload says what RecordHistory lets its clients do.
+// Workload configures the clients of RecordHistory.
 type Workload struct {
 	// Clients that call at the same time, Ops calls each.
 	Clients int
@@ -43,11 +43,11 @@ type Workload struct {
 // epoch is the 0 of the times in histories.
 var epoch = time.Now()
 
-// never is when an operation returns whose outcome nobody knows: it may still
+// never is when an operation of unknown outcome returns: it may still
 // take effect after all others.
 const never = int64(1) << 62
 
-// opKind is what a client does to one key.
+// opKind is a client's operation on one key.
 type opKind int
 
 const (
@@ -90,7 +90,7 @@ const (
 // answered is the output of an operation.
 type answered struct {
 	outcome outcome
-	// version of the record: after a put, as read, or as a conflict tells; of the
+	// version of the record: after a put, as read, or from a conflict; of the
 	// history: its last.
 	version int64
 	// oldest is the first version of the history.
@@ -100,7 +100,7 @@ type answered struct {
 }
 
 // RecordHistory lets clients put, delete, forget, get and count at random and
-// records what they see. An operation that was surely not applied (ErrUnavailable) leaves
+// records their observations. An operation that was surely not applied (ErrUnavailable) leaves
 // no trace in the history; one that answers ErrUncertain or runs into its context
 // stays open forever. Errors that a client must not see fail the test.
 func RecordHistory(t testing.TB, s store.Store, w Workload) History {
@@ -136,7 +136,7 @@ func RecordHistory(t testing.TB, s store.Store, w Workload) History {
 }
 
 // ReadHistory reads every key of a workload once, so that a check also judges
-// what is left in the end.
+// the final data.
 func ReadHistory(t testing.TB, s store.Store, w Workload) History {
 	t.Helper()
 	var history History
@@ -200,8 +200,8 @@ type recorder struct {
 	seen map[string]int64
 }
 
-// next makes a random call; ok is false when it surely had no effect and told
-// nothing.
+// next makes a random call; ok is false when it surely had no effect and no
+// answer.
 func (c *recorder) next(i int) (operation porcupine.Operation, ok bool, err error) {
 	in := op{
 		kind:  opKind(c.random.IntN(int(opKinds))),
@@ -312,7 +312,7 @@ func (c *recorder) history(ctx context.Context, key store.Key) (answered, error)
 func (in op) puts() bool { return in.kind == opPut || in.kind == opPutAndAdd }
 func (in op) adds() bool { return in.kind == opAdd || in.kind == opPutAndAdd }
 
-// batch is what a writing operation commits.
+// batch is the batch of a writing operation.
 func (in op) batch(key store.Key) store.Batch {
 	var batch store.Batch
 	if in.puts() {

@@ -54,14 +54,14 @@ var model = porcupine.Model{
 // step returns whether a store in this state may answer so, and its next state.
 //
 // An operation with an unknown outcome takes effect wherever the checker places
-// it; it may always be placed after all others, where nobody sees the effect.
+// it; it may always be placed after all others, where its effect is not seen.
 // That stands for "not applied", so one deterministic step covers both.
 func step(state modelState, in op, out answered) (bool, any) {
 	next, want := expected(state, in)
 	return out.outcome == unknown || out == want, next
 }
 
-// expected is what a store in this state does with an operation.
+// expected returns the result of an operation on a store in this state.
 func expected(state modelState, in op) (next modelState, out answered) {
 	switch in.kind {
 	case opGet:

@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// TestModel tests that the model tells right histories from wrong ones: a check
-// that cannot fail would prove nothing.
+// TestModel tests that the model distinguishes right histories from wrong ones: a check
+// that cannot fail would prove no property.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	put := func(expect int64, value string) op { return op{kind: opPut, key: "k", expect: expect, value: value} }

@@ -32,7 +32,7 @@ func emit(key store.Key, ids ...string) store.Batch {
 	return batch
 }
 
-// tail returns what is in the outbox now.
+// tail returns the present contents of the outbox.
 func tail(f *fixture, after map[int]int64, limit int) []store.OutboxEntry {
 	f.Helper()
 	entries, err := f.Tail(f.ctx, after, limit, 0)
@@ -114,7 +114,7 @@ func entriesAndCursors(f *fixture) {
 	if got := ids(both); got != "5x" && got != "x5" {
 		f.Errorf("both shards have %q", got)
 	}
-	// Reading takes nothing away.
+	// Reading does not remove entries.
 	if got := ids(tail(f, map[int]int64{shard: 0}, 10)); got != "12345" {
 		f.Errorf("events are %q when read again", got)
 	}
@@ -201,7 +201,7 @@ func tailWaits(f *fixture) {
 	if err != nil || len(entries) != 0 {
 		f.Errorf("waiting in vain answered %v, %v", entries, err)
 	}
-	// Waiting continues when what was committed is of another shard or no event.
+	// Waiting continues when a commit is of another shard or without events.
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
 	var wg sync.WaitGroup

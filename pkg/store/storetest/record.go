@@ -63,7 +63,7 @@ func deleteRecord(f *fixture) {
 		f.Errorf("a record that is created again is %q at version %d", got.Data, got.Version)
 	}
 
-	// Deleting what is not there is no error unless a version is demanded.
+	// Deleting an absent record is no error unless a version is demanded.
 	f.commit(store.Batch{Deletes: []store.Check{{Key: run("b"), Version: store.AnyVersion}}})
 	f.commit(store.Batch{Deletes: []store.Check{{Key: run("b"), Version: store.Absent}}})
 }

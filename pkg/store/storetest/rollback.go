@@ -81,7 +81,7 @@ func equalVersion(f *fixture) {
 	f.Store = back(f.T)
 	f.refused(next(run("a"), 1, "new"), store.ErrUnavailable)
 	f.Store = f.storage.Accept(f.T)
-	// Where the store is used on, it waits for the work that has seen what is lost.
+	// Where the store is used on, it waits for the work that has seen the lost data.
 	if _, err := old.Commit(work, next(run("a"), read.Version, "decided on what is lost")); !errors.Is(err, store.ErrUnavailable) {
 		f.Errorf("a commit of work from before answered %v", err)
 	}

@@ -24,7 +24,7 @@ var sizeTests = []test{{"grows with what is stored", func(f *fixture) {
 	for i := range records {
 		f.commit(create(run(fmt.Sprint(i)), string(bytes.Repeat([]byte{'x'}, each))))
 	}
-	// Half, because what other tests have in the same server may go in the meantime.
+	// Half, because other tests' data in the same server may go in the meantime.
 	if grown := size() - before; grown < records*each/2 {
 		f.Errorf("it grew by %d bytes when %d were stored", grown, records*each)
 	}

@@ -26,8 +26,8 @@ var spanningTests = []test{
 	{"overlapping across shards", acrossOverlapping},
 }
 
-// span is a state in two shards, and a batch that changes a record here by what
-// stands there.
+// span is a state in two shards, and a batch that changes a record here depending on the one
+// there.
 type span struct {
 	here, there, third store.Key
 	batch              store.Batch
@@ -118,7 +118,7 @@ func (f *fixture) unchanged(s *span, before spanView) {
 	}
 }
 
-// applied is what the span's batch leaves.
+// applied is the result of the span's batch.
 var applied = spanView{
 	Versions: []int64{2, 1, 0},
 	Counters: []map[string]int64{{"n": 2}, {"n": 2, "m": 5}, nil},
@@ -306,7 +306,7 @@ func acrossBatch(f *fixture) (keys []store.Key, batch store.Batch, spans bool) {
 	return keys, batch, true
 }
 
-// acrossLeft requires what of an acrossBatch is there: everything at a version, or nothing.
+// acrossLeft requires the records of an acrossBatch: all at a version, or none.
 func acrossLeft(f *fixture, keys []store.Key, version int64) {
 	f.Helper()
 	events := map[string]int{}
@@ -361,7 +361,7 @@ func across(f *fixture) {
 	}
 }
 
-// One condition that fails, whichever, leaves nothing of the batch.
+// One condition that fails, any of them, undoes the whole batch.
 func acrossRefused(f *fixture) {
 	keys, batch, spans := acrossBatch(f)
 	if !spans {
@@ -388,7 +388,7 @@ func acrossRefused(f *fixture) {
 	acrossLeft(f, keys, 1)
 }
 
-// Of batches that overlap one wins, and nothing of the others is there.
+// Of batches that overlap one wins, and the others leave no trace.
 func acrossOverlapping(f *fixture) {
 	keys, batch, spans := acrossBatch(f)
 	if !spans {

@@ -1,5 +1,5 @@
 // Package storetest is the one suite that every storage backend passes, and the
-// instruments for testing what is built on a store: a clock to turn by hand, a
+// instruments for testing users of a store: a clock to turn by hand, a
 // store that fails on demand, and a recorder that checks concurrent histories
 // against a model.
 //
@@ -15,7 +15,7 @@
 //     except that counters see Reset and the counters before them.
 //   - The earlier entries of a put are as those of puts of their own at the same
 //     time would be; one that is nil is kept as an empty one.
-//   - What is forgotten below version 1 is nothing.
+//   - Forgetting below version 1 has no effect.
 //   - A negative Delta is never refused. A zero Delta is refused when the value
 //     exceeds the limit already. Units of a window cannot be given back without
 //     saying when they were admitted.
@@ -38,13 +38,13 @@ import (
 // Opener opens a store on fresh, empty storage that no other test sees. The
 // store takes the time for everything it stores or compares (leases, windows,
 // idempotency keys, UpdatedAt) from the clock; only the wait of Tail is in real
-// time. What it opens it cleans up with t.Cleanup; closing a store that a test
+// time. It cleans up its stores with t.Cleanup; closing a store that a test
 // has closed already must be harmless.
 //
 // The suite calls it from parallel tests.
 type Opener func(t *testing.T, clock *Clock) *Storage
 
-// Storage is what an Opener opened.
+// Storage is the result of an Opener.
 type Storage struct {
 	// Store is open.
 	Store store.Store
@@ -52,10 +52,10 @@ type Storage struct {
 	// its own, and opens a store on the same storage and clock. It is called
 	// once the store's callers have returned.
 	Reopen func(t *testing.T) store.Store
-	// Keep copies what is stored now. What it returns puts the copy back, as a restore
-	// or a failover does, and returns a store on it that knows what came in between.
+	// Keep copies the present data. Its result puts the copy back, as a restore
+	// or a failover does, and returns a store on it that knows the marks of the time in between.
 	Keep func(t *testing.T) (back func(t *testing.T) store.Store)
-	// Accept does what an operator does to use a store that has gone back.
+	// Accept acts as an operator who uses a store that has gone back.
 	Accept func(t *testing.T) store.Store
 }
 

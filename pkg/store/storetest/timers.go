@@ -141,7 +141,7 @@ func timersByKind(f *fixture) {
 		{[]string{"none"}, 9, nil},
 		{[]string{"ru"}, 9, [][]store.Timer{byKind["ru"]}},
 		{[]string{"run", "t"}, 9, [][]store.Timer{byKind["run"], byKind["t"]}},
-		// What is due of one kind does not fill the page of another.
+		// Due timers of one kind do not fill the page of another.
 		{[]string{"t", "none", "run/t", "run"}, 2, [][]store.Timer{byKind["run"][:2], byKind["run/t"][:2], byKind["t"][:2]}},
 	} {
 		got, err := f.Due(f.ctx, now, tt.limit, tt.asked...)

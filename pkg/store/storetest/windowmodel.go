@@ -46,13 +46,13 @@ func (m *windowModel) verdict(t time.Time, delta, limit int64) (ok bool, reopens
 	}
 }
 
-// giveBack drops units that were admitted then, and returns what is left at t.
+// giveBack drops units that were admitted then, and returns the rest at t.
 func (m *windowModel) giveBack(t time.Time, units int64, admitted time.Time) int64 {
 	in := m.in(t)
 	if admitted.After(t.Add(-m.window)) {
 		in = in[min(units, int64(len(in))):]
 	}
-	m.units = in // what has left does not come back
+	m.units = in // units that have left do not come back
 	return int64(len(in))
 }
 
@@ -118,8 +118,8 @@ type windowCall struct {
 }
 
 // windowTruth admits calls and gives some of them back, in any order and however late.
-// Whichever were given back, no window has more than the limit of those that were not,
-// and what is given back in time is free at once.
+// For any units given back, no window has more than the limit of the others,
+// and units given back in time are free at once.
 func windowTruth(f *fixture) {
 	var round atomic.Int64
 	randtest.Check(f.T, func(t *rapid.T) {

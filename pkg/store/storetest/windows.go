@@ -99,7 +99,7 @@ func windowGiveBack(f *fixture) {
 	if got := f.commit(giveBack(a, 3, 4, minute, start)).Counters[0]; got != 1 {
 		f.Errorf("4 units less 3 are %d", got)
 	}
-	// What is left is the newest.
+	// The rest is the newest.
 	f.commit(admit(a, "w", 3, 4, minute))
 	wantLimit(f.T, f.refusal(admit(a, "w", 1, 4, minute), store.ErrLimit),
 		store.LimitError{Owner: a, Name: "w", Value: 4, Limit: 4, ReopensAt: newest.Add(minute)})
@@ -114,8 +114,8 @@ func windowGiveBack(f *fixture) {
 	f.commit(admit(a, "w", 4, 4, minute))
 }
 
-// What has left the window is free already: giving it back would take the place of
-// what is still in it.
+// A unit that has left the window is free already: giving it back would take the place of
+// one that is still in it.
 func windowGiveBackLate(f *fixture) {
 	a := run("a")
 	first := f.commit(admit(a, "w", 1, 1, minute)).Admitted

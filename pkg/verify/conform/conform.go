@@ -13,7 +13,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/calls"
+	"github.com/interlock-run/interlock/pkg/verify/model"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -47,9 +48,9 @@ const (
 	OpenPolicy   = "the version of the policy was not given"
 	OpenVersion  = "the version of the workflow was not given"
 	OpenPause    = "who paused the run is not recorded"
-	OpenChild    = "what an invoked run has left is not recorded with this one"
+	OpenChild    = "the calls that an invoked run left open are not recorded with this run"
 	OpenEvidence = "evidence is taken as it was recorded"
-	OpenSource   = "whether an operator has sent what a guard asks the source of is not recorded"
+	OpenSource   = "the record does not show whether an operator sent a value whose source a guard asks for"
 	OpenAfter    = "it comes after a difference in the history"
 	OpenVersions = "no history of that version of the run was given"
 	OpenRejected = "people may have rejected the same call before"
@@ -205,7 +206,7 @@ func (c *conformer) stepOnce(m *workflow.Machine, e *workflow.HistoryEntry, cmd 
 	out := m.Step(c.run, cmd, e.Time)
 	switch first := cmd.(type) {
 	case workflow.ChildEnded:
-		c.tainted = c.tainted || verify.ReadsResults(m)
+		c.tainted = c.tainted || model.ReadsResults(m)
 		if out.Entry.To != e.To || out.Entry.Status != e.Status {
 			first.Child.Status = workflow.Failed
 			out = m.Step(c.run, first, e.Time)
@@ -243,7 +244,7 @@ func (c *conformer) command(m *workflow.Machine, e *workflow.HistoryEntry) workf
 		name := m.State(c.laneState(e)).Invokes(e.Event)
 		fire.ChildID, fire.Child = e.ChildRunID, c.trace.Invoked[name]
 		if fire.Child == nil && name != "" {
-			fire.Child = verify.UnknownWorkflow(name)
+			fire.Child = model.UnknownWorkflow(name)
 		}
 		return fire
 	case workflow.EventChildEnded:
@@ -316,7 +317,7 @@ func (c *conformer) compare(e *workflow.HistoryEntry, out *workflow.Result) stri
 	case out.Rejection != nil:
 		return fmt.Sprintf("%s %s is refused by the definition: %s", e.Type, document.Quote(e.Event), out.Rejection.Message)
 	case !out.Changed:
-		return fmt.Sprintf("%s %s changes nothing by the definition", e.Type, document.Quote(e.Event))
+		return fmt.Sprintf("%s %s has no effect by the definition", e.Type, document.Quote(e.Event))
 	case out.Entry.Type != e.Type:
 		return fmt.Sprintf("the definition makes it %s, and %s was recorded", out.Entry.Type, e.Type)
 	case out.Entry.From != e.From:
@@ -390,7 +391,7 @@ func (c *conformer) decision(d *Traced) {
 		c.byPolicy(m, &at, d, input, exact, state)
 		return
 	}
-	certain := exact || verify.WhateverInput(m, &at, d.Tool, "", rules.Combined{State: state})
+	certain := exact || calls.WhateverInput(m, &at, d.Tool, "", rules.Combined{State: state})
 	switch {
 	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow &&
 		d.Decision == toolcall.Allow && state.Code == d.Code && !takesInput(m, &at, d.Tool):
@@ -420,7 +421,7 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 		c.open(OpenPolicy)
 		return
 	}
-	if state.Decision == toolcall.Deny && verify.WhateverInput(m, at, d.Tool, "", rules.Combined{State: state}) && d.Decision != toolcall.Deny {
+	if state.Decision == toolcall.Deny && calls.WhateverInput(m, at, d.Tool, "", rules.Combined{State: state}) && d.Decision != toolcall.Deny {
 		c.differs("decision", d.Sequence, "%s %s: the state denies it (%s), and %s was recorded", d.Tool, d.CallID,
 			state.Code, said(d.Decision, d.Code))
 		return

@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/interlock-run/interlock/pkg/evidence"
-	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/model"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -13,7 +14,7 @@ import (
 // guards ask where they come from: no history says whether an operator has. False when no
 // choice of them makes the change that was recorded.
 func (c *conformer) bySource(m *workflow.Machine, e *workflow.HistoryEntry, cmd workflow.Command) (workflow.Result, bool) {
-	for _, sent := range verify.SubsetsOf(verify.TracedKeys(m))[1:] {
+	for _, sent := range explore.SubsetsOf(model.TracedKeys(m))[1:] {
 		run := *c.run
 		run.Lane = sentByOthers(run.Lane, sent)
 		if out := m.Step(&run, cmd, e.Time); c.compare(e, &out) == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/calls"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -59,7 +59,7 @@ type Divergence struct {
 const (
 	OpenLimits   = "limits of policies are not counted over a replay"
 	OpenUnseen   = "the candidate asks for evidence that was not recorded"
-	OpenFrontier = "what would have happened is not known after a difference"
+	OpenFrontier = "the further course is not known after a difference"
 )
 
 // Replayed is the result of replaying a run.
@@ -248,7 +248,7 @@ func (r *replay) call(d *Traced) bool {
 	}
 	state := d.decide(m, &at, input)
 	said := decision{state.Decision, state.Code, "state " + document.Quote(at.State)}
-	if !exact && takesInput(m, &at, d.Tool) && !verify.WhateverInput(m, &at, d.Tool, "", rules.Combined{State: state}) {
+	if !exact && takesInput(m, &at, d.Tool) && !calls.WhateverInput(m, &at, d.Tool, "", rules.Combined{State: state}) {
 		if d.Code == toolcall.CodeToolNotAllowed || d.Code == toolcall.CodeToolDisallowed { // with any input
 			return r.callDiffers(d, Loosened, "state "+document.Quote(d.State), "decided by its input")
 		}
@@ -389,7 +389,7 @@ func counts(code toolcall.Code) bool {
 func (r *replay) sameRules(d *Traced, at *workflow.View) bool {
 	for _, old := range r.trace.Definitions {
 		was := old.State(d.State)
-		if !was.Known() || d.State != at.State || !reflect.DeepEqual(verify.Judging(old, was), verify.Judging(r.by.Machine, r.by.Machine.State(at.State))) {
+		if !was.Known() || d.State != at.State || !reflect.DeepEqual(calls.Judging(old, was), calls.Judging(r.by.Machine, r.by.Machine.State(at.State))) {
 			return false
 		}
 	}

@@ -9,6 +9,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/calls"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/model"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -68,7 +71,7 @@ type Watched struct {
 // of the shared state, unknown effects and the limits of policies are taken as recorded.
 func Watch(m *verify.Model, traces []*Trace, seen []Seen, properties []workflow.Property) Watched {
 	w := &watcher{
-		Checker: verify.NewChecker(m, verify.Options{}), runs: map[string]*watched{}, calls: map[string]*witnessed{},
+		Conditions: explore.Conditions{System: model.NewSystem(m)}, runs: map[string]*watched{}, calls: map[string]*witnessed{},
 		properties: properties, met: make([]bool, len(properties)), count: make([]int64, len(properties)),
 		broken: make([]bool, len(properties)), out: Watched{Runs: map[string]*Conformance{}},
 	}
@@ -93,7 +96,7 @@ func Watch(m *verify.Model, traces []*Trace, seen []Seen, properties []workflow.
 
 // watcher observes a run and its invoked runs.
 type watcher struct {
-	*verify.Checker
+	explore.Conditions
 	runs       map[string]*watched
 	record     evidence.Record
 	calls      map[string]*witnessed
@@ -180,7 +183,7 @@ func (w *watcher) change(r *watched, e *workflow.HistoryEntry) {
 		return
 	}
 	if e.Type == workflow.EventResumed {
-		w.record = w.record.Edited(evidence.Edit{At: e.Time, What: "a pause of the run, in which nothing was observed"})
+		w.record = w.record.Edited(evidence.Edit{At: e.Time, What: "a pause of the run, during which no call was observed"})
 	}
 	of := w.Unit(m.Name())
 	for i := range w.properties {
@@ -199,16 +202,16 @@ func (c *conformer) begin(m *workflow.Machine, e *workflow.HistoryEntry) {
 }
 
 // moved looks whether a change breaks a property, or meets its condition.
-func (w *watcher) moved(i int, r *watched, of *verify.Unit, before *workflow.Run, e *workflow.HistoryEntry) {
+func (w *watcher) moved(i int, r *watched, of *model.Unit, before *workflow.Run, e *workflow.HistoryEntry) {
 	p := &w.properties[i]
 	if p.Kind != workflow.Never && p.Kind != workflow.Before {
 		return
 	}
 	if before == nil {
-		w.met[i] = w.met[i] || of == w.Main && verify.BegunIn(p.Condition, r.run.State)
+		w.met[i] = w.met[i] || of == w.Main && explore.BegunIn(p.Condition, r.run.State)
 		return
 	}
-	s := verify.RecordedStep(of, before, e, &r.last)
+	s := explore.RecordedStep(of, before, e, &r.last)
 	w.met[i] = w.met[i] || w.Meets(p.Condition, s)
 	if w.SubjectOf(&p.Subject, s) && !w.met[i] && !w.shown(p.Condition, r, before, e.Branch, e.Time, e) {
 		w.breach(i, r, "history", e.RunVersion, fmt.Sprintf("%s leads from state %s to %s", e.Type, document.Quote(e.From),
@@ -343,7 +346,7 @@ func (w *watcher) called(i int, r *watched, at *workflow.View, d *Traced) {
 		return
 	}
 	state := r.trace.Definitions[r.run.WorkflowVersion].State(at.State)
-	if !verify.IsCallOf(p.Subject, state, d.Tool, d.Input) {
+	if !calls.IsCallOf(p.Subject, state, d.Tool, d.Input) {
 		return
 	}
 	what := fmt.Sprintf("%s %s was allowed in state %s", d.Tool, d.CallID, document.Quote(at.State))

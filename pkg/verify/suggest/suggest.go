@@ -15,6 +15,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/verify/conform"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -123,7 +125,7 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 		if in != nil {
 			n = len(in.runs.ids)
 		}
-		s.leave("state %s: nothing is proposed: %s in it, and %d needed", document.Quote(state.Name), counted(n, "run"), s.o.MinRuns)
+		s.leave("state %s: no proposal: %s in it, and %d needed", document.Quote(state.Name), counted(n, "run"), s.o.MinRuns)
 		return nil
 	}
 	var all []Proposal
@@ -207,7 +209,7 @@ func (s *suggester) limits(state *workflow.StateView, in *seenIn) []limit {
 	calls := percentile99(maps.Values(in.counted))
 	add("max_iterations", calls, state.MaxIterations, most(len(in.counted), "entry", "entries", "made", calls, "call"))
 	if in.unmeasured {
-		s.leave("state %s: nothing is proposed for edits, because some were not kept or cannot be measured (meta.capture_output keeps them)", document.Quote(state.Name))
+		s.leave("state %s: no proposal for edits, because some were not kept or cannot be measured (meta.capture_output keeps them)", document.Quote(state.Name))
 		return all
 	}
 	lines := percentile99(slices.Values(in.lines))
@@ -286,7 +288,7 @@ func narrowed(state *workflow.StateView, commands []shell.Command) []string {
 		}
 		switch longer := furtherWords(entry, by); {
 		case len(by) == 0:
-		case len(longer) == 0 || verify.Trusts(state):
+		case len(longer) == 0 || migrate.Trusts(state):
 			kept = append(kept, entry)
 		default:
 			kept = append(kept, longer...)
@@ -302,7 +304,7 @@ func furtherWords(entry string, commands []shell.Command) []string {
 	if n := len(words) - 1; n > 0 && words[n] == "*" {
 		words = words[:n]
 	}
-	if slices.ContainsFunc(words, func(w string) bool { return !verify.Includes(w, w) || strings.ContainsAny(w, "*?[]@\\\"'") }) {
+	if slices.ContainsFunc(words, func(w string) bool { return !migrate.Includes(w, w) || strings.ContainsAny(w, "*?[]@\\\"'") }) {
 		return nil
 	}
 	var all []string
@@ -357,9 +359,9 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 			text = applied(text, &all[i])
 		}
 		m, err := compiled(text, version+1)
-		var plan verify.MigrationPlan
+		var plan migrate.Plan
 		if err == nil {
-			plan = verify.PlanMigration(&verify.Migration{From: old, To: m}, verify.Options{MaxStates: s.o.MaxStates})
+			plan = migrate.New(&migrate.Migration{From: old, To: m}, explore.Bounds{MaxStates: s.o.MaxStates})
 		}
 		if err != nil || plan.Verdict == verify.Refuted {
 			less := slices.DeleteFunc(slices.Clone(all), func(p Proposal) bool { return strings.HasPrefix(p.Field, "on/") })
@@ -378,7 +380,7 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 		if state == "" {
 			s.out.Definition, s.out.Proposals, s.out.Cut, s.out.Verdict = text, all, cutBy(old, m, traces), plan.Verdict
 			if n := undecided(m, traces); n > 0 && len(all) > 0 {
-				s.leave("how the suggestion decides %s of these runs is not known, because something is not recorded (interlock replay says what)", entriesOfRuns(n))
+				s.leave("how the suggestion decides %s of these runs is not known, because the record is incomplete (interlock replay lists the gaps)", entriesOfRuns(n))
 			}
 			return s.out, nil
 		}
@@ -390,9 +392,9 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 		}
 		all = slices.DeleteFunc(all, func(p Proposal) bool { return p.State == state })
 		if len(all) == before {
-			return nil, fmt.Errorf("a run would have gone another way in state %s, of which nothing is proposed", document.Quote(state))
+			return nil, fmt.Errorf("a run would have gone another way in state %s, which has no proposal", document.Quote(state))
 		}
-		s.leave("state %s: nothing is proposed, because a run would have gone another way", document.Quote(state))
+		s.leave("state %s: no proposal, because a run would have gone another way", document.Quote(state))
 	}
 }
 

@@ -84,7 +84,7 @@ export class InterlockPlugin extends BasePlugin {
     this.gate = new Gate(client, options);
   }
 
-  /** Takes part in an invocation that a judged call has begun, by a runner that may know nothing of plugins. */
+  /** Takes part in an invocation that a judged call has begun, by a runner that may not support plugins. */
   join(context: InvocationContext, where: Where): void {
     const { pluginManager, invocationId } = context;
     if (!this.joined.has(pluginManager)) {

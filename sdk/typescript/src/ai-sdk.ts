@@ -12,7 +12,7 @@
  * that waits; one that is not decided goes on waiting. A `tool-approval-response` that comes from elsewhere, such as a click in
  * a chat, is no approval: the call is judged when it runs.
  *
- * A verdict is of one call: its tool, its arguments and its id. A tool that finds none asks for one when it runs, so that nothing
+ * A verdict is of one call: its tool, its arguments and its id. A tool that finds none asks for one when it runs, so that no tool
  * runs beside `toolApproval`. Within a judged tool the calls of other agents, which have no gate of their own, are judged by the
  * conversation of the tool.
  *

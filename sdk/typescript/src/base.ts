@@ -127,7 +127,7 @@ export class Base {
     return new Deadline(options.timeoutMs ?? this.shared.timeoutMs, options.signal);
   }
 
-  /** Calls, and repeats after what passes. A change has the key of `keyOf`, so that it happens once. */
+  /** Calls, and repeats after temporary failures. A change has the key of `keyOf`, so that it happens once. */
   protected async call<T>(options: CallOptions, call: (options: { timeoutMs: number; signal?: AbortSignal }) => Promise<T>): Promise<T> {
     return retry(this.deadline(options), call);
   }
@@ -176,7 +176,7 @@ export class Base {
     } while (pageToken !== "");
   }
 
-  /** What judges the calls: the run when there is one, else the session. */
+  /** The run or session that judges the calls: the run if there is one, else the session. */
   protected driven(): { runId: string; sessionId: string } {
     return this.run === "" ? { runId: "", sessionId: this.session } : { runId: this.run, sessionId: "" };
   }

@@ -25,9 +25,9 @@ export interface CheckOptions extends CallOptions {
   qualifiedTool?: string;
   /** Decimal US dollars, such as "0.02". */
   estimatedCostUsd?: string;
-  /** Adds to the decision why it is decided so, and what would change that. */
+  /** Adds the reasons of the decision, and the changes that would alter it. */
   explain?: boolean;
-  /** Decides, and does nothing of it: the call must not be made on the strength of it. */
+  /** Decides without effects: the call must not be made because of this decision. */
   dryRun?: boolean;
 }
 
@@ -104,7 +104,7 @@ export class Calls extends Base {
     const line = typeof command === "string" ? command : commandLine(command);
     const jailLevel = await this.shared.jails.level();
     if (options.required && jailLevel === 0) {
-      throw new Denied({ code: "JAIL_REQUIRED", message: "the command was not run: this machine has no jail; `interlock jail probe` says what is missing" });
+      throw new Denied({ code: "JAIL_REQUIRED", message: "the command was not run: this machine has no jail; `interlock jail probe` names the missing part" });
     }
     const decision = await this.decide(options.tool ?? "Bash", { command: line }, options, true, jailLevel);
     refuse(decision);

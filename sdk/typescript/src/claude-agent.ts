@@ -6,8 +6,8 @@
  * ```
  *
  * Every tool is judged: built-in tools, tools of the program and of MCP servers, and those of subagents. So are shell commands in the
- * text of skills and slash commands. `canUseTool` is not called for calls that settings or `allowedTools` allow already, so it gates
- * nothing.
+ * text of skills and slash commands. `canUseTool` is not called for calls that settings or `allowedTools` allow already, so it does not
+ * gate them.
  *
  * A call that a human must approve is deferred: the run stops, and `deferred_tool_use` of the result has the call. When the
  * approval is decided, continue with `resume(options)`, where `options.resume` is the id of the session. Claude Code asks the hook
@@ -97,7 +97,7 @@ const adapters = new WeakMap<object, Adapter>();
 
 /**
  * The settings by which Claude Code runs hooks, also against files of settings. Throws where the options themselves turn hooks off:
- * then nothing would be judged.
+ * then no call would be judged.
  */
 function withHooks({ extraArgs, env, settings: given, managedSettings, cwd }: Options): Settings {
   const settings = settingsOf(given, cwd);
@@ -160,7 +160,7 @@ export function query(params: Parameters<typeof run>[0]): Query {
 }
 
 /**
- * Resumes the session of `options.resume`, whose last call was deferred, and yields what `query` yields. Without a decision
+ * Resumes the session of `options.resume`, whose last call was deferred, and yields the messages of `query`. Without a decision
  * the call is deferred again.
  */
 export async function* resume(options: Options): AsyncGenerator<SDKMessage, void, undefined> {

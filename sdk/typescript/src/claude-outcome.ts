@@ -22,7 +22,7 @@ type Fields = { readonly [name: string]: unknown };
 
 /** How a call that Claude Code takes for a success has ended: it may still run, and its exit status need not be 0. */
 export function left({ tool_name: tool, tool_input, tool_response: response }: PostToolUseHookInput): Ending {
-  // A tool of an MCP server with fields by these names says nothing of the programs of Claude Code.
+  // A tool of an MCP server with fields of these names does not describe programs of Claude Code.
   if (tool.startsWith("mcp__")) return { ok: true };
   const fields = fieldsOf(response);
   const runs = continues(fields);

@@ -10,7 +10,7 @@ import type { Ping, Run } from "./types.js";
 /**
  * Calls Interlock for one session or run.
  *
- * It decides nothing. A failure to get an answer is a refusal: a tool runs after an ALLOW and never otherwise. Requests that it
+ * It makes no decisions. A failure to get an answer is a refusal: a tool runs after an ALLOW and never otherwise. Requests that it
  * repeats after a failure have the same idempotency key, so that they happen once. Failures of requests are a `Fault`.
  */
 export class Interlock extends Registry {

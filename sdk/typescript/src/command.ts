@@ -5,11 +5,11 @@ import type { Decision } from "./types.js";
 export interface JailOptions {
   /** Interlock's program: a path, or a name in PATH; "interlock" by default. */
   program?: string;
-  /** The level of the jails, 0 for none to 3. Without it, the program is asked once what this machine has. */
+  /** The level of the jails, 0 for none to 3. Without it, the program is asked once for this machine's level. */
   level?: 0 | 1 | 2 | 3;
 }
 
-/** What the kernel enforces on a command that is allowed. */
+/** The rules that the kernel enforces on an allowed command. */
 export interface Jail {
   /** The least level that enforces the profile. */
   readonly level: number;
@@ -24,7 +24,7 @@ export interface Command {
    * program, which claims the call and runs its line in the jail. It finds the server as `interlock hook` does.
    */
   readonly argv: readonly [string, ...string[]];
-  /** For the `report` of the outcome. What a jail witnesses counts for the outcome of its command, whatever the report says. */
+  /** For the `report` of the outcome. The witness of a jail determines the outcome of its command, not the report. */
   readonly decision: Decision;
   /** undefined where the line runs without a jail. */
   readonly jail: Jail | undefined;
@@ -58,7 +58,7 @@ export class Jails {
 /** Milliseconds that a probe may take. */
 const probeMs = 10_000;
 
-/** Asks Interlock's program which jail this machine has. What cannot be had is 0. */
+/** Asks Interlock's program for the level of this machine's jails; 0 if there is no answer. */
 function probe(program: string): Promise<number> {
   return new Promise((resolve) => {
     execFile(program, ["jail", "probe", "--json"], { timeout: probeMs }, (err, out) => resolve(err ? 0 : levelOf(out)));

@@ -125,7 +125,7 @@ export class AwaitingApproval extends InterlockError {
   }
 }
 
-/** A transition was refused; nothing has changed (S2.7). The message is one sentence for the agent. */
+/** A transition was refused; the run is unchanged (S2.7). The message is one sentence for the agent. */
 export class Rejected extends InterlockError {
   override name = "Rejected";
   /** UPPER_SNAKE, such as "GUARD_FAILED". */
@@ -174,7 +174,7 @@ export function reason(err: unknown): string {
   return "";
 }
 
-/** True for what may be better the next time, whether or not the request was carried out. */
+/** True for failures that may not repeat, whether or not the request was carried out. */
 export function transient(fault: Fault): boolean {
   return ["UNAVAILABLE", "COMMIT_UNCERTAIN", "DEADLINE_EXCEEDED", "CANCELLED"].includes(fault.reason);
 }
@@ -303,7 +303,7 @@ function readDetails(err: ConnectError): Details {
         }
       }
     } catch {
-      // A detail that cannot be read says nothing; the code still does.
+      // A detail that cannot be read is left out; the code still counts.
     }
   }
   return out;

@@ -2,7 +2,7 @@
  * The common part of the adapters of frameworks: a decision that is never an exception, one report of each call that ran, and tools
  * that refuse to run without a verdict of their own.
  *
- * Frameworks differ in the meaning of an exception of a hook; some run the tool then. So nothing here throws before the tool has run:
+ * Frameworks differ in the meaning of an exception of a hook; some run the tool then. So no function here throws before the tool has run:
  * every failure is a refusal.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -94,7 +94,7 @@ const used = new WeakSet<Verdict>();
 export class Gate<Context> {
   /** Verdicts whose call is yet to come, by session, tool, arguments and call id. */
   private readonly kept = new Map<string, Verdict>();
-  /** Verdicts of this gate: those of another admit nothing here. */
+  /** Verdicts of this gate: those of another gate admit no call here. */
   private readonly own = new WeakSet<Verdict>();
 
   constructor(

@@ -130,7 +130,7 @@ export function parse(text: string): Json {
   return new Reader(text).read().value;
 }
 
-/** A value as JSON. What JSON has nothing for is refused, or left out, as JSON.stringify does. */
+/** A value as JSON. Values that JSON cannot express are refused or left out, as JSON.stringify does. */
 export function stringify(value: unknown): string {
   const out = write(value, undefined, new Set());
   if (out === undefined) throw new TypeError(`${typeof value} is not a JSON value`);
@@ -187,7 +187,7 @@ function write(value: unknown, was: Written, above: Set<object>): string | undef
 const utf8 = new TextEncoder();
 const fromUtf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** A value as the bytes of JSON; nothing for undefined and null. Bytes and JsonText go as they are: the server reads them strictly. */
+/** A value as the bytes of JSON; empty for undefined and null. Bytes and JsonText go as they are: the server reads them strictly. */
 export function encode(what: string, value: unknown): Uint8Array<ArrayBuffer> {
   if (value === undefined || value === null) return new Uint8Array();
   if (value instanceof Uint8Array) return new Uint8Array(value);
@@ -203,7 +203,7 @@ export function text(bytes: Uint8Array): string {
   return fromUtf8.decode(bytes);
 }
 
-/** What those bytes say; undefined when there are none. */
+/** The value of those bytes; undefined when there are none. */
 export function decode(bytes: Uint8Array): Json | undefined {
   return bytes.length === 0 ? undefined : parse(text(bytes));
 }

@@ -59,7 +59,7 @@ export class Registry extends Sessions {
     return this.pages(options, page, (answer) => answer.workflows.map((one) => definitionOf(one, one.definition)));
   }
 
-  /** Registers a version of a policy under the name that it has. As a shadow it decides nothing; the log shows where it differs. */
+  /** Registers a version of a policy under the name that it has. A shadow makes no decisions; the log shows where it differs. */
   async registerPolicy(definition: DefinitionText, options: ChangeOptions & { name?: string; shadow?: boolean } = {}): Promise<Definition> {
     const request = { name: options.name ?? "", definition: bytesOf(definition), shadow: options.shadow ?? false, ...keyOf(options) };
     const answer = await this.call(options, (call) => this.rpc(PolicyService).registerPolicy(request, call));

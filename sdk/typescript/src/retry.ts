@@ -7,7 +7,7 @@ const attemptMs = 10_000;
 /** A stream that lasts this long counts as no failure when it breaks. */
 export const steadyMs = 10_000;
 
-/** What bounds one call. */
+/** The limits of one call. */
 export interface CallOptions {
   /** Milliseconds that the call is tried for; by default the client's, which is 30,000 unless it was set. */
   timeoutMs?: number;

@@ -29,7 +29,7 @@ export class States extends Runs {
   /**
    * Applies operations to a state, by default the session's: all or none, to the document of that moment, so that of concurrent
    * patches none is lost (S10.3). `add`, `replace` and so on make operations. The answer has no data. PATCH_FAILED when the
-   * operations do not apply, SCHEMA_VIOLATION when the result does not conform; nothing has changed then.
+   * operations do not apply, SCHEMA_VIOLATION when the result does not conform; the state is unchanged then.
    */
   async patchState(stateId: string, ops: readonly Op[], options: ChangeOptions = {}): Promise<State> {
     const change = { case: "patch" as const, value: encode("patch", ops) };
@@ -39,10 +39,10 @@ export class States extends Runs {
   /**
    * Reads a state, by default the session's, replaces it by the result of `change`, and starts again when another session was
    * faster: `change` may be called several times, each time with the document as it is then. It returns the new document, or
-   * changes the one that it is given and returns nothing. Its exceptions end the update. Numbers that it does not touch stay as
+   * changes the given document and returns undefined. Its exceptions end the update. Numbers that it does not touch stay as
    * they were written.
    *
-   * Lost races are tried again until time is up; then it throws VERSION_CONFLICT. What many write at once is better done with
+   * Lost races are tried again until time is up; then it throws VERSION_CONFLICT. If many sessions write at once, use
    * `patchState`, which no race can fail.
    */
   async updateState(stateId: string, change: (document: any) => Json | void, options: ChangeOptions = {}): Promise<State> {
@@ -94,8 +94,8 @@ export class States extends Runs {
    * that come. Versions are in order and none is twice. One is missing only where the server keeps no such old ones. The state
    * must be there and readable to begin with.
    *
-   * It ends with the state's deletion, with an error, or when the signal is aborted, which is an error too. What passes by itself
-   * is not an error: it continues from the last version.
+   * It ends with the state's deletion, with an error, or when the signal is aborted, which is an error too. A temporary failure
+   * is not an error: the watch continues from the last version.
    */
   async *watchState(stateId = "", options: { after?: number; signal?: AbortSignal } = {}): AsyncGenerator<Change, void, undefined> {
     const { signal } = options;

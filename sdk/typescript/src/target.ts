@@ -98,7 +98,7 @@ function socketPath(address: string): string | undefined {
   return address.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
 }
 
-/** True when nothing that is sent to the address leaves the machine. */
+/** True when data for the address stays on the machine. */
 export function isLoopback(address: string): boolean {
   if (address.startsWith("unix:")) return true;
   const target = address.replace(/^(dns|passthrough):\/\/\//, "").replace(/^dns:/, "");

@@ -11,7 +11,7 @@ function api(): Promise<API | undefined> {
   return loaded;
 }
 
-/** A span per RPC, and the trace's context in its headers. Without OpenTelemetry, or without a provider of spans, it does nothing. */
+/** A span per RPC, and the trace's context in its headers. Without OpenTelemetry, or without a provider of spans, it has no effect. */
 export const tracing: Interceptor = (next) => async (req) => {
   const otel = await api();
   if (!otel) return next(req);

@@ -74,7 +74,7 @@ export interface Decision {
   readonly dryRun: boolean;
   /** The jail of a command that `guardCommand` has asked about; undefined for none. */
   readonly jail: Jail | undefined;
-  /** Why it is decided so and what would change that, where `explain` asked for it: the Explanation of the contract, as JSON. */
+  /** With `explain`, the reasons of the decision and the changes that would alter it: the contract's Explanation, as JSON. */
   readonly explanation: Json | undefined;
 }
 
@@ -88,7 +88,7 @@ export interface Outcome {
   filesChanged?: readonly string[];
   /** Decimal US dollars, such as "0.02". */
   costUsd?: string;
-  /** Nobody can tell how the call ended, such as after a time-out: it is no evidence then, whether or not it is reported as ok (S14.5). */
+  /** The end of the call is not known, such as after a time-out: then it is no evidence, even if it is reported as ok (S14.5). */
   outcomeUnknown?: boolean;
   /** The caller's name of a program that the call has left running in the background: the call stays open (S14.6). */
   background?: string;
@@ -159,7 +159,7 @@ export interface Branch {
   readonly sessionId: string;
 }
 
-/** What Interlock has observed, and agents cannot claim (S14). */
+/** Facts that Interlock has observed, and that agents cannot claim (S14). */
 export interface Evidence {
   readonly name: string;
   /** It counts now. */
@@ -222,7 +222,7 @@ export interface Run {
   readonly parentId: string;
   /** `load` has continued a paused run. */
   readonly resumed: boolean;
-  /** Why an accepted event has changed nothing; empty otherwise. */
+  /** Why an accepted event had no effect; empty otherwise. */
   readonly note: string;
   readonly createdAt: Date | undefined;
   readonly updatedAt: Date | undefined;
@@ -264,7 +264,7 @@ export interface Change {
   /** A JSON Patch (RFC 6902) from the version before. */
   readonly patch: Json | undefined;
   readonly schemaVersion: number;
-  /** The state is gone; nothing follows, and of the rest only `stateId` is set. */
+  /** The state is gone; no change follows, and of the rest only `stateId` is set. */
   readonly deleted: boolean;
 }
 
@@ -413,7 +413,7 @@ export interface OpenCall {
 
 /** A cost of a session that is in no call's report (S15.1). */
 export interface Cost {
-  /** Names it, such as the id of a message: a cost with an id that the session had before counts nothing, unless it is a total. */
+  /** Names it, such as the id of a message: a cost with an id that the session had before does not count, unless it is a total. */
   readonly id: string;
   /** Decimal US dollars. */
   readonly usd: string;

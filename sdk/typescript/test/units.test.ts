@@ -147,7 +147,7 @@ describe("repeats", () => {
 
 describe("faults", () => {
   test("details of a status are read", () => {
-    const err = new ConnectError("nothing was changed", Code.InvalidArgument);
+    const err = new ConnectError("no change was made", Code.InvalidArgument);
     err.isWireError = true;
     const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((p) => (typeof p === "string" ? Buffer.from(p) : Buffer.from(p))));
     const field = (n: number, value: Uint8Array | string) => bytes([(n << 3) | 2, value.length], ...(typeof value === "string" ? [value] : [[...value]]));
@@ -158,7 +158,7 @@ describe("faults", () => {
       { type: "google.rpc.Nonsense", value: toBinary(StringValueSchema, create(StringValueSchema, { value: "x" })) },
     ];
     expect(faultOf(err)).toMatchObject({
-      reason: "SCHEMA_VIOLATION", message: "nothing was changed", metadata: { k: "v" }, retryAfterMs: 2000,
+      reason: "SCHEMA_VIOLATION", message: "no change was made", metadata: { k: "v" }, retryAfterMs: 2000,
       violations: [{ pointer: "/n", code: "TYPE", message: "must be" }],
     });
     err.details = [{ type: "google.rpc.ErrorInfo", value: bytes([...field(1, "NEW_REASON")], [...field(2, "interlock")]) }];

@@ -14,8 +14,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// agentImage is what the containers of this test are made of: the released program, which
-// needs nothing else.
+// agentImage is the image of this test's containers: the released program alone,
+// without other files.
 const agentImage = "localhost/interlock-test-agent"
 
 // container runs the program in containers by the recipe of docs/security.md.

@@ -23,7 +23,7 @@ import (
 const nobody = 65534
 
 // TestAgentAsAnotherUser is the recipe of docs/security.md. The agent has the address of the
-// server and an agent's token: its hook works, and nothing that is for people does. Root runs
+// server and an agent's token: its hook works, and no command for people does. Root runs
 // it as another user; others check the modes that keep one out, and run the rest as
 // themselves without the data folder.
 func TestAgentAsAnotherUser(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 type humans struct {
 	approvalv1.UnimplementedApprovalServiceServer
 	approval *approvalv1.Approval
-	// refuses is what a decision is answered with, and decided what was asked for.
+	// refuses is the answer to a decision, and decided the request.
 	refuses error
 	decided *approvalv1.DecideApprovalRequest
 	// then are the changes that a wait sees.
@@ -92,8 +92,8 @@ func hostile() *approvalv1.Approval {
 	}
 }
 
-// TestApprovalShow: what is decided is shown in full, and what others wrote obeys
-// nothing: no line of it poses as another.
+// TestApprovalShow: the request is shown in full, and text of others controls
+// no terminal: no line of it poses as another.
 func TestApprovalShow(t *testing.T) {
 	t.Parallel()
 	h := &humans{approval: hostile()}
@@ -153,7 +153,7 @@ lately in the run:
 	}
 }
 
-// TestApprovalShowWithoutHistory: what the run did helps, and is not what is decided.
+// TestApprovalShowWithoutHistory: the run's history helps, and is not decided on.
 func TestApprovalShowWithoutHistory(t *testing.T) {
 	t.Parallel()
 	interlock := serve(t, func(s *grpc.Server) {
@@ -161,7 +161,7 @@ func TestApprovalShowWithoutHistory(t *testing.T) {
 		enginev1.RegisterRunServiceServer(s, runOf{fails: fault.New(fault.NotFound, "no run").GRPCStatus().Err()})
 	})
 	out, told, code := interlock("approval", "show", "apr_1")
-	if code != exitDone || !strings.Contains(out, "digest") || !strings.Contains(told, "what run run_1 did lately cannot be read: no run") {
+	if code != exitDone || !strings.Contains(out, "digest") || !strings.Contains(told, "the latest steps of run run_1 cannot be read: no run") {
 		t.Errorf("exit %d, told %q: %s", code, told, out)
 	}
 }
@@ -171,7 +171,7 @@ func TestApprovalDecide(t *testing.T) {
 	h := &humans{approval: hostile()}
 	interlock := serve(t, func(s *grpc.Server) { approvalv1.RegisterApprovalServiceServer(s, h) })
 
-	// The digest that was read is what is approved.
+	// The digest of the shown request is approved.
 	out, told, code := interlock("approval", "approve", "apr_1", "--note", "go", "--input", `{"a":1.0}`)
 	if d := h.decided; code != exitDone || !d.GetApprove() || d.GetDigest() != h.approval.GetDigest() || d.GetNote() != "go" || string(d.GetEditedData()) != `{"a":1.0}` {
 		t.Errorf("exit %d, told %q: %v", code, told, h.decided)
@@ -186,7 +186,7 @@ func TestApprovalDecide(t *testing.T) {
 		t.Errorf("%v", h.decided)
 	}
 
-	// That somebody may not decide is the answer: no.
+	// The answer of a forbidden decision: no.
 	for _, reason := range []fault.Reason{fault.PermissionDenied, fault.ApprovalDecided, fault.VersionConflict} {
 		h.refuses = fault.New(reason, "\"agent\" has asked\x1b for approval apr_1").GRPCStatus().Err()
 		if out, told, code := interlock("approval", "approve", "apr_1"); code != exitNo || out != "" || told != "interlock: \"agent\" has asked⟦U+001B⟧ for approval apr_1\n" {

@@ -46,7 +46,7 @@ func TestAuditVerify(t *testing.T) {
 	}
 }
 
-// What was published and is not in the log any more tells that the store has gone back.
+// A published record that is missing in the log shows that the store has gone back.
 func TestAuditVerifyFindsARollback(t *testing.T) {
 	t.Parallel()
 	server := natstest.Start(t)

@@ -106,7 +106,7 @@ func TestFlagsAreVariables(t *testing.T) {
 }
 
 // TestFlags holds every flag with its default and its variable against a list: a change
-// is seen next to what else is called like it.
+// is seen next to other flags of a similar name.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/flags.txt"

@@ -73,7 +73,7 @@ func builtFolder(tb testing.TB) string {
 	return dir
 }
 
-// memoryFolder is a folder for what scripts write, in memory where the system has that: each
+// memoryFolder is a folder for the files of scripts, in memory where the system has that: each
 // commit of a server waits for the disk otherwise. It is "" where the system has not.
 func memoryFolder(tb testing.TB) string {
 	tb.Helper()
@@ -227,7 +227,7 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // datadirAt returns the data folder that a path names; the pointer of a workspace is followed
-// without its checks, which know nothing of the script's environment.
+// without its checks, which do not know the script's environment.
 func datadirAt(ts *testscript.TestScript, name string) (datadir.Dir, error) {
 	path := ts.MkAbs(name)
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
@@ -286,7 +286,7 @@ func gone(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		eventually(ts, soon, "process "+field+" is gone", func() bool {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			return syscall.Kill(pid, 0) != nil || err == nil && strings.Contains(string(stat), ") Z ") // nobody waits for it
+			return syscall.Kill(pid, 0) != nil || err == nil && strings.Contains(string(stat), ") Z ") // no parent waits for it
 		})
 	}
 }
@@ -299,7 +299,7 @@ func get(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], m[1])
 }
 
-// volatile is what differs from run to run; the same length keeps columns.
+// volatile matches text that differs from run to run; the same length keeps columns.
 var volatile = []struct {
 	re   *regexp.Regexp
 	with string

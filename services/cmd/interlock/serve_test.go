@@ -14,7 +14,7 @@ import (
 )
 
 // serve runs services and answers how to call them: a function that runs one
-// command line, with what it says and its exit code.
+// command line, with its output and its exit code.
 func serve(t *testing.T, register func(*grpc.Server)) func(args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")

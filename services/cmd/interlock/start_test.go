@@ -15,8 +15,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jailer/stage"
 )
 
-// initTrace is what Go says of the packages that were initialised for a command line, in
-// addition to what the program itself writes to stderr.
+// initTrace is Go's trace of the packages that were initialised for a command line, in
+// addition to the program's own stderr.
 func initTrace(tb testing.TB, args ...string) string {
 	tb.Helper()
 	return initTraceOf(tb, "interlock", args...)
@@ -39,7 +39,7 @@ func initTraceOf(tb testing.TB, name string, args ...string) string {
 	return stderr.String()
 }
 
-// TestHookStartsBeforeTheRest: nothing that is slow to start is started for a
+// TestHookStartsBeforeTheRest: no slow package is initialised for a
 // hook. Go's own trace of package initialisation says so.
 func TestHookStartsBeforeTheRest(t *testing.T) {
 	t.Parallel()
@@ -49,7 +49,7 @@ func TestHookStartsBeforeTheRest(t *testing.T) {
 	}
 	all := initTrace(t, "-test.list=^$")
 	for _, slow := range []string{
-		"net", "net/http", "regexp", "go.yaml.in/yaml/v3", "cel.dev/cel-go/common/stdlib", "buf.build/go/protovalidate", "github.com/santhosh-tekuri/jsonschema/v6",
+		"net", "net/http", "regexp", "go.yaml.in/yaml/v3", "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate", "github.com/santhosh-tekuri/jsonschema/v6",
 		"github.com/prometheus/client_golang/prometheus", "github.com/nats-io/nats-server/v2/server", "google.golang.org/grpc",
 	} {
 		line := "init " + slow + " @"
@@ -97,7 +97,7 @@ func TestJailsStartBeforeTheRest(t *testing.T) {
 	}
 }
 
-// What initialising may allocate. Each command pays for it, whatever it does.
+// The bound on allocations of initialisation. Each command pays for it, in every case.
 const (
 	ourPackageBytes  = 64 << 10
 	ourPackageAllocs = 200

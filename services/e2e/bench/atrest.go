@@ -17,7 +17,7 @@ import (
 // restRounds is how many stores are filled and weighed, of each kind.
 const restRounds = 3
 
-// weighed is what a decision weighs in the store when its event was relayed.
+// weighed is the size of a decision in the store when its event was relayed.
 type weighed struct{ redisMemory, redisFile, sqliteFile []float64 }
 
 // atRest measures the bytes that a decision takes in the store.
@@ -72,7 +72,7 @@ func (b *bencher) weighRedis(ctx context.Context, s *stage, got *weighed) (err e
 	if err != nil {
 		return err
 	}
-	if _, err := b.decide(ctx, servers[0].pool, runs); err != nil { // what each run has once
+	if _, err := b.decide(ctx, servers[0].pool, runs); err != nil { // the records that each run has once
 		return err
 	}
 	client := redis.NewClient(&redis.Options{Addr: s.redis.Addr(), Protocol: 2, DisableIdentity: true})
@@ -149,7 +149,7 @@ func (b *bencher) weighSQLite(ctx context.Context, s *stage, got *weighed) error
 	return err
 }
 
-// sizeOf is the bytes of the files in a folder, and below, whose names begin so.
+// sizeOf returns the bytes of the files in a folder, and below, whose names begin so.
 func sizeOf(dir, prefix string) (size int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasPrefix(entry.Name(), prefix) {

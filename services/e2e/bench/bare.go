@@ -41,7 +41,7 @@ func newBare(s *sample, b backend) (*bare, error) {
 		proto.Unmarshal(s.TransitionAnswer, &out.moved), proto.Unmarshal(s.PatchAnswer, &out.patched))
 }
 
-// CheckToolCall commits and answers what a check does.
+// CheckToolCall commits and answers like a check.
 func (b *bare) CheckToolCall(
 	ctx context.Context, req *policyv1.CheckToolCallRequest,
 ) (*policyv1.CheckToolCallResponse, error) {
@@ -53,7 +53,7 @@ func (b *bare) CheckToolCall(
 	return &b.checked, nil
 }
 
-// UpdateState commits and answers what a patch does.
+// UpdateState commits and answers like a patch.
 func (b *bare) UpdateState(
 	ctx context.Context, req *statev1.UpdateStateRequest,
 ) (*statev1.UpdateStateResponse, error) {
@@ -63,7 +63,7 @@ func (b *bare) UpdateState(
 	return &b.patched, nil
 }
 
-// TransitionRun commits and answers what a transition does.
+// TransitionRun commits and answers like a transition.
 func (b *bare) TransitionRun(
 	ctx context.Context, req *enginev1.TransitionRunRequest,
 ) (*enginev1.TransitionRunResponse, error) {
@@ -198,7 +198,7 @@ type grouped struct {
 	next   atomic.Int64
 }
 
-// batch is a copy of a sample's event and idempotency key for another record.
+// batch returns a copy of a sample's event and idempotency key for another record.
 func (g *grouped) batch(from *store.Batch, kind, id string) (store.Key, store.Batch) {
 	key := store.Key{Namespace: "default", Kind: kind, ID: id}
 	suffix := "-" + strconv.FormatInt(g.next.Add(1), 10)
@@ -251,7 +251,7 @@ func (g *grouped) patch(ctx context.Context, state string) error {
 	return err
 }
 
-// written is how many bytes of content a batch has: what one put of etcd has to carry to
+// written returns how many bytes of content a batch has: the size that one put of etcd must have to
 // keep as much.
 func written(b *store.Batch) int {
 	size := 0

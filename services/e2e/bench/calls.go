@@ -12,12 +12,12 @@ import (
 // batchSize is how many calls a message of the batched stream has.
 const batchSize = 16
 
-// checks is CheckToolCall. run names the run of a caller's nth call.
+// checks returns CheckToolCall. run names the run of a caller's nth call.
 func checks(ctx context.Context, p pool, run func(caller, n int) string) func(int) (op, error) {
 	return checksOf(ctx, p, run, checkRequest)
 }
 
-// checksOf is checks of another call than the usual one.
+// checksOf returns checks of another call than the usual one.
 func checksOf(
 	ctx context.Context, p pool, run func(caller, n int) string, request func(run string) *policyv1.CheckToolCallRequest,
 ) func(int) (op, error) {
@@ -34,7 +34,7 @@ func checksOf(
 	}
 }
 
-// streams is CheckToolCalls, a stream for each caller, with this many calls in a
+// streams returns CheckToolCalls, a stream for each caller, with this many calls in a
 // message; the next is sent when all are answered.
 func streams(ctx context.Context, p pool, runs []string, calls int) func(int) (op, error) {
 	return func(caller int) (op, error) {
@@ -75,7 +75,7 @@ func allowed(resp *policyv1.CheckToolCallResponse) error {
 	return nil
 }
 
-// transitions is Transition, to and fro.
+// transitions returns Transition, to and fro.
 func transitions(ctx context.Context, p pool, runs []string) func(int) (op, error) {
 	return func(caller int) (op, error) {
 		client, n := enginev1.NewRunServiceClient(p.of(caller)), 0
@@ -90,7 +90,7 @@ func transitions(ctx context.Context, p pool, runs []string) func(int) (op, erro
 	}
 }
 
-// own is the run of a caller.
+// own returns the run of a caller.
 func own(runs []string) func(caller, n int) string {
 	return func(caller, _ int) string { return runs[caller] }
 }

@@ -43,13 +43,13 @@ const (
 	roleInterlock = "interlock" // the services, as in `interlock up`
 	roleBare      = "bare"      // see bare
 	roleLogged    = "logged"    // a bare server that writes the log of decisions too
-	roleEcho      = "echo"      // a bare server that commits nothing
-	roleRelay     = "relay"     // carries a backlog to NATS, once it is told to
+	roleEcho      = "echo"      // a bare server without commits
+	roleRelay     = "relay"     // carries a backlog to NATS, on a message
 	roleMCP       = "mcp"       // an MCP server, next to the administration
 	roleNATS      = "nats"      // a node of a cluster of NATS
 )
 
-// childConfig is what a child reads from its standard input.
+// childConfig is the standard input of a child.
 type childConfig struct {
 	Role    string
 	Dir     string // its own
@@ -69,7 +69,7 @@ type childConfig struct {
 	Routes []int
 }
 
-// childAddresses is what it answers, on one line.
+// childAddresses is its answer, on one line.
 type childAddresses struct {
 	GRPC, Admin string
 	NATS        string
@@ -158,7 +158,7 @@ func serveChild() error {
 	return nil
 }
 
-// served is what a child runs.
+// served is the server of a child.
 type served struct {
 	cfg     childConfig
 	at      childAddresses
@@ -321,7 +321,7 @@ func (s *served) relay(ctx context.Context, st store.Store, wait <-chan struct{}
 	return nil
 }
 
-// node is a node of a cluster of NATS, or the only one.
+// node returns a node of a cluster of NATS, or the only one.
 func (s *served) node() error {
 	options := &server.Options{
 		ServerName: fmt.Sprintf("n%d", s.cfg.Node), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true,

@@ -25,7 +25,7 @@ const (
 	perRun = 100
 	// consoleCalls is how often each call is made, one after the other.
 	consoleCalls = 100
-	// consoleGoal is what the 99th percentile of each must stay below.
+	// consoleGoal is the bound on the 99th percentile of each.
 	consoleGoal = 100 * time.Millisecond
 	// caughtUp is how long the events of the past may take to be read.
 	caughtUp = 5 * time.Minute
@@ -63,13 +63,13 @@ var theConsoleCalls = []consoleCall{
 	{"workflow", "/v1/workflows/bench/diff"},
 	{"workflow", "/v1/workflows/bench/coverage"},
 	{"policies", "/v1/policies"},
-	{"sessions", "/sessions"},
-	{"sessions", "/workflow-states"},
-	{"state", "/workflow-states/{state}"},
-	{"state", "/workflow-states/{state}/history?page_size=100"},
-	{"state", "/workflow-states/{state}/versions/250"},
-	{"state", "/workflow-states/{state}/writers"},
-	{"state", "/workflow-states/{state}/writers?version=300"},
+	{"sessions", "/v1/sessions"},
+	{"sessions", "/v1/states"},
+	{"state", "/v1/states/{state}"},
+	{"state", "/v1/states/{state}/history?page_size=100"},
+	{"state", "/v1/states/{state}/versions/250"},
+	{"state", "/v1/states/{state}/writers"},
+	{"state", "/v1/states/{state}/writers?version=300"},
 	{"components", "/v1/components"},
 }
 
@@ -217,7 +217,7 @@ func (l *looker) untilComplete(ctx context.Context) error {
 	}
 }
 
-// measure is the median and the 99th percentile of a call.
+// measure returns the median and the 99th percentile of a call.
 func (l *looker) measure(ctx context.Context, path string) (half, most time.Duration, err error) {
 	times := make([]time.Duration, consoleCalls)
 	for i := range times {

@@ -18,7 +18,7 @@ import (
 // noEtcd is said instead of the comparison with etcd.
 const noEtcd = "etcd is not installed, so nothing is compared with it: install it with `apt-get install etcd-server`"
 
-// hasEtcd says whether the comparison with etcd is possible.
+// hasEtcd reports whether the comparison with etcd is possible.
 func hasEtcd() bool {
 	_, err := exec.LookPath("etcd")
 	return err == nil
@@ -100,7 +100,7 @@ func (e *etcd) stop() error {
 	return err
 }
 
-// freeAddress is one where nobody listened a moment ago.
+// freeAddress returns one that was free a moment ago.
 func freeAddress() (string, error) {
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -29,7 +29,7 @@ func swapRequest(key string, revision int64, value []byte) []byte {
 	return appendBytes(txn, 2, appendBytes(nil, 2, put)) // the put is the second kind of operation
 }
 
-// swapAnswer decodes what a TxnResponse says of a compare-and-swap: the revision of the
+// swapAnswer decodes a TxnResponse of a compare-and-swap: the revision of the
 // store, which is that of the key when it was put, and whether it was.
 func swapAnswer(answer []byte) (revision int64, swapped bool, err error) {
 	err = eachField(answer, func(field protowire.Number, number uint64, header []byte) error {
@@ -107,7 +107,7 @@ func (encoded) Unmarshal(data []byte, message any) error {
 	return nil
 }
 
-// swaps is etcd's compare-and-swap of a value of this size, of a key for each caller: none
+// swaps returns etcd's compare-and-swap of a value of this size, of a key for each caller: none
 // is ever in another's way.
 func swaps(ctx context.Context, p pool, name string, size int) func(int) (op, error) {
 	return func(caller int) (op, error) {

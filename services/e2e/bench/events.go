@@ -16,7 +16,7 @@ import (
 // perRound is how many single checks are followed to the subscriber.
 const perRound = 200
 
-// announced is what is measured of the way from the outbox to NATS.
+// announced has the measurements of the way from the outbox to NATS.
 type announced struct {
 	answer     []float64 // microseconds from a check to its answer, the median of a round
 	p50, p99   []float64 // microseconds from the answer to the event
@@ -87,7 +87,7 @@ func subscribe(url string) (*subscription, error) {
 		s.count.Add(1)
 		select {
 		case s.arrived <- now:
-		default: // nobody waits for single ones
+		default: // single ones are not waited for
 		}
 	})
 	if err == nil {
@@ -171,7 +171,7 @@ func follow(ctx context.Context, p pool, run string, sub *subscription, got *ann
 	return nil
 }
 
-// backlog measures how fast a relay that comes up carries what waits.
+// backlog measures how fast a relay that comes up carries the waiting events.
 func (b *bencher) backlog(ctx context.Context, s *stage, got *announced) error {
 	c, err := s.serve(childConfig{Role: roleInterlock})
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 	favourites = 1000
 )
 
-// growthSections are the curves: what happens when there is more of something.
+// growthSections are the curves: the effects of growing numbers.
 func (b *bencher) growthSections() []section {
 	return []section{
 		{"runs-sqlite", func(ctx context.Context) error { return b.moreRuns(ctx, "sqlite", b.sizes) }},
@@ -137,7 +137,7 @@ func (g *grown) row(ctx context.Context, size int) ([]string, error) {
 }
 
 // grow starts runs until there are as many, and returns the bytes that each has in the
-// store, which is measured while nothing uses it.
+// store, which is measured while it is idle.
 func (g *grown) grow(ctx context.Context, size int) (perRun float64, err error) {
 	before, err := g.weigh(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ func (g *grown) grow(ctx context.Context, size int) (perRun float64, err error) 
 	return (after - before) / float64(max(len(g.ids)-had, 1)), err
 }
 
-// weigh is the bytes of the store: the file of SQLite, or Redis's data in memory.
+// weigh returns the bytes of the store: the file of SQLite, or Redis's data in memory.
 func (g *grown) weigh(ctx context.Context) (size float64, err error) {
 	if g.redis == nil {
 		info, err := os.Stat(g.data().Database())
@@ -211,7 +211,7 @@ func (g *grown) add(run string) {
 	g.ids = append(g.ids, run)
 }
 
-// loads are what is measured of the process, and of a bare server.
+// loads returns the measured loads of the process, and of a bare server.
 func (g *grown) loads(ctx context.Context) ([]*load, error) {
 	servers, err := g.serveTo(growthCallers, roleLogged)
 	if err != nil {
@@ -246,7 +246,7 @@ func (g *grown) loads(ctx context.Context) ([]*load, error) {
 	return loads, nil
 }
 
-// starts is StartRun of a workflow's version, 0 for its newest; what is started is kept.
+// starts returns StartRun of a workflow's version, 0 for its newest; the started runs are kept.
 func starts(ctx context.Context, p pool, workflow string, version int64, keep func(run string)) func(int) (op, error) {
 	return func(caller int) (op, error) {
 		client := enginev1.NewRunServiceClient(p.of(caller))
@@ -291,7 +291,7 @@ func (b *bencher) curve(ctx context.Context, title, notes string, more loadsOf) 
 	return nil
 }
 
-// moreVersions is a workflow of one version and others of more.
+// moreVersions returns a workflow of one version and others of more.
 func moreVersions(ctx context.Context, s *stage, to connected) ([]*load, error) {
 	operator, err := s.operator(to.child, "") // who may start runs of old versions
 	if err != nil {
@@ -346,7 +346,7 @@ func registerVersions(ctx context.Context, conn grpc.ClientConnInterface, name s
 	return nil
 }
 
-// largerDocuments is patches of states from 1 KB to almost the most that a state may have.
+// largerDocuments returns patches of states from 1 KB to almost the most that a state may have.
 // They are few, so that a process keeps all of them in memory.
 func largerDocuments(ctx context.Context, s *stage, to connected) ([]*load, error) {
 	operator, err := s.operator(to.child, "")
@@ -370,7 +370,7 @@ func largerDocuments(ctx context.Context, s *stage, to connected) ([]*load, erro
 	return loads, nil
 }
 
-// moreRules is checks with policies, each size in a namespace of its own.
+// moreRules returns checks with policies, each size in a namespace of its own.
 func moreRules(ctx context.Context, s *stage, to connected) ([]*load, error) {
 	const most = 1000 // rules of one policy
 	var loads []*load
@@ -405,7 +405,7 @@ func moreRules(ctx context.Context, s *stage, to connected) ([]*load, error) {
 	return loads, nil
 }
 
-// manyRules is a policy of n rules, the last of which allows what is checked.
+// manyRules returns a policy of n rules, the last of which allows the checked call.
 func manyRules(name string, n int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `{"role": "agent", "name": "%s", "default": "deny", "allow": [`, name)

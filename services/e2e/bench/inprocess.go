@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// pure is what is measured of the core within one process: the Go benchmarks of these
-// packages whose names match, and what each is compared with, by name.
+// pure has the measurements of the core within one process: the Go benchmarks of these
+// packages whose names match, and their comparisons, by name.
 var pure = struct {
 	packages []string
 	names    string
@@ -44,7 +44,7 @@ type timed struct {
 	allocs string
 }
 
-// base is the name of the benchmark that one is compared with, empty for none: the part of
+// base returns the name of the benchmark that one is compared with, empty for none: the part of
 // it that is not the core's, or another way to the same result.
 func base(name string) string {
 	switch {
@@ -109,10 +109,10 @@ func (b *bencher) inProcess(ctx context.Context) error {
 	return nil
 }
 
-// words is the name of a benchmark as it was written.
+// words returns the name of a benchmark as it was written.
 func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-// collect adds what Go printed of benchmarks.
+// collect adds Go's output of benchmarks.
 func collect(results []*timed, printed string) ([]*timed, error) {
 	for _, found := range benchmarkLine.FindAllStringSubmatch(printed, -1) {
 		ns, err := strconv.ParseFloat(found[2], 64)

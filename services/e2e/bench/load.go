@@ -24,14 +24,14 @@ type load struct {
 	// server is the process whose time is counted, 0 for none; stores are those of its store.
 	server int
 	stores []int
-	// against is what it is compared with.
+	// against is the other side of the comparison.
 	against []pair
 	ops     []op
 	got     []measured
 	made    int // calls, those that warm up included
 }
 
-// pair is a load that another is compared with, by its name, and what is wanted.
+// pair is a load with the name of its comparison, and the goal.
 type pair struct {
 	base  string
 	goals []goal
@@ -152,7 +152,7 @@ func timeOf(pid int) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// values are those of the rounds.
+// values returns those of the rounds.
 func (l *load) values(value func(measured) float64) []float64 {
 	values := make([]float64, len(l.got))
 	for i, m := range l.got {
@@ -161,10 +161,10 @@ func (l *load) values(value func(measured) float64) []float64 {
 	return values
 }
 
-// of is the median over the rounds.
+// of returns the median over the rounds.
 func (l *load) of(value func(measured) float64) float64 { return spreadOf(l.values(value)).median }
 
-// ratio is of the ratios to another load, round by round.
+// ratio returns of the ratios to another load, round by round.
 func (l *load) ratio(base *load, value func(measured) float64) spread {
 	return spreadOf(ratios(l.values(value), base.values(value)))
 }
@@ -174,13 +174,13 @@ func behind(m measured) float64 { return m.behind }
 func p50(m measured) float64    { return float64(m.p50.Microseconds()) }
 func p99(m measured) float64    { return float64(m.p99.Microseconds()) }
 
-// serverTime is the microseconds of the server's processor time for each call. The clock
+// serverTime returns the microseconds of the server's processor time for each call. The clock
 // of processes is coarse, so it is the mean over all rounds.
 func (l *load) serverTime() float64 {
 	return l.perCall(func(m measured) time.Duration { return m.server })
 }
 
-// storeTime is serverTime of Redis or etcd.
+// storeTime returns serverTime of Redis or etcd.
 func (l *load) storeTime() float64 {
 	return l.perCall(func(m measured) time.Duration { return m.store })
 }

@@ -1,8 +1,8 @@
 // Command bench compares Interlock with the least that could do the same, in
 // one run: every server is a process of its own, the clients are this one, and
-// the rounds of what is compared alternate, so that a drift of the machine cancels
+// the rounds of a comparison alternate, so that a drift of the machine cancels
 // out. It prints medians and ratios and judges them against the goals; it never
-// fails for being slow. Nothing else may rely on its numbers.
+// fails for being slow. No other program may rely on its numbers.
 package main
 
 import (
@@ -34,8 +34,8 @@ type settings struct {
 	interlock         string
 	console           bool          // measure the calls of the console instead, with interlock
 	decisions         int           // that it looks at
-	scale             bool          // measure what a large installation is made of instead
-	soak              time.Duration // work so long instead, with interlock, and tell what it holds
+	scale             bool          // measure the parts of a large installation instead
+	soak              time.Duration // work so long instead, with interlock, and print the memory
 	sizes, redisSizes numbers       // of stored runs
 	// markdown is a document that the tables are written to.
 	markdown string
@@ -219,7 +219,7 @@ type bencher struct {
 	load   string // of the machine, before
 }
 
-// conditions is under what it measures.
+// conditions returns those of the measurement.
 func (b *bencher) conditions() string {
 	return fmt.Sprintf("%d processors, GOMAXPROCS=%d in each process, %d alternating rounds of %v; "+
 		"before it began, the machine's load average was %s",

@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// mcpGoal is what the gate may add to a call while nothing else happens, in microseconds.
+// mcpGoal is the most that the gate may add to a call of an idle system, in microseconds.
 const mcpGoal = 1500
 
 // echoed is the tool of the server behind the gate.
@@ -27,7 +27,7 @@ const echoed = "echo"
 const gatedWorkflow = `{"id": "gated", "initial": "on", "states": {
 	"on": {"allowed_tools": ["mcp__behind__*"], "on": {"END": "over"}}, "over": {"type": "final"}}}`
 
-// serveMCP serves a tool that returns what it is given.
+// serveMCP serves a tool that returns its input.
 func serveMCP() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "behind", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: echoed}, func(_ context.Context, _ *mcp.CallToolRequest, in map[string]string) (*mcp.CallToolResult, any, error) {

@@ -23,7 +23,7 @@ const (
 	plainCheck     = "check"
 )
 
-// cpuNote says what a column has.
+// cpuNote describes a column.
 const cpuNote = "CPU us is the processor time of one call: of the server and, after the plus sign, of Redis."
 
 // overGRPC compares the calls with those of the bare servers and with etcd, for each number
@@ -90,7 +90,7 @@ func (b *bencher) group(ctx context.Context, s *stage, callers int) ([]*load, er
 	return loads, measure(ctx, loads, b.rounds, b.round)
 }
 
-// neighbours orders loads so that what is compared is measured one after the other: a
+// neighbours orders loads so that the two of a comparison are measured one after the other: a
 // machine changes less between two moments than within a round.
 func neighbours(loads []*load) []*load {
 	var out []*load
@@ -114,7 +114,7 @@ func neighbours(loads []*load) []*load {
 	return out
 }
 
-// gate is the loads of every number of callers, on the bare servers and the services.
+// gate returns the loads of every number of callers, on the bare servers and the services.
 func gate(ctx context.Context, callers int, bare, logged, interlock connected) ([]*load, error) {
 	// Checks and transitions have runs of their own: a transition makes the
 	// enforcer load its run anew.
@@ -148,7 +148,7 @@ func gate(ctx context.Context, callers int, bare, logged, interlock connected) (
 		}}), nil
 }
 
-// atSixtyFour is the loads of 64 callers only: other calls of the services.
+// atSixtyFour returns the loads of 64 callers only: other calls of the services.
 func (s *stage) atSixtyFour(ctx context.Context, bare, interlock connected) ([]*load, error) {
 	const callers = 64
 	runs, err := interlock.runs(ctx, callers)
@@ -193,7 +193,7 @@ func (s *stage) atSixtyFour(ctx context.Context, bare, interlock connected) ([]*
 	return append(loads, &load{name: barePatch, server: bare.pid, open: patches(ctx, bare.pool, own(documents))}), nil
 }
 
-// etcdLoads is compare-and-swap of as many bytes as the services write.
+// etcdLoads returns compare-and-swap of as many bytes as the services write.
 func (s *stage) etcdLoads(ctx context.Context, callers int) ([]*load, error) {
 	p, err := s.serveEtcd(ctx, callers)
 	if err != nil {
@@ -211,7 +211,7 @@ func (s *stage) etcdLoads(ctx context.Context, callers int) ([]*load, error) {
 	return loads, nil
 }
 
-// fsyncs is how often a second the disk takes a write.
+// fsyncs returns how often a second the disk takes a write.
 func (b *bencher) fsyncs() (perSecond float64, err error) {
 	f, err := os.Create(filepath.Join(b.dir, "fsync"))
 	if err != nil {

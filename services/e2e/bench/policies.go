@@ -7,7 +7,7 @@ import (
 )
 
 // limits is a policy whose limits are counted and never reached. All calls share
-// their accounts: nothing is harder on a store.
+// their accounts: no other case is harder on a store.
 const limits = `{
   "role": "agent", "name": "bench", "default": "deny",
   "allow": [
@@ -20,7 +20,7 @@ const limits = `{
 // limited is the namespace whose agents are held to the policy.
 const limited = "limited"
 
-// limitedRequest is checkRequest with what the call may cost.
+// limitedRequest returns checkRequest with the possible cost of the call.
 func limitedRequest(run string) *policyv1.CheckToolCallRequest {
 	req := checkRequest(run)
 	req.EstimatedCostUsd = "0.02"
@@ -36,7 +36,7 @@ func (s *stage) limit(ctx context.Context, c *child) error {
 	return attach(ctx, operator, "bench", []byte(limits))
 }
 
-// limitedLoad is checks of runs in a namespace whose agents are held to the policy.
+// limitedLoad returns checks of runs in a namespace whose agents are held to the policy.
 func (s *stage) limitedLoad(ctx context.Context, c *child, callers int) (*load, error) {
 	if err := s.limit(ctx, c); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 // sheet is one table of the report.
 type sheet struct {
 	title string
-	// notes say what is measured, and how.
+	// notes describe the measurements.
 	notes  string
 	header []string
 	rows   [][]string
@@ -21,7 +21,7 @@ type sheet struct {
 // add appends a row.
 func (s *sheet) add(cells ...string) { s.rows = append(s.rows, cells) }
 
-// text is the sheet for a terminal.
+// text returns the sheet for a terminal.
 func (s *sheet) text() string {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "\n%s\n", s.title)
@@ -36,10 +36,10 @@ func (s *sheet) text() string {
 	return out.String()
 }
 
-// goalsColumn is the header of what only those want to know who work on the speed.
+// goalsColumn is the header of a column for people who work on the speed.
 const goalsColumn = "goals"
 
-// markdown is the sheet for a document, without the goals.
+// markdown returns the sheet for a document, without the goals.
 func (s *sheet) markdown() string {
 	header := s.header
 	if n := len(header) - 1; n >= 0 && header[n] == goalsColumn {
@@ -69,7 +69,7 @@ func (s *sheet) markdown() string {
 	return out.String()
 }
 
-// wrapped is a paragraph in lines of a document's width.
+// wrapped returns a paragraph in lines of a document's width.
 func wrapped(text string) string {
 	const width = 120
 	var out strings.Builder
@@ -114,13 +114,13 @@ func (r *report) judge(met bool, format string, args ...any) string {
 	return fmt.Sprintf(format, args...) + " " + verdict
 }
 
-// Between these marks a document has what the benchmarks wrote.
+// Between these marks a document has the output of the benchmarks.
 const (
 	markBegin = "<!-- bench: %s -->"
 	markEnd   = "<!-- bench: end of %s -->"
 )
 
-// replaced is a document with a part of this name, which it has already or which is added
+// replaced returns a document with a part of this name, which it has already or which is added
 // at its end.
 func replaced(document, name, part string) string {
 	begin, end := fmt.Sprintf(markBegin, name), fmt.Sprintf(markEnd, name)
@@ -149,8 +149,8 @@ var loadHeader = []string{
 	"compared with", "calls/s", "CPU us", "rate ratio min / median / max", "p99 ratio min / median / max", goalsColumn,
 }
 
-// addLoads adds a row for each pair of a load and what it is compared with. A load that is
-// compared with nothing is there for others to be compared with.
+// addLoads adds a row for each pair of a load and its comparison. A load without a
+// comparison is there for others to be compared with.
 func (r *report) addLoads(s *sheet, loads []*load) {
 	for _, l := range loads {
 		own := []string{
@@ -188,7 +188,7 @@ func (r *report) verdicts(l *load, goals []goal, rates, p99s spread) string {
 	return strings.Join(verdicts, ", ")
 }
 
-// spent is the processor time of a call in its server and, where that is a process of its
+// spent returns the processor time of a call in its server and, where that is a process of its
 // own, in its store.
 func spent(l *load) string {
 	if len(l.stores) == 0 {

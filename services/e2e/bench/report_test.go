@@ -29,7 +29,7 @@ func TestWrapped(t *testing.T) {
 	}
 }
 
-// What the benchmarks write takes the place of what they wrote before, and nothing else.
+// New output of the benchmarks replaces the earlier one, and no other text.
 func TestReplacedPart(t *testing.T) {
 	t.Parallel()
 	first := replaced("# Performance\n\nHow to read it.\n", "results", "one\n")
@@ -43,7 +43,7 @@ func TestReplacedPart(t *testing.T) {
 	}
 }
 
-// A row is a pair; what is compared with something that was not measured has none.
+// A row is a pair; a load whose comparison was not measured has none.
 func TestRowsArePairs(t *testing.T) {
 	t.Parallel()
 	round := func(rate float64) measured {

@@ -12,15 +12,15 @@ import (
 	"strconv"
 )
 
-// engineTime is a line of tools/rulesbench: what one decision of an engine took, by rounds.
+// engineTime is a line of tools/rulesbench: the time of one decision of an engine, by rounds.
 type engineTime struct {
 	Name        string    `json:"name"`
 	NS          []float64 `json:"ns"`
 	Allocations int64     `json:"allocations"`
 }
 
-// engines compares one decision by a policy of 100 rules with what other engines need. They
-// are not what Interlock is built from, so a program of a module of its own measures them.
+// engines compares one decision by a policy of 100 rules with the times of other engines. They
+// are no dependencies of Interlock, so a program of a module of its own measures them.
 func (b *bencher) engines(ctx context.Context) error {
 	if b.rules == "" {
 		return nil
@@ -54,7 +54,7 @@ func (b *bencher) engines(ctx context.Context) error {
 	return nil
 }
 
-// engineTimes reads what rulesbench printed; the first is Interlock's.
+// engineTimes reads the output of rulesbench; the first is Interlock's.
 func engineTimes(printed []byte) (times []engineTime, err error) {
 	lines := json.NewDecoder(bytes.NewReader(printed))
 	for {

@@ -26,7 +26,7 @@ import (
 //go:embed workflow.json
 var definition []byte
 
-// sample is what the services commit and answer: the bare servers commit and
+// sample has commits and answers of the services: the bare servers commit and
 // answer as much.
 type sample struct {
 	Check, Transition, Patch                   store.Batch
@@ -48,7 +48,7 @@ func (r *recorder) Commit(ctx context.Context, batch store.Batch) (store.Result,
 	return r.Store.Commit(ctx, batch)
 }
 
-// record runs the services once, within this process, and keeps what they did.
+// record runs the services once, within this process, and keeps their commits and answers.
 func record(ctx context.Context, dir string) (_ *sample, err error) {
 	st, err := sqlitestore.Open(ctx, sqlitestore.Config{Path: filepath.Join(dir, "sample.db")})
 	if err != nil {
@@ -102,7 +102,7 @@ func record(ctx context.Context, dir string) (_ *sample, err error) {
 	return s, err
 }
 
-// register adds the services to a server, as all binaries do, and answers what they
+// register adds the services to a server, as all binaries do, and returns the work that they
 // do in addition to serving, until a context ends.
 func register(
 	r grpc.ServiceRegistrar, st store.Store, local, self grpc.ClientConnInterface,
@@ -142,7 +142,7 @@ func begin(ctx context.Context, conn grpc.ClientConnInterface, n int) ([]string,
 	return ids, nil
 }
 
-// input is what an agent's small edit has.
+// input is the input of an agent's small edit.
 var input = []byte(`{"file_path": "src/server/handler.go", "old_string": "if err != nil {\n\treturn err\n}", ` +
 	`"new_string": "if err != nil {\n\treturn fmt.Errorf(\"handle: %w\", err)\n}"}`)
 
@@ -150,14 +150,14 @@ func checkRequest(run string) *policyv1.CheckToolCallRequest {
 	return &policyv1.CheckToolCallRequest{RunId: run, Tool: "Edit", Input: input}
 }
 
-// bashRequest is a call of the shell with a line as agents write them.
+// bashRequest returns a call of the shell with a line as agents write them.
 func bashRequest(run string) *policyv1.CheckToolCallRequest {
 	return &policyv1.CheckToolCallRequest{
 		RunId: run, Tool: "Bash", Input: []byte(`{"command": "cd server && pytest -q 2>&1 | tail -5"}`),
 	}
 }
 
-// transitionRequest is the nth transition of a run: to and fro, with three guards
+// transitionRequest returns the nth transition of a run: to and fro, with three guards
 // on the way to.
 func transitionRequest(run string, n int) *enginev1.TransitionRunRequest {
 	event := "TEST"

@@ -25,7 +25,7 @@ import (
 // scaleCallers are busy in all of it.
 const scaleCallers = 64
 
-// scaleSections are the units that a large installation is computed from.
+// scaleSections returns the units that a large installation is computed from.
 func (b *bencher) scaleSections() []section {
 	return []section{
 		{"units", b.units},
@@ -36,13 +36,13 @@ func (b *bencher) scaleSections() []section {
 	}
 }
 
-// unit is what one kind of call costs.
+// unit is the cost of one kind of call.
 type unit struct {
 	*load
 	file, trips float64 // bytes of Redis's file and round trips, for each call
 }
 
-// units measures what calls cost the services, Redis, its file and its disk.
+// units measures the costs of calls for the services, Redis, its file and its disk.
 func (b *bencher) units(ctx context.Context) error {
 	s := &sheet{
 		title: "What a call costs",
@@ -76,7 +76,7 @@ func (b *bencher) units(ctx context.Context) error {
 	return nil
 }
 
-// unitLoads are the calls that installations make most.
+// unitLoads returns the calls that installations make most.
 func (s *stage) unitLoads(ctx context.Context, to connected) ([]*load, error) {
 	runs, err := to.runs(ctx, scaleCallers)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *stage) unitLoads(ctx context.Context, to connected) ([]*load, error) {
 	}, nil
 }
 
-// reports is CheckToolCall and ReportToolCall, as one.
+// reports returns CheckToolCall and ReportToolCall, as one.
 func reports(ctx context.Context, p pool, runs []string) func(int) (op, error) {
 	return func(caller int) (op, error) {
 		client := policyv1.NewPolicyEnforcerServiceClient(p.of(caller))
@@ -126,7 +126,7 @@ func checkAndReport(ctx context.Context, client policyv1.PolicyEnforcerServiceCl
 	return err
 }
 
-// unit measures a load, and what Redis's file and the round trips grew by.
+// unit measures a load, and the growth of Redis's file and the round trips.
 func (b *bencher) unit(ctx context.Context, s *stage, c *child, l *load) (unit, error) {
 	u := unit{load: l}
 	fileBefore, tripsBefore, err := s.spent(ctx, c)
@@ -141,7 +141,7 @@ func (b *bencher) unit(ctx context.Context, s *stage, c *child, l *load) (unit, 
 	return u, err
 }
 
-// spent is the bytes of Redis's file, and the round trips of a server's commits so far.
+// spent returns the bytes of Redis's file, and the round trips of a server's commits so far.
 func (s *stage) spent(ctx context.Context, c *child) (file, trips float64, err error) {
 	client := redis.NewClient(&redis.Options{Addr: s.redis.Addr(), Protocol: 2, DisableIdentity: true})
 	defer func() { err = errors.Join(err, client.Close()) }()
@@ -156,7 +156,7 @@ func (s *stage) spent(ctx context.Context, c *child) (file, trips float64, err e
 	return file, trips, err
 }
 
-// metricAt is a metric without labels, of a page of them.
+// metricAt returns a metric without labels, of a page of them.
 func metricAt(ctx context.Context, url, token, name string) (float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -179,7 +179,7 @@ func metricAt(ctx context.Context, url, token, name string) (float64, error) {
 	return 0, errors.Join(fmt.Errorf("there is no metric %s", name), lines.Err())
 }
 
-// sessions is CreateSession below a parent, or of a root.
+// sessions returns CreateSession below a parent, or of a root.
 func sessions(ctx context.Context, p pool, parent func(caller int) string) func(int) (op, error) {
 	return func(caller int) (op, error) {
 		client := statev1.NewSessionServiceClient(p.of(caller))
@@ -193,7 +193,7 @@ func sessions(ctx context.Context, p pool, parent func(caller int) string) func(
 // shardCounts are those that stores are compared with.
 var shardCounts = []int{1, 8, 64, 512, 4096}
 
-// usualShards is how many a store has unless told otherwise.
+// usualShards is the default number of shards of a store.
 const usualShards = 64
 
 // moreShards compares stores of other numbers of shards, each on a Redis of its own.
@@ -250,7 +250,7 @@ func (s *stage) record(ctx context.Context, shards int) error {
 	return st.Close()
 }
 
-// gateLoads are checks, transitions and a page of runs on a server of its own, compared with
+// gateLoads returns checks, transitions and a page of runs on a server of its own, compared with
 // those of the usual kind.
 func (s *stage) gateLoads(ctx context.Context, kind, usual string) ([]*load, *child, error) {
 	servers, err := s.serveTo(scaleCallers, roleInterlock)
@@ -281,7 +281,7 @@ func (s *stage) gateLoads(ctx context.Context, kind, usual string) ([]*load, *ch
 	return loads, to.child, nil
 }
 
-// pages is ListRuns.
+// pages returns ListRuns.
 func pages(ctx context.Context, p pool) func(int) (op, error) {
 	return func(caller int) (op, error) {
 		client := enginev1.NewRunServiceClient(p.of(caller))
@@ -292,7 +292,7 @@ func pages(ctx context.Context, p pool) func(int) (op, error) {
 	}
 }
 
-// idling is the milliseconds of processor time that processes take in a second without calls.
+// idling returns the milliseconds of processor time that processes take in a second without calls.
 func idling(ctx context.Context, pids []int) (float64, error) {
 	const long = 3 * time.Second
 	before := processorTime(pids...)
@@ -400,7 +400,7 @@ func (s *stage) treeLoads(ctx context.Context, to connected) ([]*load, error) {
 	}, nil
 }
 
-// drain is what a relay and NATS took to carry a backlog.
+// drain is the time of a relay and NATS to carry a backlog.
 type drain struct {
 	nodes, replicas         int
 	rate, relay, nats, disk []float64

@@ -25,12 +25,12 @@ const (
 	soakRows = 10
 )
 
-// soakSections is one: what `interlock up` holds while it works for long.
+// soakSections returns one: the memory of `interlock up` over a long time of work.
 func (b *bencher) soakSections() []section {
 	return []section{{"soak", b.soaked}}
 }
 
-// soaked measures what a process holds while runs come and go at a steady pace.
+// soaked measures the memory of a process while runs come and go at a steady pace.
 func (b *bencher) soaked(ctx context.Context) error {
 	s := &sheet{
 		title: "`interlock up` at work, on SQLite",
@@ -54,7 +54,7 @@ func (b *bencher) soakOn(ctx context.Context, st *stage, s *sheet) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = u.down() }() // it has told what it holds
+	defer func() { _ = u.down() }() // it has printed its memory
 	work, err := st.soakWork(ctx, &u.child)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func steady(ctx context.Context, work func(context.Context, int) error) (done *a
 	return done, errs
 }
 
-// soakWork is the life of a run.
+// soakWork returns the life of a run.
 func (s *stage) soakWork(ctx context.Context, c *child) (func(context.Context, int) error, error) {
 	p, err := s.dial(c, soakCallers)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *stage) soakWork(ctx context.Context, c *child) (func(context.Context, i
 	}, nil
 }
 
-// holds is the memory, file descriptors and goroutines of a process, and the sizes of its files.
+// holds returns the memory, file descriptors and goroutines of a process, and the sizes of its files.
 func (s *stage) holds(ctx context.Context, u *up) ([]string, error) {
 	descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", u.pid))
 	if err != nil {

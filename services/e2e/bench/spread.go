@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// spread is what some values lie between, and their median.
+// spread is the range of some values, and their median.
 type spread struct{ min, median, max float64 }
 
 // spreadOf sums values up; of none everything is 0. It leaves their order.
@@ -22,7 +22,7 @@ func spreadOf(values []float64) spread {
 	return spread{sorted[0], middle, sorted[len(sorted)-1]}
 }
 
-// ratios divides, round by round, what is measured by what it is compared with. Rounds
+// ratios divides, round by round, a measurement by its comparison. Rounds
 // in which one of them has no value are left out.
 func ratios(measured, base []float64) []float64 {
 	var out []float64

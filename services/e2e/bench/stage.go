@@ -15,8 +15,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
-// stage is a store and servers over it, all new. What one group of measurements
-// leaves behind is nothing to the next.
+// stage is a store and servers over it, all new. One group of measurements
+// has no effect on the next.
 type stage struct {
 	b        *bencher
 	dir      string
@@ -45,7 +45,7 @@ const (
 	threeMasters = "cluster of three"
 )
 
-// newStage starts what the servers need.
+// newStage starts the dependencies of the servers.
 func (b *bencher) newStage(backend string) (*stage, error) {
 	dir, err := os.MkdirTemp(b.dir, backend+"-")
 	if err != nil {
@@ -57,7 +57,7 @@ func (b *bencher) newStage(backend string) (*stage, error) {
 	if _, err := auth.WriteFile(s.tokens(), tokens); err != nil {
 		return nil, err
 	}
-	// A rewrite of the log in the middle of a round would help nobody.
+	// A rewrite of the log in the middle of a round would spoil it.
 	never := []string{"--auto-aof-rewrite-percentage", "0"}
 	switch backend {
 	case "redis":
@@ -72,7 +72,7 @@ func (b *bencher) newStage(backend string) (*stage, error) {
 
 func (s *stage) tokens() string { return filepath.Join(s.dir, "tokens.json") }
 
-// store is the URL that the servers open.
+// store returns the URL that the servers open.
 func (s *stage) store() string {
 	switch {
 	case s.redis != nil:
@@ -148,7 +148,7 @@ func (s *stage) operator(c *child, namespace string) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// storePIDs are the processes of Redis, none when the store is in the server's own.
+// storePIDs returns the processes of Redis, none when the store is in the server's own.
 func (s *stage) storePIDs() (pids []int) {
 	if s.redis != nil {
 		return []int{s.redis.PID()}
@@ -167,7 +167,7 @@ func (s *stage) path(role string) string { return filepath.Join(s.dir, role+".db
 // dial makes the connections of a number of callers: sixteen share one.
 func (s *stage) dial(c *child, callers int) (pool, error) { return s.dialIn(c, callers, "") }
 
-// dialIn is dial in a namespace.
+// dialIn returns dial in a namespace.
 func (s *stage) dialIn(c *child, callers int, namespace string) (pool, error) {
 	p := make(pool, (callers+15)/16)
 	for i := range p {
@@ -194,7 +194,7 @@ func (s *stage) hangUp() error {
 	return errors.Join(errs...)
 }
 
-// close ends everything and removes what it wrote.
+// close ends everything and removes its files.
 func (s *stage) close() error {
 	err := errors.Join(s.hangUp(), s.etcd.stop())
 	if s.redis != nil {

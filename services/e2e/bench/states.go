@@ -11,7 +11,7 @@ import (
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 )
 
-// stateSchema is what shared states of trees of agents look like.
+// stateSchema is a typical schema of shared states of trees of agents.
 const stateSchema = `{
   "$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "required": ["status", "tasks"],
   "properties": {
@@ -23,7 +23,7 @@ const stateSchema = `{
   }
 }`
 
-// stateOf is a document of about this many bytes.
+// stateOf returns a document of about this many bytes.
 func stateOf(size int) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"status":"in_progress","summary":"","metadata":{"ticket":9007199254740993},"tasks":[`)
@@ -44,7 +44,7 @@ const (
 	largeDocument = 100 << 10
 )
 
-// patchLoads are patches of one field of shared states, spread over as many as there are
+// patchLoads returns patches of one field of shared states, spread over as many as there are
 // callers and all of one.
 func (s *stage) patchLoads(ctx context.Context, interlock connected, callers int) ([]*load, error) {
 	operator, err := s.operator(interlock.child, "")
@@ -95,7 +95,7 @@ func createStates(ctx context.Context, conn grpc.ClientConnInterface, data []byt
 	return ids, nil
 }
 
-// patches is UpdateState by the session that a caller's nth call names, of one field of
+// patches returns UpdateState by the session that a caller's nth call names, of one field of
 // its state.
 func patches(ctx context.Context, p pool, session func(caller, n int) string) func(int) (op, error) {
 	return func(caller int) (op, error) {
@@ -108,7 +108,7 @@ func patches(ctx context.Context, p pool, session func(caller, n int) string) fu
 	}
 }
 
-// patchRequest is the nth patch of a caller: a task is done, and is not.
+// patchRequest returns the nth patch of a caller: a task is done, and is not.
 func patchRequest(session string, caller, n int) *statev1.UpdateStateRequest {
 	status := "done"
 	if n%2 == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// upPatience is how long `interlock up` may take to serve: it reads what JetStream has.
+// upPatience is how long `interlock up` may take to serve: it reads JetStream's files.
 const upPatience = 5 * time.Minute
 
 // up is a running `interlock up` over the store of a stage.
@@ -29,7 +29,7 @@ type up struct {
 	took time.Duration
 }
 
-// data is the folder of the stage's `interlock up`.
+// data returns the folder of the stage's `interlock up`.
 func (s *stage) data() datadir.Dir { return datadir.Dir(filepath.Join(s.dir, "up")) }
 
 // up starts `interlock up`, whose files stay on the stage when it stops.
@@ -78,7 +78,7 @@ func (u *up) down() error {
 	return u.cmd.Wait()
 }
 
-// processorState is the letter of a process's state, 0 where that is not known.
+// processorState returns the letter of a process's state, 0 where that is not known.
 func processorState(pid int) byte {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -89,7 +89,7 @@ func processorState(pid int) byte {
 
 var residentLine = regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB$`)
 
-// resident is the bytes of memory that a process has, 0 where that is not known.
+// resident returns the bytes of memory that a process has, 0 where that is not known.
 func resident(pid int) float64 {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	found := residentLine.FindSubmatch(data)

@@ -60,8 +60,8 @@ async function refused(client, name, args, code, ...mentions) {
   return result.structuredContent;
 }
 
-const begin = (name) => post('/workflow-schemas', tokens.operator, { name, json_schema: schema });
-const child = (name, parent) => post('/sessions', tokens.agent, { session_name: name, parent_session_name: parent });
+const begin = (name) => post('/v1/schemas', tokens.operator, { name, json_schema: schema });
+const child = (name, parent) => post('/v1/sessions', tokens.agent, { session_name: name, parent_session_name: parent });
 
 test('a tree shares a state', { timeout: 60_000 }, async () => {
   await begin('mcp-tree');
@@ -111,12 +111,12 @@ test('a tree shares a state', { timeout: 60_000 }, async () => {
   await refused(worker, 'state_patch', { operations: [{ op: 'remove', path: '/tasks/9' }] }, 'PATCH_FAILED', '/tasks/9', 'version 2', 'then patch again');
   await refused(worker, 'state_patch', { operations: [{ op: 'delete', path: '/tasks' }] }, 'INVALID_JSON', '/operations/0/op');
 
-  const lock = await post(`/workflow-states/${created.state_id}/lock`, tokens.operator, { holder: 'deployment', ttl_seconds: 60 });
+  const lock = await post(`/v1/states/${created.state_id}/lock`, tokens.operator, { holder: 'deployment', ttl_seconds: 60 });
   const locked = await refused(worker, 'state_patch', { operations: [] }, 'LOCKED', 'deployment', 'until');
   assert.equal(locked.locked_by, 'deployment');
   assert.ok(Date.parse(locked.locked_until) > Date.now() - 60_000);
   assert.match(textOf(await accepted(worker, 'state_read')), /locked by "deployment"/);
-  await fetch(`${http}/workflow-states/${created.state_id}/lock`, {
+  await fetch(`${http}/v1/states/${created.state_id}/lock`, {
     method: 'DELETE', headers: { Authorization: `Bearer ${tokens.operator}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ fencing_token: lock.fencing_token }),
   });
@@ -127,7 +127,7 @@ test('a tree shares a state', { timeout: 60_000 }, async () => {
 test('every client reads what was written, to the last digit', { timeout: 60_000 }, async () => {
   await begin('mcp-digits');
   const id = '9007199254740993';
-  const made = await post('/workflow-states', tokens.agent, `{"schema_name":"mcp-digits","session_name":"mcp-digits","initial_data":{"tasks":[],"status":"pending","id":${id}}}`);
+  const made = await post('/v1/states', tokens.agent, `{"schema_name":"mcp-digits","session_name":"mcp-digits","initial_data":{"tasks":[],"status":"pending","id":${id}}}`);
   const stdio = () => new StdioClientTransport({
     command: binary, args: ['mcp', '--data-dir', dataDir, '--session', 'mcp-digits'], env: { PATH: process.env.PATH, HOME: files }, stderr: 'inherit',
   });
@@ -155,7 +155,7 @@ test('the state is that of the session', { timeout: 60_000 }, async () => {
   await refused(nameless, 'state_read', {}, 'NO_SESSION', 'X-Interlock-Session');
   const stranger = await connect(overHTTP('mcp-stranger', { 'X-Workflow-State-Id': state }));
   await refused(stranger, 'state_read', {}, 'NO_SESSION', 'mcp-stranger');
-  await post('/sessions', tokens.agent, { session_name: 'mcp-stranger' });
+  await post('/v1/sessions', tokens.agent, { session_name: 'mcp-stranger' });
   await refused(stranger, 'state_patch', { operations: [] }, 'PERMISSION_DENIED', 'another tree', 'X-Workflow-State-Id');
   const plain = await connect(overHTTP('mcp-stranger'));
   await refused(plain, 'state_read', {}, 'NO_STATE', 'Create it with state_create');

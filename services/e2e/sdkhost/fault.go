@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// What a fault does to one RPC. "Before" is before the server has heard of it, "after" is
+// The effects of a fault on one RPC. "Before" is before the server has heard of it, "after" is
 // when it has committed and answered.
 const (
 	refuse      = "refuse"       // answered UNAVAILABLE before
@@ -22,7 +22,7 @@ const (
 	cut         = "cut"          // a stream is reset after that many of its messages
 )
 
-// kinds are those faults. That nothing listens is not one of them: see down and up.
+// kinds are those faults. A missing listener is not one of them: see down and up.
 var kinds = map[string]bool{
 	refuse: true, uncertain: true, resetBefore: true, resetAfter: true, hangBefore: true, hangAfter: true,
 	internal: true, empty: true, garble: true, alter: true, cut: true,
@@ -31,7 +31,7 @@ var kinds = map[string]bool{
 // always is how often a fault happens that names no number and is not to end.
 const always = -1
 
-// fault is what happens to the next RPCs of a name.
+// fault is the fault of the next RPCs of a name.
 type fault struct {
 	// RPC is the method's name, such as "CheckToolCall".
 	RPC string `json:"rpc"`
@@ -75,7 +75,7 @@ type attempt struct {
 	Answered bool `json:"answered,omitempty"`
 }
 
-// troubles are the faults ahead of one proxy, and what has passed.
+// troubles are the faults ahead of one proxy, and the past RPCs.
 type troubles struct {
 	mu     sync.Mutex
 	ahead  []fault
@@ -133,7 +133,7 @@ func (t *troubles) next(a attempt) (f fault, change func(func(*attempt))) {
 	return f, change
 }
 
-// attempts are all that have passed, in order.
+// attempts returns all that have passed, in order.
 func (t *troubles) attempts() []attempt {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,7 +146,7 @@ type traffic struct {
 	Requests int `json:"requests"`
 }
 
-// seen sums up what has passed.
+// seen sums up the past RPCs.
 func (t *troubles) seen() map[string]traffic {
 	t.mu.Lock()
 	defer t.mu.Unlock()

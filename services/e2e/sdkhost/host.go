@@ -44,7 +44,7 @@ type hosted struct {
 	decided       map[string]bool // approvals
 }
 
-// setup is what a case begins with.
+// setup is the beginning of a case.
 type setup struct {
 	Workflows []json.RawMessage `json:"workflows"`
 	// Policies judge the calls of every agent.
@@ -109,7 +109,7 @@ func (h *host) routes() http.Handler {
 	return mux
 }
 
-// serve is a route that takes and returns JSON.
+// serve returns a route that takes and returns JSON.
 func serve[Req any](do func(context.Context, *http.Request, Req) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var req Req
@@ -131,7 +131,7 @@ func serve[Req any](do func(context.Context, *http.Request, Req) (any, error)) h
 	}
 }
 
-// ofCase is a route of one case.
+// ofCase returns a route of one case.
 func ofCase[Req any](h *host, do func(context.Context, *hosted, Req) (any, error)) func(context.Context, *http.Request, Req) (any, error) {
 	return func(ctx context.Context, r *http.Request, req Req) (any, error) {
 		h.mu.Lock()
@@ -148,7 +148,7 @@ func (h *host) of(do func(context.Context, *hosted, struct{}) (any, error)) func
 	return ofCase(h, do)
 }
 
-// begun is what an SDK connects with.
+// begun has the data for an SDK's connection.
 type begun struct {
 	ID        string `json:"id"`
 	Server    string `json:"server"`
@@ -208,7 +208,7 @@ func (h *host) define(ctx context.Context, s setup) error {
 	return nil
 }
 
-// vote is what the human says.
+// vote is the human's vote.
 type vote struct {
 	// Approval to decide; empty for the only one that waits.
 	Approval string `json:"approval"`
@@ -244,7 +244,7 @@ func (h *host) human(ctx context.Context, _ *hosted, v vote) (any, error) {
 	return map[string]string{"approval_id": v.Approval, "status": decided.GetApproval().GetStatus().String()}, nil
 }
 
-// record is what the server has of a case: what happened, whatever its agent was told.
+// record has the server's records of a case, independent of the answers to its agent.
 type record struct {
 	Decisions []decision `json:"decisions"`
 	Results   []result   `json:"results"`

@@ -1,5 +1,5 @@
 // Sdkhost is the other side of a conformance test of an SDK: `interlock up`, a proxy per
-// case that makes faults, a human who decides approvals, and what the server has recorded.
+// case that makes faults, a human who decides approvals, and the server's records.
 // Runners in every language drive it over HTTP, see sdk/conformance/README.md.
 //
 // It prints one line of JSON when it serves, {"control": URL}, and ends with its input.

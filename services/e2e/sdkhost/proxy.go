@@ -140,7 +140,7 @@ func (p *proxy) handle(_ any, down grpc.ServerStream) error {
 	}
 }
 
-// spoil does what a fault does to an answer.
+// spoil applies a fault to an answer.
 func (p *proxy) spoil(ctx context.Context, f fault, method string, answer *wire, err error) error {
 	switch f.Do {
 	case resetAfter:
@@ -174,7 +174,7 @@ func (p *proxy) reset(ctx context.Context) error {
 	return status.Error(codes.Unavailable, "the connection was reset")
 }
 
-// outgoing is what the server sees of a caller: its metadata and its deadline.
+// outgoing returns the server's view of a caller: its metadata and its deadline.
 func outgoing(ctx context.Context) context.Context {
 	md, _ := metadata.FromIncomingContext(ctx)
 	md = md.Copy()
@@ -200,7 +200,7 @@ func methodOf(method string) (protoreflect.MethodDescriptor, error) {
 	return m, nil
 }
 
-// attemptOf is a request as it is noted.
+// attemptOf returns a request as it is noted.
 func attemptOf(method string, request []byte) attempt {
 	a := attempt{RPC: method[strings.LastIndexByte(method, '/')+1:]}
 	m, err := methodOf(method)
@@ -226,7 +226,7 @@ func attemptOf(method string, request []byte) attempt {
 	return a
 }
 
-// altered is an answer with fields of protobuf's JSON set, or removed by null.
+// altered returns an answer with fields of protobuf's JSON set, or removed by null.
 func altered(method string, answer, fields []byte) ([]byte, error) {
 	m, err := methodOf(method)
 	if err != nil {

@@ -27,7 +27,7 @@ type server struct {
 	log    *output
 }
 
-// output is what a process writes.
+// output is the output of a process.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

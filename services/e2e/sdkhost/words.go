@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// short is an enum of a contract without its prefix, empty for unspecified.
+// short returns an enum of a contract without its prefix, empty for unspecified.
 func short[E interface {
 	~int32
 	fmt.Stringer
@@ -20,7 +20,7 @@ func short[E interface {
 	return strings.TrimPrefix(value.String(), prefix)
 }
 
-// memberNames are those of a JSON object, in order.
+// memberNames returns those of a JSON object, in order.
 func memberNames(object []byte) ([]string, error) {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object, &members); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/attack"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/calls"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -117,7 +118,7 @@ func New(ctx context.Context, cfg Config) (*Attacker, error) {
 // policyTools returns tools that rules of policies are about.
 func policyTools(m *verify.Model) (all []string) {
 	for i := range m.Policies {
-		all = append(all, verify.ToolsOf(m.Policies[i])...)
+		all = append(all, calls.ToolsOf(m.Policies[i])...)
 	}
 	return all
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/scenario"
 )
 
-// target is what is attacked: a workflow, and what it invokes or is judged by.
+// target is the attacked workflow, with its invoked workflows and its policies.
 type target struct {
 	files     []string
 	schedules int
@@ -44,7 +44,7 @@ func attacker(t testing.TB, faults Faults, files ...string) *Attacker {
 	return a
 }
 
-// attackWith plays schedules, and reports whatever is found.
+// attackWith plays schedules, and reports every finding.
 func attackWith(t *testing.T, files []string, seed uint64, schedules, steps int) Counts {
 	t.Helper()
 	a := attacker(t, Faults{}, files...)
@@ -60,7 +60,7 @@ func attackWith(t *testing.T, files []string, seed uint64, schedules, steps int)
 	return r.Counts
 }
 
-// Nothing gets through that verify calls impossible, and nothing is lost or doubled.
+// No outcome that verify calls impossible occurs, and no record is lost or doubled.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	all := make([]Counts, len(few))
@@ -182,7 +182,7 @@ func TestScheduleFollowsFromItsSeed(t *testing.T) {
 	}
 }
 
-// A property that the definition does not keep is told as a scenario that fails in the same
+// A property that the definition does not keep is reported as a scenario that fails in the same
 // place, and not as an escape.
 func TestBrokenProperty(t *testing.T) {
 	t.Parallel()
@@ -223,7 +223,7 @@ properties:
 	}
 }
 
-// told holds that an escape is told as a scenario that says what the definition gives.
+// told holds that an escape is reported as a scenario with the definition's outcome.
 func told(t *testing.T, a *Attacker, f *Found) {
 	t.Helper()
 	text := string(Scenario(a.cfg.Model, f))
@@ -246,8 +246,8 @@ func told(t *testing.T, a *Attacker, f *Found) {
 	}
 }
 
-// A call that was under way when the services died was decided then, or it was not: what follows
-// is held against the one that happened.
+// A call that was under way when the services died was decided then, or it was not: later steps
+// are compared with the actual one.
 func TestKilledCalls(t *testing.T) {
 	t.Parallel()
 	a := attacker(t, Faults{}, tested)
@@ -278,7 +278,7 @@ func TestKilledCalls(t *testing.T) {
 	}
 }
 
-// What happened in the middle of something else when the services died is not taken for that.
+// An event in the middle of another act when the services died is not taken for that.
 func TestKilledRace(t *testing.T) {
 	t.Parallel()
 	a := attacker(t, Faults{}, "ci-pipeline.json")

@@ -48,7 +48,7 @@ var shown = [][]string{
 }
 
 // Every counterexample happens on the services: the run goes through the same states, every call
-// is decided as the scenario says, and the last step does what the property forbids.
+// is decided as in the scenario, and the last step breaks the property.
 func TestCounterexamplesHappen(t *testing.T) {
 	t.Parallel()
 	played, told := make([]int, len(shown)), make([]int, len(shown))
@@ -80,7 +80,7 @@ func TestCounterexamplesHappen(t *testing.T) {
 	}
 }
 
-// nevers are properties that say that nothing of a workflow ever happens: each is refuted by the
+// nevers are properties that exclude every event of a workflow: each is refuted by the
 // shortest run in which it does.
 func nevers(t *testing.T, m *verify.Model) []workflow.Property {
 	t.Helper()
@@ -215,7 +215,7 @@ type actor struct {
 }
 
 // happens plays a case, and compares where the run stands after each step. The last step fails
-// what it expects, as it does in `interlock test`.
+// its expectation, as it does in `interlock test`.
 func (a *Attacker) happens(t *testing.T, only document.Value, stands [][]string) error {
 	t.Helper()
 	everybody := map[string]auth.Principal{}
@@ -334,7 +334,7 @@ func (x *actor) act(step document.Value) (string, error) {
 	return "", fmt.Errorf("nobody knows how to take this step")
 }
 
-// refusal is an error, or what was refused.
+// refusal is an error, or a refused act.
 func refusal(err error, accepted bool, why *enginev1.Rejection) error {
 	if err == nil && !accepted {
 		return fmt.Errorf("refused: %s", why)
@@ -363,7 +363,7 @@ func (x *actor) report(v document.Value) error {
 	return err
 }
 
-// decide votes on what waits for people.
+// decide votes on the approvals that wait for people.
 func (x *actor) decide(who document.Value, approve bool) error {
 	page, err := approvalv1.NewApprovalServiceClient(x.honest(attack.Operator)).ListApprovals(x.Context(), &approvalv1.ListApprovalsRequest{
 		Filter: `status="PENDING"`,

@@ -71,7 +71,7 @@ func decides(batch *store.Batch) bool {
 	return slices.ContainsFunc(batch.Appends, func(a store.Append) bool { return a.Key.Kind == ledger.KindDecisions })
 }
 
-// tested ships what is tested since the last edit.
+// tested ships code that was tested since the last edit.
 const tested = `
 id: tested
 initial: coding
@@ -109,7 +109,7 @@ type plant struct {
 	class  string
 	// steps is the most that may be left when it is shrunk.
 	steps int
-	// told: how it is told as a scenario is looked at too.
+	// told: the scenario of the report is looked at too.
 	told bool
 }
 
@@ -177,7 +177,7 @@ var planted = []plant{
 		},
 	},
 	{
-		name: "the asker may approve", files: []string{asking}, kind: Escape, class: "a vote that counts for nothing", steps: 2,
+		name: "the asker may approve", files: []string{asking}, kind: Escape, class: "a vote without effect", steps: 2,
 		faults: func() Faults {
 			return changing(func(ctx context.Context, c *conn, method string, args, reply any) error {
 				if _, ok := args.(*approvalv1.DecideApprovalRequest); ok {

@@ -74,7 +74,7 @@ func (p *player) judge(properties []workflow.Property, proved map[string]bool) (
 	}
 	r, err := p.read()
 	if err != nil {
-		return []Finding{{Kind: Lost, Class: "unreadable", What: "what was recorded cannot be read: " + err.Error()}}, nil
+		return []Finding{{Kind: Lost, Class: "unreadable", What: "the record cannot be read: " + err.Error()}}, nil
 	}
 	p.reached = p.statesOf(r)
 	all := p.found
@@ -272,7 +272,7 @@ func (p *player) accounted(r *recorded, a *ack, changes int) (all []Finding) {
 		}
 	case (a.died || moved || a.lostTrack) && changes <= 1:
 	case changes > 0:
-		all = append(all, Finding{Kind: Doubled, Class: "changes", Step: step, What: fmt.Sprintf("%d changes happened that nobody was told of", changes)})
+		all = append(all, Finding{Kind: Doubled, Class: "changes", Step: step, What: fmt.Sprintf("%d changes were announced to no one", changes)})
 	}
 	return all
 }
@@ -333,7 +333,7 @@ func (p *player) logged(c *answers) (all []Finding) {
 		}
 		seen[key] = true
 		if p.orderOf(c.acks, d) == 0 {
-			all = append(all, Finding{Kind: Doubled, Class: "decisions", What: fmt.Sprintf("the log has %s of %s %s, which nobody was told",
+			all = append(all, Finding{Kind: Doubled, Class: "decisions", What: fmt.Sprintf("the log has %s of %s %s, which was announced to no one",
 				word(d.GetDecision().String()), d.GetTool(), d.GetCallId())})
 		}
 	}
@@ -450,7 +450,7 @@ func (p *player) agreed(r *recorded) (all []Finding) {
 		for _, v := range a.GetVotes() {
 			by := consent.Approver{Name: v.GetBy(), Role: strings.ToLower(word(v.GetRole().String()))}
 			if may, why := open.MayDecide(by, v.GetTime().AsTime()); !may {
-				all = append(all, Finding{Kind: Escape, Class: "a vote that counts for nothing", What: what + ": " + why})
+				all = append(all, Finding{Kind: Escape, Class: "a vote without effect", What: what + ": " + why})
 			}
 			open.Votes = append(open.Votes, consent.Vote{Name: v.GetBy(), Approve: v.GetApprove()})
 			if v.GetApprove() {

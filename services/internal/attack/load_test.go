@@ -31,7 +31,7 @@ func value(t testing.TB, file string) document.Value {
 	return v
 }
 
-// load reads a workflow with its properties, and what it invokes or is judged by.
+// load reads a workflow with its properties, its invoked workflows and its policies.
 func load(t testing.TB, files ...string) (*verify.Model, []workflow.Property) {
 	t.Helper()
 	m := &verify.Model{}

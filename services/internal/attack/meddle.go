@@ -47,7 +47,7 @@ func (p *player) decide(conn grpc.ClientConnInterface, s *attack.Step, a *ack) (
 	who := people[s.As]
 	may, why := approvalOf(before).MayDecide(consent.Approver{Name: who.Name, Role: string(who.Role), SessionID: who.Session}, p.clock.Now())
 	if !may && !p.dead() {
-		p.found = append(p.found, Finding{Kind: Escape, Class: "a vote that counts for nothing", Step: s.String(), What: "a vote was taken that does not count: " + why})
+		p.found = append(p.found, Finding{Kind: Escape, Class: "a vote without effect", Step: s.String(), What: "a vote was taken that does not count: " + why})
 	}
 	return word(a.granted.GetStatus().String()), nil
 }

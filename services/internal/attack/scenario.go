@@ -177,7 +177,7 @@ func write(m *verify.Model, f *Found, lines []line) []byte {
 	var b strings.Builder
 	about := "found by interlock attack, seed " + fmt.Sprint(f.Seed) + ": " + string(f.Kind) + ": " + f.What
 	if f.Kind == Escape {
-		about += "\nthe last step is what the definition gives; the services answered otherwise"
+		about += "\nthe last step follows the definition; the services answered otherwise"
 	}
 	for part := range strings.SplitSeq(about, "\n") {
 		b.WriteString("# " + part + "\n")

@@ -72,7 +72,7 @@ func (p *player) shared() (all []Finding) {
 			all = append(all, Finding{Kind: Lost, Class: "shared state", What: fmt.Sprintf("version %d of the shared state is followed by %d", i, v.GetVersion())})
 		case i == 0:
 		case a == nil && !unheard:
-			all = append(all, Finding{Kind: Doubled, Class: "shared state", What: fmt.Sprintf("version %d of the shared state is one that nobody was told of", v.GetVersion())})
+			all = append(all, Finding{Kind: Doubled, Class: "shared state", What: fmt.Sprintf("version %d of the shared state was announced to no one", v.GetVersion())})
 		case a != nil && v.GetActor() != people[a.step.As].Name:
 			all = append(all, Finding{Kind: Escape, Class: "shared state", Step: a.step.String(), What: "the edit is recorded as that of " + v.GetActor()})
 		}

@@ -90,7 +90,7 @@ func (r reply) json(t *testing.T) map[string]any {
 	return out
 }
 
-// has reports that got is what is wanted, and possibly more.
+// has reports that got contains want.
 func has(got, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -121,9 +121,9 @@ func opened(t *testing.T, c *Cluster, tools map[string]string) {
 	}
 }
 
-// TestAuthZEN plays what the certification scenario of the Authorization API and the todo
-// scenario ask, as far as it applies: what depends on subject, action and resource. What
-// depends on properties does not, because the meaning of those is a policy language's.
+// TestAuthZEN plays the certification scenario of the Authorization API and the todo
+// scenario, as far as they apply: cases that depend on subject, action and resource. Cases that
+// depend on properties do not, because the meaning of those is a policy language's.
 func TestAuthZEN(t *testing.T) {
 	t.Parallel()
 	c := start(t, Config{})
@@ -172,7 +172,7 @@ func (r reply) object() (out map[string]any) {
 	return out
 }
 
-// What is not a request of the API gets no decision, no matter who asks.
+// A request that is not of the API gets no decision, from any caller.
 func TestAuthZENRefuses(t *testing.T) {
 	t.Parallel()
 	c := start(t, Config{})
@@ -225,7 +225,7 @@ func TestAuthZENRefuses(t *testing.T) {
 			t.Errorf("%s: the challenge %q", what, challenge)
 		}
 	}
-	// Another namespace has another alice, who drives nothing.
+	// Another namespace has another alice, who drives no run.
 	got := post(t, c.Endpoints.HTTP+"/access/v1/evaluation", good, headers("X-Interlock-Namespace", "other"))
 	if !has(got.json(t), map[string]any{"decision": false, "context": map[string]any{"code": "NOT_FOUND"}}) {
 		t.Errorf("in another namespace: %d %s", got.status, got.text)
@@ -236,7 +236,7 @@ func TestAuthZENRefuses(t *testing.T) {
 	}
 }
 
-// The metadata says what there is, and of searches nothing.
+// The metadata lists the endpoints, without searches.
 func TestAuthZENConfiguration(t *testing.T) {
 	t.Parallel()
 	c := start(t, Config{})
@@ -253,7 +253,7 @@ func TestAuthZENConfiguration(t *testing.T) {
 	}
 }
 
-// A call that people are asked about is denied, and says where to learn what they decide.
+// A call that people are asked about is denied, and the answer says where to learn their decision.
 // The call is made again then, with its approval, and is allowed once.
 func TestAuthZENAccessRequest(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 )
 
 // A hook lets the calls of a session pass that drives no run. One that is bound to a run which
-// is missing drives one, and nothing passes.
+// is missing drives one, and no call passes.
 func TestABoundSessionWithoutItsRunIsDenied(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)

@@ -149,7 +149,7 @@ func TestAddressesAreReachable(t *testing.T) {
 	}
 }
 
-// Nothing is served beyond loopback in the clear unless the network is trusted,
+// No address beyond loopback is served in the clear unless the network is trusted,
 // no matter who starts the cluster.
 func TestClustersHeedTheirExposure(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ func fill(t *testing.T, folder, suffix string) bool {
 }
 
 // One write of the embedded NATS that fails costs no event: its files are opened again,
-// and what they lack is published again.
+// and events that they lack are published again.
 func TestEventsOutliveAFailedWrite(t *testing.T) {
 	t.Parallel()
 	c := start(t, Config{})

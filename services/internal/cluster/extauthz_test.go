@@ -46,7 +46,7 @@ func (p proxy) check(r *authv3.CheckRequest) verdict {
 	return verdict{resp}
 }
 
-// verdict is what a proxy is told.
+// verdict is the answer to a proxy.
 type verdict struct{ *authv3.CheckResponse }
 
 func (v verdict) passes() bool { return v.GetStatus().GetCode() == int32(codes.OK) }
@@ -74,7 +74,7 @@ func (v verdict) errors(t *testing.T) (all []any, batch bool) {
 	return all, batch
 }
 
-// recorded are requests as proxies tell of them, and what follows.
+// recorded are requests as proxies send them, with their results.
 type recorded struct {
 	Name string
 	Want struct {
@@ -174,7 +174,7 @@ func TestExtAuthz(t *testing.T) {
 	}
 }
 
-// What the settings say of requests that are no calls holds, and not of calls.
+// The settings for requests that are no calls hold, and not for calls.
 func TestExtAuthzSettings(t *testing.T) {
 	t.Parallel()
 	all := recordings(t)
@@ -245,7 +245,7 @@ func TestExtAuthzRepeats(t *testing.T) {
 			t.Fatalf("a repeat of the check: %v", again)
 		}
 	}
-	// Of a batch that does not pass nothing was made: what was allowed of it is reported so, and
+	// Of a batch that does not pass no call was made: its allowed calls are reported so, and
 	// a repeat of it is no way to make it.
 	batch := all["a batch with a call that is not allowed"]
 	for range 2 {
@@ -317,8 +317,8 @@ func TestExtAuthzCallers(t *testing.T) {
 	}
 }
 
-// Where requests bring their agents' tokens, these are what counts: the proxy asks for
-// nobody, and the server never sees them.
+// Where requests bring their agents' tokens, these count: the proxy does not ask for
+// other principals, and the server never sees them.
 func TestExtAuthzTokensOfAgents(t *testing.T) {
 	t.Parallel()
 	c, _ := withTickets(t, gateway.AuthzFlags{ExtAuthzToken: "X-Interlock-Token"})
@@ -353,7 +353,7 @@ func TestExtAuthzTokensOfAgents(t *testing.T) {
 			t.Errorf("%s reaches the server: %v", row.what, got)
 		}
 	}
-	// The operator's token asks for nobody: policies of agents hold.
+	// The operator's token asks for no agent: policies of agents hold.
 	if got := with("a call that people must approve", own); got.header("x-interlock-decision") != "ASK" {
 		t.Errorf("%v", got)
 	}
@@ -372,8 +372,8 @@ func TestExtAuthzIsOff(t *testing.T) {
 	}
 }
 
-// A session that drives no run has no workflow that allows anything. That policies forbid
-// nothing is enough where the operator says so, and nowhere else.
+// A session that drives no run has no workflow that allows anything. That policies forbid no
+// calls is enough only where the operator says so.
 func TestGatewaysWithoutAWorkflow(t *testing.T) {
 	t.Parallel()
 	search := recordings(t)["a session that drives nothing"]

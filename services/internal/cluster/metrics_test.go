@@ -19,7 +19,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
-// used starts a cluster of which everything is used that metrics tell of.
+// used starts a cluster in which every measured part is used.
 func used(t *testing.T, cfg Config) *Cluster {
 	t.Helper()
 	c := start(t, cfg)
@@ -71,7 +71,7 @@ func documented(t *testing.T) []string {
 	return names
 }
 
-// What is exported is documented, and the other way around.
+// Every exported metric is documented, and the other way around.
 func TestEveryMetricIsDocumented(t *testing.T) {
 	t.Parallel()
 	cert, key := certtest.Loopback(t)

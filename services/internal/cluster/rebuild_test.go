@@ -144,8 +144,8 @@ func walk(t *testing.T, c *Cluster) {
 	for _, event := range []string{"NEVER", "GO", "END"} {
 		call(t, c, "POST", fmt.Sprintf("/v1/runs/%s/transition", run), fmt.Sprintf(`{"event":%q}`, event))
 	}
-	call(t, c, "POST", "/workflow-schemas", `{"name":"s","json_schema":{"type":"object"}}`)
-	state := call(t, c, "POST", "/workflow-states", `{"schema_name":"s","session_name":"lead","initial_data":{}}`)["state_id"]
-	call(t, c, "PATCH", fmt.Sprintf("/workflow-states/%s", state), `{"operations":[{"op":"add","path":"/x","value":1}]}`)
+	call(t, c, "POST", "/v1/schemas", `{"name":"s","json_schema":{"type":"object"}}`)
+	state := call(t, c, "POST", "/v1/states", `{"schema_name":"s","session_name":"lead","initial_data":{}}`)["state_id"]
+	call(t, c, "PATCH", fmt.Sprintf("/v1/states/%s", state), `{"operations":[{"op":"add","path":"/x","value":1}]}`)
 	call(t, c, "POST", "/v1/components", `{"name":"C","slug":"c","persistence":"session","schema_definition":{"n":{"type":"integer"}},"initial_values":{"n":0}}`)
 }

@@ -123,7 +123,7 @@ func TestNoDecisionRestsOnALostHistory(t *testing.T) {
 				}
 			}
 			until(t, func() bool { decision, _, _ := ask(t, other, run, "InA"); return decision == "ALLOW" })
-			// A shard that has not yet been read after the restart refuses commits, and changes nothing.
+			// A shard that has not yet been read after the restart refuses commits, and stays unchanged.
 			until(t, func() bool {
 				resp, text := request(t, other, "POST", fmt.Sprintf("/v1/runs/%s/transition", run), `{"event":"C"}`)
 				if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusServiceUnavailable {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A mistake in the flags is told before anything is opened.
+// A mistake in the flags is reported before any file is opened.
 func TestRunRefusesWhatCanNotServe(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -70,7 +70,7 @@ func TestParse(t *testing.T) {
 		args      string
 		code      int
 		done      bool
-		out, errs string // what they begin with
+		out, errs string // their beginnings
 	}{
 		{"--tokens t.json --store s", 0, false, "", ""},
 		{"--help", 0, true, "Usage: interlock-test", ""},

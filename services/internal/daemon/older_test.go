@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// TestOlderDataFolder: S19.3: an older copy of a whole data folder is not used until somebody accepts it, where
+// TestOlderDataFolder: S19.3: an older copy of a whole data folder is not used until a person accepts it, where
 // it is the default one of a workspace; a new folder in the place of one that was removed is used.
 func TestOlderDataFolder(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())

@@ -122,7 +122,7 @@ func FollowFile(ctx context.Context, log *slog.Logger, again Again) {
 		}
 		now, err := again()
 		if err != nil {
-			log.Error("the file of --config has a mistake; what was read before stays in use", "error", err)
+			log.Error("the file of --config has a mistake; the previous settings stay in use", "error", err)
 			continue
 		}
 		before = apply(log, before, now)

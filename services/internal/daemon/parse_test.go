@@ -62,7 +62,7 @@ func TestDurationsHaveDays(t *testing.T) {
 }
 
 // At SIGHUP the file is read again: the level of the log follows it, and of the rest it is
-// said that it needs a restart. A mistake changes nothing.
+// reported that it needs a restart. A mistake has no effect.
 func TestFilesAreFollowed(t *testing.T) {
 	file := write(t, "flags.yaml", "log-level: info\nallow-anonymous: true\n")
 	program := Program{"interlock-test", "Tests.", "127.0.0.1:7499"}
@@ -108,7 +108,7 @@ func TestFilesAreFollowed(t *testing.T) {
 	}{
 		{"log-level: debug\nallow-anonymous: true\n", "changed=[log-level]", slog.LevelDebug},
 		{"log-level: debug\nadmin: 127.0.0.1:0\n", "need_restart=\"[admin allow-anonymous]\"", slog.LevelDebug},
-		{"log-level: loud\n", "what was read before stays in use", slog.LevelDebug},
+		{"log-level: loud\n", "the previous settings stay in use", slog.LevelDebug},
 		{"log-level: warn\nallow-anonymous: true\n", "changed=[log-level]", slog.LevelWarn},
 	} {
 		before := len(said.String())

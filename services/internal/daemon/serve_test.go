@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
-// What is refused names the flags that mend it; nothing needs to listen.
+// A refusal names the flags that lift it; no server needs to listen.
 func TestAddressesThatAreServed(t *testing.T) {
 	t.Parallel()
 	withTLS := ServeFlags{TLSCert: "c", TLSKey: "k"}

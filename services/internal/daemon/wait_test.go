@@ -77,7 +77,7 @@ func TestServicesWaitForTheirStore(t *testing.T) {
 	}
 }
 
-// freeAddress is one that nothing listens on.
+// freeAddress is one without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")

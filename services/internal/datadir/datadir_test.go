@@ -12,7 +12,7 @@ import (
 
 func TestLayout(t *testing.T) {
 	t.Parallel()
-	d := datadir.Dir("/data/x/") // a slash at the end changes nothing
+	d := datadir.Dir("/data/x/") // a slash at the end has no effect
 	for got, want := range map[string]string{
 		d.Database(): "/data/x/interlock.db", d.NATS(): "/data/x/nats",
 		d.Tokens(): "/data/x/tokens.json", d.TokenKey(): "/data/x/token.key", d.Socket(): "/data/x/hook.sock",

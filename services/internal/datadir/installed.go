@@ -37,7 +37,7 @@ func (d Dir) readInstalled() (map[string]string, error) {
 		err = json.Unmarshal(data, &all)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what init has written: %w", err)
+		return nil, fmt.Errorf("read the files of init: %w", err)
 	}
 	return all, nil
 }
@@ -54,7 +54,7 @@ func (d Dir) SetInstalled(workspace, digest string) error {
 		err = os.WriteFile(d.installed(), data, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("keep what init has written: %w", err)
+		return fmt.Errorf("keep the files of init: %w", err)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (d Dir) SetReplaced(path string, before []byte, after string, made []string
 		err = os.WriteFile(d.replaced(), data, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("keep what init has replaced: %w", err)
+		return fmt.Errorf("keep the files that init replaced: %w", err)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (d Dir) readReplaced() (map[string]replacement, error) {
 		err = json.Unmarshal(data, &all)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what init has replaced: %w", err)
+		return nil, fmt.Errorf("read the files that init replaced: %w", err)
 	}
 	return all, nil
 }

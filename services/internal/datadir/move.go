@@ -49,7 +49,7 @@ func misplaced(workspace string) (Dir, error) {
 		return "", fmt.Errorf("%s has no data folder: start `interlock up` there", workspace)
 	case info.IsDir():
 		if _, err := os.Stat(inside.Tokens()); err != nil || !ours(string(inside)) {
-			return "", fmt.Errorf("%s is no data folder of yours that a server has used: there is nothing to move", inside)
+			return "", fmt.Errorf("%s is no data folder of yours that a server has used: it cannot be moved", inside)
 		}
 		return inside, nil
 	}

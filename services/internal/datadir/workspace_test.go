@@ -99,7 +99,7 @@ func realOf(t *testing.T, path string) string {
 	return real
 }
 
-// S13.8: what stands in the workspace never leads away from its own default folder.
+// S13.8: files in the workspace never lead away from its own default folder.
 func TestPointersDoNotLeadAway(t *testing.T) {
 	t.Parallel()
 	for name, put := range map[string]func(t *testing.T, workspace string){
@@ -134,7 +134,7 @@ func TestPointersDoNotLeadAway(t *testing.T) {
 }
 
 // S13.8: without a default folder, a pointer counts where the folder names the workspace back;
-// any other is an error that says what to do.
+// any other is an error with a remedy.
 func TestPointers(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

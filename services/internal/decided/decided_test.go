@@ -64,8 +64,8 @@ func tail(t *testing.T, st store.Store, root store.Key) []store.OutboxEntry {
 	return entries
 }
 
-// The event of a decision says what a decision says, under the id and the subject that
-// were committed, and nothing that is the log's alone.
+// The event of a decision has the decision's data, under the id and the subject that
+// were committed, without fields of the log alone.
 func TestEventOfDecision(t *testing.T) {
 	t.Parallel()
 	st, root := open(t), store.Key{Namespace: "default", Kind: "run", ID: "run_1"}
@@ -106,7 +106,7 @@ func TestEventsOfAskedCalls(t *testing.T) {
 	}
 }
 
-// An entry that the log has dropped before it was published holds up nothing.
+// An entry that the log has dropped before it was published holds up no other.
 func TestEventOfDroppedDecision(t *testing.T) {
 	t.Parallel()
 	st, root := open(t), store.Key{Namespace: "default", Kind: "run", ID: "run_1"}

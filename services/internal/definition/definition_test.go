@@ -31,7 +31,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// What cannot be read is no machine at all.
+// A text that cannot be read is no machine.
 func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
 	for name, src := range map[string]string{
@@ -45,7 +45,7 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// What is safe in processes is a setting (S7.8).
+// A setting selects the safe tools of processes (S7.8).
 func TestProcessTools(t *testing.T) {
 	t.Parallel()
 	src := []byte(strings.Replace(gate, `"states"`, `"allowed_tools": ["notes_read", "memory_read"], "states"`, 1))

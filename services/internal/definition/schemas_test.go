@@ -110,7 +110,7 @@ func asks(v document.Value) bool {
 }
 
 // A change of a good document that the product refuses, the schema refuses too, and it takes
-// what the product takes.
+// the texts that the product takes.
 func TestSchemasAgree(t *testing.T) {
 	t.Parallel()
 	schemas := compiled(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
-// S13.9: an event of an unknown name is taken for a call when it has what calls have.
+// S13.9: an event of an unknown name is taken for a call when it has the members of one.
 func TestCallLike(t *testing.T) {
 	t.Parallel()
 	for event, want := range map[string]bool{

@@ -123,7 +123,7 @@ b"; git init -q "$d"; git -C "$d" config core.fsmonitor $EVIL`,
 	"a file of vim, hard link": `mkdir a; echo evil > e; ln e a/.exrc`,
 }
 
-// S20.8: at each level, what a line has made in folders of the workspace runs nothing when a person looks at them.
+// S20.8: at each level, the line's files in folders of the workspace run no program when a person looks at them.
 func TestSettingsInFolders(t *testing.T) {
 	t.Parallel()
 	for name, line := range belowAttacks {

@@ -21,7 +21,7 @@ func at(level jail.Level) func(*jailer.Command) {
 	return func(c *jailer.Command) { c.Highest = level }
 }
 
-// TestProtected: what is protected is as it was after the command, and the witness names what was tried, at
+// TestProtected: protected files are unchanged after the command, and the witness names the attempts, at
 // each level and by each way to change it.
 func TestProtected(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func look(t *testing.T, dir string) map[string]string {
 	return seen
 }
 
-// TestHidden: the content of what is hidden is not read at any level, and what is next to it is.
+// TestHidden: the content of hidden files is not read at any level, and files next to them are.
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	for _, level := range []jail.Level{jail.Files, jail.Scoped, jail.Full} {
@@ -116,7 +116,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestErrors: what cannot be enforced starts nothing, and the error names the entry.
+// TestErrors: a profile that cannot be enforced does not start, and the error names the entry.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	dir := workspace(t, "a.txt", "a\n", "secret/x", "x\n", "plain", "text")
@@ -156,7 +156,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestEnds: nothing outlives the command, the caller's end, or its context, unless it was granted.
+// TestEnds: no process outlives the command, the caller's end, or its context, unless it was granted.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	for _, level := range []jail.Level{jail.Scoped, jail.Full} {

@@ -152,7 +152,7 @@ func TestSettingsInFoldersAfterAKill(t *testing.T) {
 	}
 }
 
-// S20.8: a command does not put back what another one has made that was running when it began.
+// S20.8: a command does not restore files of another one that was running when it began.
 func TestSettingsOfParallelCommands(t *testing.T) {
 	t.Parallel()
 	n := plantNested(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jailer/hostproxy"
 )
 
-// TestHosts: a command reaches the hosts that its profile names by the proxy, and nothing in another way.
+// TestHosts: a command reaches the hosts that its profile names by the proxy, and in no other way.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {

@@ -280,7 +280,7 @@ func (r *run) takeTree(ctx context.Context) {
 	switch {
 	case r.order.Workspace == "":
 	case r.command.Trees == "":
-		r.witness.TreeFailed = "nothing is kept of its workspace between commands"
+		r.witness.TreeFailed = "its workspace is not kept between commands"
 	default:
 		take := tree.Take
 		if r.command.Profile.Reread {

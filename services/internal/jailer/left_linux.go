@@ -39,7 +39,7 @@ func (r *run) keepLeft() error {
 	}
 	data, err := json.Marshal(left{pid, started, *r.command.Profile})
 	if err != nil {
-		return fmt.Errorf("write what is left: %w", err)
+		return fmt.Errorf("write the rest: %w", err)
 	}
 	if err := os.MkdirAll(r.command.Left, 0o700); err != nil {
 		return err

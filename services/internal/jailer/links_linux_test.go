@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jailer"
 )
 
-// S20.8: entries of `write` and `caches` in a folder that commands write mean what is at this place. A link that a command has laid
-// there leads to nothing else, and shows nothing that is hidden.
+// S20.8: entries of `write` and `caches` in a folder that commands write mean the file at this place. A link that a command has laid
+// there leads to no other file, and shows no hidden one.
 func TestEntriesThatAreLinks(t *testing.T) {
 	t.Parallel()
 	const inHome, inData, hidden = "~/docs", "{data}/tokens", "~/.gnupg/private-keys-v1.d"
@@ -113,7 +113,7 @@ func TestWriteAboveHiddenPaths(t *testing.T) {
 	}
 }
 
-// S20.8: what is hidden and not there yet is not made by a command in a workspace around it.
+// S20.8: a hidden path that does not exist yet is not made by a command in a workspace around it.
 func TestHiddenPathsThatAreMade(t *testing.T) {
 	t.Parallel()
 	for _, level := range []jail.Level{jail.Full, jail.Scoped, jail.Files} {
@@ -127,8 +127,8 @@ func TestHiddenPathsThatAreMade(t *testing.T) {
 	}
 }
 
-// S20.8: a cache in another one means what is at its place in the copy of the run. A link that a command has laid in the copy shows
-// nothing that is hidden.
+// S20.8: a cache in another one means the folder at its place in the copy of the run. A link that a command has laid in the copy shows
+// no hidden file.
 func TestCachesInCaches(t *testing.T) {
 	t.Parallel()
 	for _, to := range []string{"{home}/.gnupg/private", "{data}/tokens", "../../../.gnupg/private"} {
@@ -154,7 +154,7 @@ func TestCachesInCaches(t *testing.T) {
 	}
 }
 
-// S20.8: a folder around what is hidden cannot be renamed, so that it is hidden for the next command as well.
+// S20.8: a folder around a hidden path cannot be renamed, so that it is hidden for the next command as well.
 func TestFoldersAroundHiddenPaths(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{

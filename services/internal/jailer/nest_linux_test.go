@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jail"
 )
 
-// TestNest: only a profile that nests, of a user who is not root, lets a command make namespaces, and what is read-only stays so in them.
+// TestNest: only a profile that nests, of a user who is not root, lets a command make namespaces, and read-only paths stay so in them.
 func TestNest(t *testing.T) {
 	t.Parallel()
 	made := "made"

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jailer"
 )
 
-// S20.8: a command leads git to no other settings by a file in the place of .git: git of a person would run what they say.
+// S20.8: a command leads git to no other settings by a file in the place of .git: a person's git would run their programs.
 func TestPointersOfGit(t *testing.T) {
 	t.Parallel()
 	const linked = "gitdir: /srv/repository/.git/worktrees/w\n"

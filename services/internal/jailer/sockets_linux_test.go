@@ -24,7 +24,7 @@ func listen(name string) {
 	os.Exit(0)
 }
 
-// S20.8: a command reaches no service by its socket in the workspace, by whichever name the service has bound it.
+// S20.8: a command reaches no service by its socket in the workspace, by any name to which the service has bound it.
 func TestSocketsInTheWorkspace(t *testing.T) {
 	t.Parallel()
 	dir := workspace(t, "sub/a.txt", "a")

@@ -10,14 +10,14 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// TestViewsAreComplete: each field of what the contracts show has a place in the JSON, or
+// TestViewsAreComplete: each field of the contracts' views has a place in the JSON, or
 // is excluded here, with the reason.
 func TestViewsAreComplete(t *testing.T) {
 	t.Parallel()
 	complete(t, jsonview.RunOf,
 		"workspace",                    // a path of the machine that the agent works on
 		"workspace_claimed",            // of that
-		"root_run_id",                  // the parents tell it
+		"root_run_id",                  // the parents show it
 		"entry",                        // counts inside of the engine
 		"workflow_meta.debug",          // as the definition says
 		"workflow_meta.capture_output", // as the definition says
@@ -57,7 +57,7 @@ func TestViewsAreComplete(t *testing.T) {
 	complete(t, jsonview.WriterOf)
 	complete(t, jsonview.SessionOf)
 	complete(t, jsonview.TaskOf,
-		"lease_token", // anyone who has it could end the task
+		"claim_token", // anyone who has it could end the task
 		"execution",   // for the runner that has the task
 	)
 	complete(t, jsonview.ComponentOf)

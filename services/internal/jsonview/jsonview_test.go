@@ -24,7 +24,7 @@ func text(t *testing.T, view any) string {
 	return string(data)
 }
 
-// TestRun pins every member: those that say nothing are left out, but for those
+// TestRun pins every member: empty ones are left out, but for those
 // that were there from the beginning.
 func TestRun(t *testing.T) {
 	t.Parallel()
@@ -146,7 +146,7 @@ func TestHistory(t *testing.T) {
 }
 
 // TestOutput: text stays text, also when the limit has cut a character in two;
-// what is not text is told as such.
+// other bytes are marked as such.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -183,7 +183,7 @@ func TestDecision(t *testing.T) {
 	if !strings.Contains(got, `"decision":"ALLOW"`) || !strings.HasSuffix(got, `"run_version":2,"branch":"lint"}`) {
 		t.Error(got)
 	}
-	// What this build does not know must not look like a yes.
+	// A value that this build does not know must not look like a yes.
 	if got := jsonview.DecisionOf(&policyv1.CheckToolCallResponse{Decision: 9}); got.Decision != "DENY" {
 		t.Error(got)
 	}

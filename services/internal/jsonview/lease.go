@@ -6,8 +6,8 @@ import (
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 )
 
-// CapabilityLease admits calls like one that was approved, without another question (S9.6).
-type CapabilityLease struct {
+// Lease admits calls like one that was approved, without another question (S9.6).
+type Lease struct {
 	LeaseID       string    `json:"lease_id"`
 	ApprovalID    string    `json:"approval_id" doc:"The approval that it was given with."`
 	RunID         string    `json:"run_id"`
@@ -25,8 +25,8 @@ type CapabilityLease struct {
 }
 
 // LeaseOf returns the JSON of a lease.
-func LeaseOf(l *approvalv1.Lease) CapabilityLease {
-	return CapabilityLease{
+func LeaseOf(l *approvalv1.Lease) Lease {
+	return Lease{
 		LeaseID: l.GetLeaseId(), ApprovalID: l.GetApprovalId(), RunID: l.GetRunId(), SessionID: l.GetSessionId(), State: l.GetState(),
 		Policy: l.GetPolicy(), PolicyVersion: l.GetPolicyVersion(), Rule: l.GetRule(), Capability: l.GetCapability(), Pattern: l.GetPattern(),
 		CallsLeft: l.GetCallsLeft(), ExpiresAt: Time(l.GetExpiresAt()), GrantedBy: l.GetGrantedBy(), GrantedAt: Time(l.GetGrantedAt()),

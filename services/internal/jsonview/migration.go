@@ -5,6 +5,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 )
 
 // MigrationPlan has the new rights that moving runs to another version of their workflow
@@ -53,7 +54,7 @@ func MigrationPlanOf(from int64, p *enginev1.PlanMigrationResponse) *MigrationPl
 }
 
 // MigrationPlanIn converts a plan that was made here.
-func MigrationPlanIn(p *verify.MigrationPlan) *MigrationPlan {
+func MigrationPlanIn(p *migrate.Plan) *MigrationPlan {
 	out := &MigrationPlan{
 		FromVersion: p.From, ToVersion: p.To, Verdict: map[verify.Verdict]string{verify.Proved: "PROVED", verify.Refuted: "LOOSENED", verify.Undecided: "NOT_PROVED"}[p.Verdict],
 		Reason: p.Reason, Gains: []Gain{}, Stays: []Stay{}, DroppedEvidence: append([]string{}, p.Dropped...), Pairs: int64(p.States), Digest: p.Digest,

@@ -62,14 +62,14 @@ type Run struct {
 	ContextBudgetBytes int64             `json:"context_budget_bytes,omitzero" doc:"Bytes of results that this entry of the state may have."`
 	ContextBytes       int64             `json:"context_bytes,omitzero" doc:"Bytes counted against it."`
 
-	PendingApproval     *PendingApproval  `json:"pending_approval,omitzero" doc:"The transition that waits for humans, in this branch."`
-	LastApproval        *LastApproval     `json:"last_approval,omitzero" doc:"The outcome of the last one that did not fire, until the branch moves on."`
-	Leases              []CapabilityLease `json:"leases,omitempty" doc:"Leases of approvers. Only of one run, and for people."`
-	ApprovalWaitSeconds int64             `json:"approval_wait_seconds,omitzero" doc:"How long a hook or tool may wait for a decision."`
-	Evidence            []Evidence        `json:"evidence,omitempty" doc:"The observations that the workflow requires of Interlock, in definition order."`
-	OutputTools         []string          `json:"output_tools,omitempty" doc:"Tools whose results the evidence reads: report their output."`
-	Process             bool              `json:"process,omitzero" doc:"True when the workflow is a process."`
-	Policies            []string          `json:"policies,omitempty" doc:"Policies of the registry that the workflow names."`
+	PendingApproval     *PendingApproval `json:"pending_approval,omitzero" doc:"The transition that waits for humans, in this branch."`
+	LastApproval        *LastApproval    `json:"last_approval,omitzero" doc:"The outcome of the last one that did not fire, until the branch moves on."`
+	Leases              []Lease          `json:"leases,omitempty" doc:"Leases of approvers. Only of one run, and for people."`
+	ApprovalWaitSeconds int64            `json:"approval_wait_seconds,omitzero" doc:"How long a hook or tool may wait for a decision."`
+	Evidence            []Evidence       `json:"evidence,omitempty" doc:"The observations that the workflow requires of Interlock, in definition order."`
+	OutputTools         []string         `json:"output_tools,omitempty" doc:"Tools whose results the evidence reads: report their output."`
+	Process             bool             `json:"process,omitzero" doc:"True when the workflow is a process."`
+	Policies            []string         `json:"policies,omitempty" doc:"Policies of the registry that the workflow names."`
 }
 
 // Hold keeps a run paused until its cause is lifted (S6.2).

@@ -32,7 +32,7 @@ type Session struct {
 	AcceptEarlyUpdate bool              `json:"accept_early_update" doc:"True when an update before its first stop counts as the report."`
 	OpenChildren      int32             `json:"open_children" doc:"Children that have not called back."`
 	Callbacks         []Callback        `json:"callbacks" doc:"Callbacks of children that are not delivered."`
-	TaskID            string            `json:"task_id,omitzero" doc:"The task that is queued or leased for it."`
+	TaskID            string            `json:"task_id,omitzero" doc:"The task that is queued or claimed for it."`
 	Labels            map[string]string `json:"labels" doc:"Runners must have these labels to take its tasks."`
 	StateRef          string            `json:"state_ref,omitzero" doc:"The component that its executions begin and end with."`
 	Agent             string            `json:"agent,omitzero" doc:"The agent that it has started from."`
@@ -104,11 +104,11 @@ func sessionStatus(s statev1.SessionStatus) string {
 }
 
 // Task is one piece of work for a runner (S11.5), for people to see: without the
-// token of its lease.
+// token of its claim.
 type Task struct {
 	TaskID          string            `json:"task_id"`
 	Kind            string            `json:"kind" enum:"start,state_update,callback,resume"`
-	Status          string            `json:"status" enum:"delayed,ready,leased,done,dropped"`
+	Status          string            `json:"status" enum:"delayed,ready,claimed,done,dropped"`
 	SessionID       string            `json:"session_id"`
 	SessionName     string            `json:"session_name"`
 	ParentSessionID string            `json:"parent_session_id,omitzero"`
@@ -121,7 +121,7 @@ type Task struct {
 	Labels          map[string]string `json:"labels"`
 	Given           int32             `json:"given" doc:"How often it has been given to a runner."`
 	Runner          string            `json:"runner,omitzero" doc:"Who has it."`
-	LeaseExpiresAt  time.Time         `json:"lease_expires_at,omitzero"`
+	ClaimExpiresAt  time.Time         `json:"claim_expires_at,omitzero"`
 	CreatedAt       time.Time         `json:"created_at"`
 	DueAt           time.Time         `json:"due_at,omitzero"`
 	Error           string            `json:"error,omitzero" doc:"Why it failed last."`
@@ -134,7 +134,7 @@ func TaskOf(t *statev1.Task) Task {
 		SessionID: t.GetSessionId(), SessionName: t.GetSessionName(), ParentSessionID: t.GetParentSessionId(),
 		RootSessionID: t.GetRootSessionId(), WorkflowStateID: t.GetWorkflowStateId(), Prompt: t.GetPrompt(), Instructions: t.GetInstructions(),
 		Attempt: t.GetAttempt(), Callbacks: callbacksOf(t.GetCallbacks()), Labels: t.GetLabels(), Given: t.GetGiven(),
-		Runner: t.GetRunner(), LeaseExpiresAt: Time(t.GetLeaseExpiresAt()), CreatedAt: Time(t.GetCreatedAt()),
+		Runner: t.GetRunner(), ClaimExpiresAt: Time(t.GetClaimExpiresAt()), CreatedAt: Time(t.GetCreatedAt()),
 		DueAt: Time(t.GetDueAt()), Error: t.GetError(),
 	}
 }

@@ -54,7 +54,7 @@ type State struct {
 	Lock            *Lock          `json:"lock,omitzero" doc:"Who holds the lock; absent when it is free. It is not part of the version."`
 }
 
-// Lock is a lease on a state (S10.5).
+// Lock is the lock on a state (S10.5).
 type Lock struct {
 	Holder    string    `json:"holder"`
 	ExpiresAt time.Time `json:"expires_at"`

@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// TestStateViews pins what is there when the contract says nothing, and what text
-// looks like that no float64 could carry.
+// TestStateViews pins the view of an empty message, and the form of
+// numbers that no float64 could carry.
 func TestStateViews(t *testing.T) {
 	t.Parallel()
 	const times = `"created_at":"2026-03-04T12:00:00Z","updated_at":"2026-03-04T12:00:00Z"`
@@ -48,7 +48,7 @@ func TestStateViews(t *testing.T) {
 				`"callbacks":[],"labels":{},"subject":"","grants":[],"version":0,` + times + `}`,
 		},
 		"task": {
-			jsonview.TaskOf(&statev1.Task{TaskId: "t", Kind: statev1.TaskKind_TASK_KIND_START, Status: statev1.TaskStatus_TASK_STATUS_DELAYED, LeaseToken: 7}),
+			jsonview.TaskOf(&statev1.Task{TaskId: "t", Kind: statev1.TaskKind_TASK_KIND_START, Status: statev1.TaskStatus_TASK_STATUS_DELAYED, ClaimToken: 7}),
 			`{"task_id":"t","kind":"start","status":"delayed","session_id":"","session_name":"","root_session_id":"","prompt":"","labels":{},"given":0,"created_at":` + zero + `}`,
 		},
 		"component": {
@@ -81,12 +81,12 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestNames: what a caller may say is what an answer says.
+// TestNames: names in requests are those in answers.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ got, want []string }{
 		"sessions": {jsonview.SessionStatuses(), []string{"running", "finished", "ended"}},
-		"tasks":    {jsonview.TaskStatuses(), []string{"delayed", "ready", "leased", "done", "dropped"}},
+		"tasks":    {jsonview.TaskStatuses(), []string{"delayed", "ready", "claimed", "done", "dropped"}},
 		"updates":  {jsonview.StateUpdates(), []string{"required", "skip"}},
 	} {
 		if !slices.Equal(tc.got, tc.want) {

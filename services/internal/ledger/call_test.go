@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-// A call is all that its decision says of it, but what only the sentence needs.
+// A call has all data of its decision, except those that only the sentence needs.
 func TestCallIsOfItsDecision(t *testing.T) {
 	t.Parallel()
 	want := ledger.Call{

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-// What is written by hand is every field of the record, and is read again.
+// The hand-written code covers every field of the record, and is read again.
 func TestDecisionIsComplete(t *testing.T) {
 	t.Parallel()
 	full := ledger.Decision{

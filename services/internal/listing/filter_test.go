@@ -107,7 +107,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// What is written is read as the same again.
+// A written filter is read as the same again.
 func TestFilter(t *testing.T) {
 	t.Parallel()
 	for want, terms := range map[string][]listing.Term{
@@ -134,7 +134,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// What is written as a list is read as the same again.
+// A filter written as a list is read as the same again.
 func TestList(t *testing.T) {
 	t.Parallel()
 	values := []string{"a", "b,c", "100%", "é ü", "%2C"}

@@ -145,7 +145,7 @@ func (s *Set) Health(checks *health.Checks) {
 	if s == nil {
 		return
 	}
-	ready := s.gauge("interlock_ready", "1 while the process is ready to serve, as /readyz tells.")
+	ready := s.gauge("interlock_ready", "1 while the process is ready to serve, like /readyz.")
 	up := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "interlock_dependency_up", Help: "1 while a dependency of the process works.",
 	}, []string{"dependency"})

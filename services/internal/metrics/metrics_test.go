@@ -44,7 +44,7 @@ func labelsOf(m *dto.Metric) string {
 	return strings.Join(all, ",")
 }
 
-// What has to be asked for is asked for by the timer, never by a scrape, and one that hangs
+// Values that have to be asked for are asked for by the timer, never by a scrape, and one that hangs
 // holds up no other.
 func TestRefreshes(t *testing.T) {
 	t.Parallel()

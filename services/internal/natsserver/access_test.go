@@ -93,7 +93,7 @@ func TestObserversDoNotPublish(t *testing.T) {
 			t.Fatal("it was not refused")
 		}
 	}
-	// What is announced comes, and it is the first and only event.
+	// The announced event comes, and it is the first and only event.
 	publish(t, js, "started")
 	if msg, err := sub.NextMsgWithContext(ctx); err != nil || string(msg.Data) != "true" {
 		t.Errorf("the observer sees %v, %v", msg, err)
@@ -176,7 +176,7 @@ func TestObserversReadTheStream(t *testing.T) {
 	}
 }
 
-// Observers touch nobody else's consumers, and make none that stay, that send elsewhere, or
+// Observers touch only their own consumers, and make none that stay, that send elsewhere, or
 // that are too many.
 func TestObserversConsumers(t *testing.T) {
 	t.Parallel()

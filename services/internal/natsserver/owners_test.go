@@ -48,7 +48,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// A program that has a connection for each of its consumers shuts nobody out, and does not end a
+// A program that has a connection for each of its consumers shuts out no other, and does not end a
 // watch that began before.
 func TestManyConnectionsBlockNobody(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestManyConnectionsBlockNobody(t *testing.T) {
 }
 
 // However many consumers the connections of one program have, another gets one. Those of a
-// connection end with it, and what a client writes into the header of its request makes no
+// connection end with it, and a client's text in the header of its request makes no
 // difference.
 func TestConsumersOfOthersBlockNobody(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// answers is a store that has nothing else.
+// answers is a store with no other methods.
 type answers struct {
 	store.Store
 	kept map[string][]byte

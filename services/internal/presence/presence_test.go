@@ -100,7 +100,7 @@ func TestTheBoardForgets(t *testing.T) {
 	}
 }
 
-// Where NATS lets others publish, names that were said once keep nobody out for long, and
+// Where NATS lets others publish, names that were announced once do not stay reserved for long, and
 // a short announcement does not become a long answer.
 func TestAFloodOfNames(t *testing.T) {
 	t.Parallel()

@@ -477,20 +477,20 @@ func (c *Checked) Sentences() []string {
 	}
 	say("%s allowed, and %d refused or asked about.", plural(allowed, "call was", "calls were"), c.denied)
 	if c.open > 0 {
-		say("%s allowed because nothing was enforced (NOT_ENFORCED): the run had ended, or its agent had paused it.", plural(c.open, "of these calls was", "of these calls were"))
+		say("%s allowed because enforcement was off (NOT_ENFORCED): the run had ended, or its agent had paused it.", plural(c.open, "of these calls was", "of these calls were"))
 	}
 	for _, d := range p.Definitions {
 		for _, proved := range c.Proved[d.Version] {
 			switch proved.Verdict {
 			case verify.Proved:
-				say("Version %d keeps %q, whatever an agent does (proved, %d states).", d.Version, proved.Name, proved.States)
+				say("Version %d keeps %q, regardless of the agent's actions (proved, %d states).", d.Version, proved.Name, proved.States)
 			case verify.ProvedRunning:
 				say("Version %d keeps %q while it is running (proved, %d states).", d.Version, proved.Name, proved.States)
 			}
 		}
 	}
 	if c.Conformance.Open[conform.OpenSource] > 0 {
-		say("Its guards ask who has sent a value, and an operator may have done so, which is not recorded: what is proved is about agents alone.")
+		say("Its guards ask who has sent a value, and an operator may have done so, which is not recorded: the proof is about agents alone.")
 	}
 	for _, w := range c.Cosigned {
 		say("Witness %s has seen this log at %s.", w.Witness, w.At.Format(time.RFC3339))

@@ -160,7 +160,7 @@ func genuineReceipt(t *testing.T) []byte {
 	return p.receipt(run)
 }
 
-// What a receipt shows people is what has happened.
+// A receipt shows people the actual events.
 func TestSentences(t *testing.T) {
 	t.Parallel()
 	checked, err := receipts.Check(genuineReceipt(t), keyOf(t, "deployment").Public(), nil)
@@ -170,7 +170,7 @@ func TestSentences(t *testing.T) {
 	text := strings.Join(checked.Sentences(), "\n")
 	for _, want := range []string{
 		`of workflow "shipping"`, "COMPLETED", `went from "work" to "ship" by SHIP, approved by approver.`, "2 calls were allowed, and 2 refused or asked about.",
-		`Version 1 keeps "approved", whatever an agent does (proved, `,
+		`Version 1 keeps "approved", regardless of the agent's actions (proved, `,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -178,7 +178,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// S2.9: a receipt tells calls that no rule of a state has judged from the others.
+// S2.9: a receipt distinguishes calls that no rule of a state has judged from the others.
 func TestSentencesOfWhatIsNotEnforced(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
@@ -201,12 +201,12 @@ func TestSentencesOfWhatIsNotEnforced(t *testing.T) {
 		t.Fatal(err, checked)
 	}
 	text := strings.Join(checked.Sentences(), "\n")
-	if !strings.Contains(text, "2 calls were allowed, and 0 refused or asked about.") || !strings.Contains(text, "1 of these calls was allowed because nothing was enforced (NOT_ENFORCED)") {
+	if !strings.Contains(text, "2 calls were allowed, and 0 refused or asked about.") || !strings.Contains(text, "1 of these calls was allowed because enforcement was off (NOT_ENFORCED)") {
 		t.Error(text)
 	}
 }
 
-// A run that is under way, and one that nothing was decided of, have receipts too.
+// A run that is under way, and one without decisions, have receipts too.
 func TestReceiptsOfEveryStage(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
@@ -259,7 +259,7 @@ func TestReceiptsOfForks(t *testing.T) {
 	}
 }
 
-// A reader of a receipt is told that an operator has taken the run past its rules, or moved it to
+// A receipt states that an operator has taken the run past its rules, or moved it to
 // other rules.
 func TestSentencesOfOperators(t *testing.T) {
 	t.Parallel()
@@ -288,7 +288,7 @@ func TestSentencesOfOperators(t *testing.T) {
 	}
 }
 
-// What is proved leaves aside what operators send: a receipt of a run that may rest on that says so.
+// The proof leaves aside data of operators: a receipt of a run that may rest on that says so.
 func TestSentenceOfWhatAnOperatorSends(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)

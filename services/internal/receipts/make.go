@@ -87,7 +87,7 @@ func addLog(p *receipt.Predicate, r *recorded.Run) error {
 	}
 	for i, d := range r.Log {
 		if d.GetHash() != "" && d.GetHash() != links[i].String() {
-			return fault.New(fault.FailedPrecondition, "there is no receipt of run %s: record %d of its log is not the one that was sealed; interlock audit verify tells more",
+			return fault.New(fault.FailedPrecondition, "there is no receipt of run %s: record %d of its log is not the sealed one; run interlock audit verify",
 				p.RunID, d.GetSequence())
 		}
 		p.Log[i].Hash = links[i].String()

@@ -40,7 +40,7 @@ func keyOf(t *testing.T, name string) receipt.Signer {
 // object is JSON as a tamperer edits it.
 type object = map[string]any
 
-// tamperer is a receipt in the hands of somebody.
+// tamperer is a receipt in the hands of an attacker.
 type tamperer struct {
 	t       *testing.T
 	key     receipt.Signer // of the deployment
@@ -117,7 +117,7 @@ func decoded(t *testing.T, payload any) object {
 	return o
 }
 
-// rechain makes the log, the head, the checkpoint and the subject fit what was done to the
+// rechain makes the log, the head, the checkpoint and the subject fit the changed
 // records, as far as that needs no key.
 func (m *tamperer) rechain() {
 	p := m.predicate()
@@ -151,7 +151,7 @@ func (m *tamperer) renote(key receipt.Signer) {
 	m.file["checkpoint"] = f.Checkpoint
 }
 
-// tamperings are kinds of what somebody may do to a receipt. Of those below "with the key of
+// tamperings are kinds of attacks on a receipt. Of those below "with the key of
 // the deployment" it is the deployment itself that lies, and leaves a trace.
 func tamperings() []tampering {
 	swap := func(list []any) { list[0], list[1] = list[1], list[0] }
@@ -221,7 +221,7 @@ func tamperings() []tampering {
 		{"a line of the checkpoint that is no signature", func(m *tamperer) { m.file["checkpoint"] = m.file["checkpoint"].(string) + "trust me\n" }},
 		{"half of it", func(m *tamperer) { text := mustJSON(m.t, m.file); m.text = string(text[:len(text)/2]) }},
 
-		// With the key of the deployment, and what fits each other no more.
+		// With the key of the deployment, and parts that do not fit each other any more.
 		{"signed again: a record is gone", resigned(func(m *tamperer) { without(m, "log", 1) })},
 		{"signed again: the last record is gone", resigned(func(m *tamperer) { without(m, "log", len(m.list("log"))-1) })},
 		{"signed again: a record is another", resigned(func(m *tamperer) { m.record(1, `"DENY"`, `"ALLOW"`) })},
@@ -254,7 +254,7 @@ func tamperings() []tampering {
 	}
 }
 
-// lies are those of a deployment that signs everything again, and has nobody as a witness.
+// lies are those of a deployment that signs everything again, and has no witness.
 // Only who decides everything again finds them out.
 func lies() []tampering {
 	all := func(do func(*tamperer)) func(*tamperer) {
@@ -400,7 +400,7 @@ func certificateOf(t *testing.T, definition any) object {
 	return certificate
 }
 
-// looser spells the same bytes in another base64: the last bits before "==" say nothing.
+// looser spells the same bytes in another base64: the last bits before "==" have no meaning.
 func looser(text string) string {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	bare := strings.TrimRight(text, "=")
@@ -409,7 +409,7 @@ func looser(text string) string {
 }
 
 // Every kind of tampering with a real receipt is found, by Interlock and by the checker that
-// shares no code with it; and what is found is no fault of the receipt itself.
+// shares no code with it; and a finding is no fault of the receipt itself.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	genuine := genuineReceipt(t)

@@ -18,7 +18,7 @@ const exported = `{"format": "interlock-run/1", "run_id": "run_1", "workflow": "
 	{"sequence": 2, "run_id": "run_1", "run_version": 1, "state": "a", "tool": "Read", "decision": "ALLOW"},
 	{"sequence": 5, "run_id": "run_1", "run_version": 2, "state": "a", "tool": "Read", "decision": "ALLOW"}]}`
 
-// A file that is not one whole run is refused: what would be said of it would be said of a run
+// A file that is not one whole run is refused: statements about it would be about a run
 // that there was not.
 func TestMixedUp(t *testing.T) {
 	t.Parallel()

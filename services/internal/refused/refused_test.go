@@ -39,14 +39,14 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
-// full is a store that takes nothing.
+// full is a store that refuses writes.
 type full struct{ store.Store }
 
 func (full) Commit(context.Context, store.Batch) (store.Result, error) {
 	return store.Result{}, store.ErrUnavailable
 }
 
-// A store that is away costs the announcement, and nothing else.
+// A store that is away costs only the announcement.
 func TestStoreIsAway(t *testing.T) {
 	t.Parallel()
 	a := New(full{}, slog.New(slog.DiscardHandler))

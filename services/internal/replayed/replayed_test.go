@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/replayed"
 )
 
-// Differences are grouped by effect and cause, what is loosened first, and every entry is
+// Differences are grouped by effect and cause, loosened decisions first, and every entry is
 // counted once.
 func TestSummarize(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// Nothing replayed is nothing that differs, and no null.
+// Without replayed runs there are no differences, and no null.
 func TestSummarizeNothing(t *testing.T) {
 	t.Parallel()
 	if got, err := json.Marshal(replayed.Summarize(nil)); err != nil ||

@@ -28,7 +28,7 @@ func (s shelf) GetState(context.Context, *statev1.GetStateRequest, ...grpc.CallO
 	return &statev1.GetStateResponse{State: &statev1.State{StateId: s.id, Version: 7}, Parts: s.parts}, s.state
 }
 
-// S18.5: what a decision rests on is read whole, or is an error; a session without a state
+// S18.5: the basis of a decision is read whole, or is an error; a session without a state
 // has none.
 func TestShared(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ func TestPutKeepsTheNewerSnapshot(t *testing.T) {
 func TestClearForgetsEverything(t *testing.T) {
 	t.Parallel()
 	c, sized := New[int, int](64*100), NewSized[int, int](1000)
-	for range 3 { // what was forgotten takes no room
+	for range 3 { // dropped entries take no room
 		for i := range 6 {
 			c.PutSized(i, i, 100, nil)
 			sized.Put(i, i, 100, nil)

@@ -25,7 +25,7 @@ func TestSizedKeepsWhatWasUsedLast(t *testing.T) {
 			t.Errorf("%s is kept: %t", key, ok)
 		}
 	}
-	// One that is too large for the cache is not kept, nor is what it replaces.
+	// One that is too large for the cache is not kept, nor is the value that it replaces.
 	c.Put("4", 4, 11, nil)
 	if v, ok := c.Get("4"); ok {
 		t.Errorf("a tenth and more of the cache is kept, as %d", v)
@@ -53,7 +53,7 @@ func TestSizedPutKeepsTheNewerSnapshot(t *testing.T) {
 	}
 }
 
-// Whatever is put and dropped, the cache holds what its own count of bytes says, at
+// For any puts and drops, the cache holds as many bytes as it counts, at
 // most its limit, and answers the latest value of a key or none.
 func TestSizedIsBounded(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// silent is a store that does not answer until it is told to.
+// silent is a store that does not answer until it is allowed to.
 type silent struct {
 	store.Store
 	answers bool
@@ -33,7 +33,7 @@ func (s *silent) Commit(ctx context.Context, _ store.Batch) (store.Result, error
 	return store.Result{}, errors.Join(store.ErrUncertain, ctx.Err())
 }
 
-// A silent store costs callers the timeout at first and then nothing; one call at a time
+// A silent store costs callers the timeout at first and later no time; one call at a time
 // finds out that it is back.
 func TestSilentStore(t *testing.T) {
 	t.Parallel()
@@ -68,7 +68,7 @@ func TestSilentStore(t *testing.T) {
 	})
 }
 
-// A write that ran out of time may have been applied, and a caller that left is told so.
+// A write that ran out of time may have been applied, and a caller that left gets that error.
 func TestOutcomesKeepTheirMeaning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestOutcomesKeepTheirMeaning(t *testing.T) {
 	})
 }
 
-// Each call is told of once it has ended: also one that was not tried, and without a timeout.
+// Each call is reported once it has ended: also one that was not tried, and without a timeout.
 func TestCallsAreObserved(t *testing.T) {
 	t.Parallel()
 	for _, timeout := range []time.Duration{0, 2 * time.Second} {

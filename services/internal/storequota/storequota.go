@@ -291,7 +291,7 @@ func (b *bounded) room(ctx context.Context) error {
 }
 
 func errFull(least int64) error {
-	return fault.New(fault.StoreFull, "the store has less than %d bytes of room (--min-store-room), so only what stops something is taken: "+
+	return fault.New(fault.StoreFull, "the store has less than %d bytes of room (--min-store-room), so only acts that stop work are accepted: "+
 		"cancel, pause, end, delete; an operator has to free some of its disk, or raise the maxmemory of its Redis", least)
 }
 

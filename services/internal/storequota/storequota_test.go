@@ -58,7 +58,7 @@ func fill(t *testing.T, st store.Store, ctx context.Context, bytes int) (filled 
 	return 0, nil
 }
 
-// A store with little room says so, through what is around it, and says when there is room again.
+// A store with little room says so, through its wrappers, and says when there is room again.
 func TestHasRoom(t *testing.T) {
 	t.Parallel()
 	left := &room{left: 10, known: true}
@@ -130,7 +130,7 @@ func TestQuotas(t *testing.T) {
 }
 
 // S19.1: another process counts on the same quota, and a commit that is refused for another reason costs
-// nothing.
+// no room.
 func TestQuotasAreOfTheStore(t *testing.T) {
 	t.Parallel()
 	const limit = 100_000

@@ -17,9 +17,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// fake is as much of a store as sweeps use. Timers are named by what becomes of them.
+// fake is as much of a store as sweeps use. Timers are named by their fate.
 type fake struct {
-	store.Store // what is not written here must not be called
+	store.Store // methods that are not written here must not be called
 
 	mu      sync.Mutex
 	timers  map[store.TimerID]store.Timer
@@ -215,7 +215,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// A sweep whose process ends puts nothing off and logs nothing.
+// A sweep whose process ends puts off no timer and logs no line.
 func TestEndOfAProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// told is what a Watch tells.
+// told is the report of a Watch.
 func told(w *Watch) string {
 	var all []string
 	for _, l := range w.Lateness() {
@@ -103,7 +103,7 @@ func TestWatchOfLateTimers(t *testing.T) {
 	})
 }
 
-// What is watched is bounded, and nothing is watched for nobody.
+// The watched timers are bounded, and none is watched without a reader.
 func TestWatchIsBounded(t *testing.T) {
 	t.Parallel()
 	var nobody *Watch

@@ -53,7 +53,7 @@ func write(t testing.TB, path, content string) {
 	}
 }
 
-// seen lists what git sees below a folder, but for files that are gone.
+// seen lists git's view of a folder, but for files that are gone.
 func seen(t testing.TB, dir string) []string {
 	t.Helper()
 	var list []string
@@ -228,7 +228,7 @@ func same(t *testing.T, root, dir, cache string) {
 	s := take(t, dir, cache)
 	got := files(s)
 	if dir != root && len(want) == 0 {
-		return // ignored as a whole: git sees nothing, and the digest all
+		return // ignored as a whole: git sees no file, and the digest all
 	}
 	got = slices.DeleteFunc(got, func(name string) bool { // rules count, also when they ignore themselves
 		return filepath.Base(name) == ".gitignore" && !slices.Contains(want, name)

@@ -342,7 +342,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestReread: what a program writes into its memory of a file is seen, although the file has the time that it had.
+// TestReread: a program's write into its memory of a file is seen, although the file has the time that it had.
 func TestReread(t *testing.T) {
 	t.Parallel()
 	dir, cache := repo(t)

@@ -9,7 +9,7 @@ import (
 
 func key(id string) store.Key { return store.Key{Namespace: "default", Kind: "run", ID: id} }
 
-// woken tells whether a wake-up is pending, and takes it.
+// woken reports whether a wake-up is pending, and takes it.
 func woken(ch <-chan struct{}) bool {
 	select {
 	case <-ch:

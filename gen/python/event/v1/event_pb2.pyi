@@ -86,7 +86,9 @@ class Event(_message.Message):
     entity: _builtins.str
     """What the event is about: "run", "toolcall", "workflow", ..."""
     entity_id: _builtins.str
-    """Id of the entity within its namespace."""
+    """Id of the entity within its namespace. Of a tool call it is the id of its run: ids of
+    calls are unique in a run only, and are in the payload.
+    """
     type: _builtins.str
     """What happened, the last tokens of the NATS subject: "transitioned",
     "interrupt.fired", ...
@@ -191,7 +193,10 @@ class Event(_message.Message):
 
     @_builtins.property
     def session_changed(self) -> Global___SessionChanged:
-        """Of the other changes of a session."""
+        """Of session.stopped, session.resumed, session.state_update.pending,
+        session.state_update.completed, session.state_update.failed, session.callback and
+        session.ended.
+        """
 
     @_builtins.property
     def session_granted(self) -> Global___SessionGranted:
@@ -199,7 +204,7 @@ class Event(_message.Message):
 
     @_builtins.property
     def task_changed(self) -> Global___TaskChanged:
-        """Of every change of a task."""
+        """Of task.queued, task.claimed, task.lapsed, task.done, task.failed and task.dropped."""
 
     @_builtins.property
     def component_changed(self) -> Global___ComponentChanged:
@@ -211,15 +216,22 @@ class Event(_message.Message):
 
     @_builtins.property
     def approval_changed(self) -> Global___ApprovalChanged:
-        """Of every change of an approval."""
+        """Of approval.requested, approval.escalated, approval.restored, approval.voted,
+        approval.granted, approval.rejected, approval.expired, approval.cancelled,
+        approval.used and approval.stale.
+        """
 
     @_builtins.property
     def run_approval_changed(self) -> Global___RunApprovalChanged:
-        """Of run.approval.parked and what follows it."""
+        """Of run.approval.parked, run.approval.rejected, run.approval.expired,
+        run.approval.cancelled and run.approval.stale.
+        """
 
     @_builtins.property
     def policy_changed(self) -> Global___PolicyChanged:
-        """Of every change of a policy."""
+        """Of policy.put, policy.promoted, policy.deleted, policy.attached, policy.detached,
+        policy.shadowed and policy.unshadowed.
+        """
 
     @_builtins.property
     def decisions_sealed(self) -> Global___DecisionsSealed:
@@ -227,11 +239,11 @@ class Event(_message.Message):
 
     @_builtins.property
     def upstream_changed(self) -> Global___UpstreamChanged:
-        """Of upstream.changed and upstream.accepted."""
+        """Of upstream.changed, upstream.accepted and upstream.forgotten."""
 
     @_builtins.property
     def lease_changed(self) -> Global___LeaseChanged:
-        """Of every change of a lease."""
+        """Of lease.granted, lease.revoked and lease.used_up."""
 
     @_builtins.property
     def toolcall_outcome(self) -> Global___ToolCallOutcome:
@@ -1294,7 +1306,7 @@ Global___StateDeleted: _TypeAlias = StateDeleted  # noqa: Y015
 
 @_typing.final
 class StateLocked(_message.Message):
-    """StateLocked announces a lease on a state, taken or given back. A lease that lapses is
+    """StateLocked announces a lock on a state, taken or given back. A lock that lapses is
     not announced. The event's version is the fencing token.
     """
 
@@ -1303,10 +1315,10 @@ class StateLocked(_message.Message):
     HOLDER_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     holder: _builtins.str
-    """Who holds the lease, or held it."""
+    """Who holds the lock, or held it."""
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When the lease lapses. Absent when it was given back."""
+        """When the lock lapses. Absent when it was given back."""
 
     def __init__(
         self,
@@ -1439,7 +1451,7 @@ Global___SessionGranted: _TypeAlias = SessionGranted  # noqa: Y015
 
 @_typing.final
 class TaskChanged(_message.Message):
-    """TaskChanged announces what happened to a task (types "queued", "leased", "lapsed",
+    """TaskChanged announces what happened to a task (types "queued", "claimed", "lapsed",
     "done", "failed" and "dropped").
     """
 

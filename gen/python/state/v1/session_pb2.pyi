@@ -189,7 +189,7 @@ class Session(_message.Message):
     open_children: _builtins.int
     """Children that have not called back."""
     task_id: _builtins.str
-    """The task that is queued or leased for it; empty for none."""
+    """The task that is queued or claimed for it; empty for none."""
     state_ref: _builtins.str
     """Slug of the component that its executions begin and end with (S12.4); empty for
     none.

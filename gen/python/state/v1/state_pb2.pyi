@@ -128,7 +128,7 @@ Global___State: _TypeAlias = State  # noqa: Y015
 
 @_typing.final
 class Lock(_message.Message):
-    """Lock is a lease on a state (S10.5)."""
+    """Lock is the lock on a state (S10.5)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -602,7 +602,7 @@ Global___Writer: _TypeAlias = Writer  # noqa: Y015
 
 @_typing.final
 class LockStateRequest(_message.Message):
-    """LockStateRequest takes or renews the lease on a state."""
+    """LockStateRequest takes or renews the lock on a state."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -617,16 +617,16 @@ class LockStateRequest(_message.Message):
     session: _builtins.str
     """The session that acts, by id or name; empty for none."""
     holder: _builtins.str
-    """Who holds the lease, in the caller's own words: others are told."""
+    """Who holds the lock, in the caller's own words: others are told."""
     fencing_token: _builtins.int
-    """To renew the lease: its token. 0 to take it."""
+    """To renew the lock: its token. 0 to take it."""
     idempotency_key: _builtins.str
-    """A repeated request by the same holder takes the lease anew, and the token of the
+    """A repeated request by the same holder takes the lock anew, and the token of the
     lost response is void. Empty for none.
     """
     @_builtins.property
     def ttl(self) -> _duration_pb2.Duration:
-        """How long the lease lasts: 1 second to 1 hour."""
+        """How long the lock lasts: 1 second to 1 hour."""
 
     def __init__(
         self,
@@ -648,17 +648,17 @@ Global___LockStateRequest: _TypeAlias = LockStateRequest  # noqa: Y015
 
 @_typing.final
 class LockStateResponse(_message.Message):
-    """LockStateResponse is the lease."""
+    """LockStateResponse is the lock."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     FENCING_TOKEN_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     fencing_token: _builtins.int
-    """Token that writes must have while the lease is held. It only grows for each state."""
+    """Token that writes must have while the lock is held. It only grows for each state."""
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When the lease lapses."""
+        """When the lock lapses."""
 
     def __init__(
         self,
@@ -676,7 +676,7 @@ Global___LockStateResponse: _TypeAlias = LockStateResponse  # noqa: Y015
 
 @_typing.final
 class UnlockStateRequest(_message.Message):
-    """UnlockStateRequest names the lease to give back."""
+    """UnlockStateRequest names the lock to give back."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -688,7 +688,7 @@ class UnlockStateRequest(_message.Message):
     session: _builtins.str
     """The session that acts, by id or name; empty for none."""
     fencing_token: _builtins.int
-    """Token of the lease."""
+    """Token of the lock."""
     def __init__(
         self,
         *,
@@ -706,7 +706,7 @@ Global___UnlockStateRequest: _TypeAlias = UnlockStateRequest  # noqa: Y015
 
 @_typing.final
 class UnlockStateResponse(_message.Message):
-    """UnlockStateResponse says that the caller holds no lease."""
+    """UnlockStateResponse says that the caller holds no lock."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

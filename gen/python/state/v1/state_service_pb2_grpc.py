@@ -171,7 +171,7 @@ class StateServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def LockState(self, request, context):
-        """LockState takes or renews the lease on a state (S10.5). While it is held only writes
+        """LockState takes or renews the lock on a state (S10.5). While it is held only writes
         with its fencing token are accepted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -179,7 +179,7 @@ class StateServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UnlockState(self, request, context):
-        """UnlockState gives the lease back. A lease that has lapsed is no error.
+        """UnlockState gives the lock back. A lock that has lapsed is no error.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -73,11 +73,11 @@ class StateServiceStub:
     writer.
     """
     LockState: _grpc.UnaryUnaryMultiCallable[_state_service_pb2.LockStateRequest, _state_service_pb2.LockStateResponse]
-    """LockState takes or renews the lease on a state (S10.5). While it is held only writes
+    """LockState takes or renews the lock on a state (S10.5). While it is held only writes
     with its fencing token are accepted.
     """
     UnlockState: _grpc.UnaryUnaryMultiCallable[_state_service_pb2.UnlockStateRequest, _state_service_pb2.UnlockStateResponse]
-    """UnlockState gives the lease back. A lease that has lapsed is no error."""
+    """UnlockState gives the lock back. A lock that has lapsed is no error."""
     WatchState: _grpc.UnaryStreamMultiCallable[_state_service_pb2.WatchStateRequest, _state_service_pb2.WatchStateResponse]
     """WatchState streams every change after a version, then every new one, until the state
     is deleted.
@@ -127,11 +127,11 @@ class StateServiceAsyncStub(StateServiceStub):
     writer.
     """
     LockState: _aio.UnaryUnaryMultiCallable[_state_service_pb2.LockStateRequest, _state_service_pb2.LockStateResponse]  # type: ignore[assignment]
-    """LockState takes or renews the lease on a state (S10.5). While it is held only writes
+    """LockState takes or renews the lock on a state (S10.5). While it is held only writes
     with its fencing token are accepted.
     """
     UnlockState: _aio.UnaryUnaryMultiCallable[_state_service_pb2.UnlockStateRequest, _state_service_pb2.UnlockStateResponse]  # type: ignore[assignment]
-    """UnlockState gives the lease back. A lease that has lapsed is no error."""
+    """UnlockState gives the lock back. A lock that has lapsed is no error."""
     WatchState: _aio.UnaryStreamMultiCallable[_state_service_pb2.WatchStateRequest, _state_service_pb2.WatchStateResponse]  # type: ignore[assignment]
     """WatchState streams every change after a version, then every new one, until the state
     is deleted.
@@ -232,7 +232,7 @@ class StateServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _state_service_pb2.LockStateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_state_service_pb2.LockStateResponse, _abc.Awaitable[_state_service_pb2.LockStateResponse]]:
-        """LockState takes or renews the lease on a state (S10.5). While it is held only writes
+        """LockState takes or renews the lock on a state (S10.5). While it is held only writes
         with its fencing token are accepted.
         """
 
@@ -242,7 +242,7 @@ class StateServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _state_service_pb2.UnlockStateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_state_service_pb2.UnlockStateResponse, _abc.Awaitable[_state_service_pb2.UnlockStateResponse]]:
-        """UnlockState gives the lease back. A lease that has lapsed is no error."""
+        """UnlockState gives the lock back. A lock that has lapsed is no error."""
 
     @_abc_1.abstractmethod
     def WatchState(

@@ -67,7 +67,7 @@ class _TaskStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TaskStatus
     """It waits until it is due."""
     TASK_STATUS_READY: _TaskStatus.ValueType  # 2
     """It waits for a runner."""
-    TASK_STATUS_LEASED: _TaskStatus.ValueType  # 3
+    TASK_STATUS_CLAIMED: _TaskStatus.ValueType  # 3
     """A runner works on it."""
     TASK_STATUS_DONE: _TaskStatus.ValueType  # 4
     """Its agent has run and stopped."""
@@ -83,7 +83,7 @@ TASK_STATUS_DELAYED: TaskStatus.ValueType  # 1
 """It waits until it is due."""
 TASK_STATUS_READY: TaskStatus.ValueType  # 2
 """It waits for a runner."""
-TASK_STATUS_LEASED: TaskStatus.ValueType  # 3
+TASK_STATUS_CLAIMED: TaskStatus.ValueType  # 3
 """A runner works on it."""
 TASK_STATUS_DONE: TaskStatus.ValueType  # 4
 """Its agent has run and stopped."""
@@ -129,8 +129,8 @@ class Task(_message.Message):
     STATUS_FIELD_NUMBER: _builtins.int
     GIVEN_FIELD_NUMBER: _builtins.int
     RUNNER_FIELD_NUMBER: _builtins.int
-    LEASE_TOKEN_FIELD_NUMBER: _builtins.int
-    LEASE_EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    CLAIM_TOKEN_FIELD_NUMBER: _builtins.int
+    CLAIM_EXPIRES_AT_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     PARENT_SESSION_ID_FIELD_NUMBER: _builtins.int
@@ -158,8 +158,8 @@ class Task(_message.Message):
     """How often it was given to a runner."""
     runner: _builtins.str
     """Name of the runner that works on it, or did last; empty for none."""
-    lease_token: _builtins.int
-    """Token of the lease, for ExtendTask, CompleteTask and FailTask. It changes each time
+    claim_token: _builtins.int
+    """Token of the claim, for ExtendTask, CompleteTask and FailTask. It changes each time
     the task is given.
     """
     error: _builtins.str
@@ -181,8 +181,8 @@ class Task(_message.Message):
         """Labels that a runner must have to take it."""
 
     @_builtins.property
-    def lease_expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When the lease lapses. Absent while nobody works on it."""
+    def claim_expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When the claim lapses. Absent while nobody works on it."""
 
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
@@ -211,8 +211,8 @@ class Task(_message.Message):
         status: Global___TaskStatus.ValueType = ...,
         given: _builtins.int = ...,
         runner: _builtins.str = ...,
-        lease_token: _builtins.int = ...,
-        lease_expires_at: _timestamp_pb2.Timestamp | None = ...,
+        claim_token: _builtins.int = ...,
+        claim_expires_at: _timestamp_pb2.Timestamp | None = ...,
         created_at: _timestamp_pb2.Timestamp | None = ...,
         error: _builtins.str = ...,
         parent_session_id: _builtins.str = ...,
@@ -221,9 +221,9 @@ class Task(_message.Message):
         execution: _component_pb2.Execution | None = ...,
         instructions: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "due_at", b"due_at", "execution", b"execution", "lease_expires_at", b"lease_expires_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["claim_expires_at", b"claim_expires_at", "created_at", b"created_at", "due_at", b"due_at", "execution", b"execution"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "callbacks", b"callbacks", "created_at", b"created_at", "due_at", b"due_at", "error", b"error", "execution", b"execution", "given", b"given", "instructions", b"instructions", "kind", b"kind", "labels", b"labels", "lease_expires_at", b"lease_expires_at", "lease_token", b"lease_token", "parent_session_id", b"parent_session_id", "prompt", b"prompt", "root_session_id", b"root_session_id", "runner", b"runner", "session_id", b"session_id", "session_name", b"session_name", "status", b"status", "task_id", b"task_id", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "callbacks", b"callbacks", "claim_expires_at", b"claim_expires_at", "claim_token", b"claim_token", "created_at", b"created_at", "due_at", b"due_at", "error", b"error", "execution", b"execution", "given", b"given", "instructions", b"instructions", "kind", b"kind", "labels", b"labels", "parent_session_id", b"parent_session_id", "prompt", b"prompt", "root_session_id", b"root_session_id", "runner", b"runner", "session_id", b"session_id", "session_name", b"session_name", "status", b"status", "task_id", b"task_id", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

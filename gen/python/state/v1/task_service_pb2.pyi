@@ -23,8 +23,8 @@ else:
 DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
-class LeaseTasksRequest(_message.Message):
-    """LeaseTasksRequest says who takes tasks, and which."""
+class ClaimTasksRequest(_message.Message):
+    """ClaimTasksRequest says who takes tasks, and which."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -72,18 +72,18 @@ class LeaseTasksRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___LeaseTasksRequest: _TypeAlias = LeaseTasksRequest  # noqa: Y015
+Global___ClaimTasksRequest: _TypeAlias = ClaimTasksRequest  # noqa: Y015
 
 @_typing.final
-class LeaseTasksResponse(_message.Message):
-    """LeaseTasksResponse is a task for the runner."""
+class ClaimTasksResponse(_message.Message):
+    """ClaimTasksResponse is a task for the runner."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def task(self) -> _task_pb2.Task:
-        """The task, with its lease."""
+        """The task, with its claim."""
 
     def __init__(
         self,
@@ -96,29 +96,29 @@ class LeaseTasksResponse(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___LeaseTasksResponse: _TypeAlias = LeaseTasksResponse  # noqa: Y015
+Global___ClaimTasksResponse: _TypeAlias = ClaimTasksResponse  # noqa: Y015
 
 @_typing.final
 class ExtendTaskRequest(_message.Message):
-    """ExtendTaskRequest names the lease to keep."""
+    """ExtendTaskRequest names the claim to keep."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_ID_FIELD_NUMBER: _builtins.int
-    LEASE_TOKEN_FIELD_NUMBER: _builtins.int
+    CLAIM_TOKEN_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """The task."""
-    lease_token: _builtins.int
-    """Token of the lease."""
+    claim_token: _builtins.int
+    """Token of the claim."""
     def __init__(
         self,
         *,
         task_id: _builtins.str = ...,
-        lease_token: _builtins.int = ...,
+        claim_token: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["lease_token", b"lease_token", "task_id", b"task_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["claim_token", b"claim_token", "task_id", b"task_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -126,23 +126,23 @@ Global___ExtendTaskRequest: _TypeAlias = ExtendTaskRequest  # noqa: Y015
 
 @_typing.final
 class ExtendTaskResponse(_message.Message):
-    """ExtendTaskResponse is the extended lease."""
+    """ExtendTaskResponse is the extended claim."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    LEASE_EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    CLAIM_EXPIRES_AT_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def lease_expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When the lease lapses now."""
+    def claim_expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When the claim lapses now."""
 
     def __init__(
         self,
         *,
-        lease_expires_at: _timestamp_pb2.Timestamp | None = ...,
+        claim_expires_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["lease_expires_at", b"lease_expires_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["claim_expires_at", b"claim_expires_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["lease_expires_at", b"lease_expires_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["claim_expires_at", b"claim_expires_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -155,12 +155,12 @@ class CompleteTaskRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_ID_FIELD_NUMBER: _builtins.int
-    LEASE_TOKEN_FIELD_NUMBER: _builtins.int
+    CLAIM_TOKEN_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """The task."""
-    lease_token: _builtins.int
-    """Token of the lease."""
+    claim_token: _builtins.int
+    """Token of the claim."""
     result: _builtins.bytes
     """The final message of the agent, as JSON; empty for none. It becomes the session's
     result unless the session has given one itself (S15.3).
@@ -169,12 +169,12 @@ class CompleteTaskRequest(_message.Message):
         self,
         *,
         task_id: _builtins.str = ...,
-        lease_token: _builtins.int = ...,
+        claim_token: _builtins.int = ...,
         result: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["lease_token", b"lease_token", "result", b"result", "task_id", b"task_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["claim_token", b"claim_token", "result", b"result", "task_id", b"task_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -211,13 +211,13 @@ class FailTaskRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_ID_FIELD_NUMBER: _builtins.int
-    LEASE_TOKEN_FIELD_NUMBER: _builtins.int
+    CLAIM_TOKEN_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     RETRY_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """The task."""
-    lease_token: _builtins.int
-    """Token of the lease."""
+    claim_token: _builtins.int
+    """Token of the claim."""
     error: _builtins.str
     """Why it failed; may be empty."""
     retry: _builtins.bool
@@ -228,13 +228,13 @@ class FailTaskRequest(_message.Message):
         self,
         *,
         task_id: _builtins.str = ...,
-        lease_token: _builtins.int = ...,
+        claim_token: _builtins.int = ...,
         error: _builtins.str = ...,
         retry: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "lease_token", b"lease_token", "retry", b"retry", "task_id", b"task_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["claim_token", b"claim_token", "error", b"error", "retry", b"retry", "task_id", b"task_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

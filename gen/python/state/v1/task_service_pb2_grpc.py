@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class TaskServiceStub:
-    """TaskService gives work to runners: start or resume an agent (S11.5). A task is leased.
-    A runner that dies loses its lease and the task is given again, so a task may be given
+    """TaskService gives work to runners: start or resume an agent (S11.5). A task is claimed.
+    A runner that dies loses its claim and the task is given again, so a task may be given
     more than once, always with the same id.
     """
 
@@ -37,10 +37,10 @@ class TaskServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.LeaseTasks = channel.unary_stream(
-                '/interlock.state.v1.TaskService/LeaseTasks',
-                request_serializer=interlock_dot_state_dot_v1_dot_task__service__pb2.LeaseTasksRequest.SerializeToString,
-                response_deserializer=interlock_dot_state_dot_v1_dot_task__service__pb2.LeaseTasksResponse.FromString,
+        self.ClaimTasks = channel.unary_stream(
+                '/interlock.state.v1.TaskService/ClaimTasks',
+                request_serializer=interlock_dot_state_dot_v1_dot_task__service__pb2.ClaimTasksRequest.SerializeToString,
+                response_deserializer=interlock_dot_state_dot_v1_dot_task__service__pb2.ClaimTasksResponse.FromString,
                 _registered_method=True)
         self.ExtendTask = channel.unary_unary(
                 '/interlock.state.v1.TaskService/ExtendTask',
@@ -65,13 +65,13 @@ class TaskServiceStub:
 
 
 class TaskServiceServicer:
-    """TaskService gives work to runners: start or resume an agent (S11.5). A task is leased.
-    A runner that dies loses its lease and the task is given again, so a task may be given
+    """TaskService gives work to runners: start or resume an agent (S11.5). A task is claimed.
+    A runner that dies loses its claim and the task is given again, so a task may be given
     more than once, always with the same id.
     """
 
-    def LeaseTasks(self, request, context):
-        """LeaseTasks streams tasks to a runner, at most max_in_flight at a time. The lease of
+    def ClaimTasks(self, request, context):
+        """ClaimTasks streams tasks to a runner, at most max_in_flight at a time. The claim of
         each must be extended until the task is completed or has failed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -79,7 +79,7 @@ class TaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExtendTask(self, request, context):
-        """ExtendTask keeps a lease for another lease time.
+        """ExtendTask keeps a claim for another claim time.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -110,10 +110,10 @@ class TaskServiceServicer:
 
 def add_TaskServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'LeaseTasks': grpc.unary_stream_rpc_method_handler(
-                    servicer.LeaseTasks,
-                    request_deserializer=interlock_dot_state_dot_v1_dot_task__service__pb2.LeaseTasksRequest.FromString,
-                    response_serializer=interlock_dot_state_dot_v1_dot_task__service__pb2.LeaseTasksResponse.SerializeToString,
+            'ClaimTasks': grpc.unary_stream_rpc_method_handler(
+                    servicer.ClaimTasks,
+                    request_deserializer=interlock_dot_state_dot_v1_dot_task__service__pb2.ClaimTasksRequest.FromString,
+                    response_serializer=interlock_dot_state_dot_v1_dot_task__service__pb2.ClaimTasksResponse.SerializeToString,
             ),
             'ExtendTask': grpc.unary_unary_rpc_method_handler(
                     servicer.ExtendTask,
@@ -144,13 +144,13 @@ def add_TaskServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class TaskService:
-    """TaskService gives work to runners: start or resume an agent (S11.5). A task is leased.
-    A runner that dies loses its lease and the task is given again, so a task may be given
+    """TaskService gives work to runners: start or resume an agent (S11.5). A task is claimed.
+    A runner that dies loses its claim and the task is given again, so a task may be given
     more than once, always with the same id.
     """
 
     @staticmethod
-    def LeaseTasks(request,
+    def ClaimTasks(request,
             target,
             options=(),
             channel_credentials=None,
@@ -163,9 +163,9 @@ class TaskService:
         return grpc.experimental.unary_stream(
             request,
             target,
-            '/interlock.state.v1.TaskService/LeaseTasks',
-            interlock_dot_state_dot_v1_dot_task__service__pb2.LeaseTasksRequest.SerializeToString,
-            interlock_dot_state_dot_v1_dot_task__service__pb2.LeaseTasksResponse.FromString,
+            '/interlock.state.v1.TaskService/ClaimTasks',
+            interlock_dot_state_dot_v1_dot_task__service__pb2.ClaimTasksRequest.SerializeToString,
+            interlock_dot_state_dot_v1_dot_task__service__pb2.ClaimTasksResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -28,8 +28,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class TaskServiceStub:
-    """TaskService gives work to runners: start or resume an agent (S11.5). A task is leased.
-    A runner that dies loses its lease and the task is given again, so a task may be given
+    """TaskService gives work to runners: start or resume an agent (S11.5). A task is claimed.
+    A runner that dies loses its claim and the task is given again, so a task may be given
     more than once, always with the same id.
     """
 
@@ -37,12 +37,12 @@ class TaskServiceStub:
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> TaskServiceAsyncStub: ...
-    LeaseTasks: _grpc.UnaryStreamMultiCallable[_task_service_pb2.LeaseTasksRequest, _task_service_pb2.LeaseTasksResponse]
-    """LeaseTasks streams tasks to a runner, at most max_in_flight at a time. The lease of
+    ClaimTasks: _grpc.UnaryStreamMultiCallable[_task_service_pb2.ClaimTasksRequest, _task_service_pb2.ClaimTasksResponse]
+    """ClaimTasks streams tasks to a runner, at most max_in_flight at a time. The claim of
     each must be extended until the task is completed or has failed.
     """
     ExtendTask: _grpc.UnaryUnaryMultiCallable[_task_service_pb2.ExtendTaskRequest, _task_service_pb2.ExtendTaskResponse]
-    """ExtendTask keeps a lease for another lease time."""
+    """ExtendTask keeps a claim for another claim time."""
     CompleteTask: _grpc.UnaryUnaryMultiCallable[_task_service_pb2.CompleteTaskRequest, _task_service_pb2.CompleteTaskResponse]
     """CompleteTask says that the agent has run and stopped. It stops the session too."""
     FailTask: _grpc.UnaryUnaryMultiCallable[_task_service_pb2.FailTaskRequest, _task_service_pb2.FailTaskResponse]
@@ -54,18 +54,18 @@ class TaskServiceStub:
 
 @_typing.type_check_only
 class TaskServiceAsyncStub(TaskServiceStub):
-    """TaskService gives work to runners: start or resume an agent (S11.5). A task is leased.
-    A runner that dies loses its lease and the task is given again, so a task may be given
+    """TaskService gives work to runners: start or resume an agent (S11.5). A task is claimed.
+    A runner that dies loses its claim and the task is given again, so a task may be given
     more than once, always with the same id.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
-    LeaseTasks: _aio.UnaryStreamMultiCallable[_task_service_pb2.LeaseTasksRequest, _task_service_pb2.LeaseTasksResponse]  # type: ignore[assignment]
-    """LeaseTasks streams tasks to a runner, at most max_in_flight at a time. The lease of
+    ClaimTasks: _aio.UnaryStreamMultiCallable[_task_service_pb2.ClaimTasksRequest, _task_service_pb2.ClaimTasksResponse]  # type: ignore[assignment]
+    """ClaimTasks streams tasks to a runner, at most max_in_flight at a time. The claim of
     each must be extended until the task is completed or has failed.
     """
     ExtendTask: _aio.UnaryUnaryMultiCallable[_task_service_pb2.ExtendTaskRequest, _task_service_pb2.ExtendTaskResponse]  # type: ignore[assignment]
-    """ExtendTask keeps a lease for another lease time."""
+    """ExtendTask keeps a claim for another claim time."""
     CompleteTask: _aio.UnaryUnaryMultiCallable[_task_service_pb2.CompleteTaskRequest, _task_service_pb2.CompleteTaskResponse]  # type: ignore[assignment]
     """CompleteTask says that the agent has run and stopped. It stops the session too."""
     FailTask: _aio.UnaryUnaryMultiCallable[_task_service_pb2.FailTaskRequest, _task_service_pb2.FailTaskResponse]  # type: ignore[assignment]
@@ -76,18 +76,18 @@ class TaskServiceAsyncStub(TaskServiceStub):
     """ListTasks returns tasks, newest session first."""
 
 class TaskServiceServicer(metaclass=_abc_1.ABCMeta):
-    """TaskService gives work to runners: start or resume an agent (S11.5). A task is leased.
-    A runner that dies loses its lease and the task is given again, so a task may be given
+    """TaskService gives work to runners: start or resume an agent (S11.5). A task is claimed.
+    A runner that dies loses its claim and the task is given again, so a task may be given
     more than once, always with the same id.
     """
 
     @_abc_1.abstractmethod
-    def LeaseTasks(
+    def ClaimTasks(
         self,
-        request: _task_service_pb2.LeaseTasksRequest,
+        request: _task_service_pb2.ClaimTasksRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_abc.Iterator[_task_service_pb2.LeaseTasksResponse], _abc.AsyncIterator[_task_service_pb2.LeaseTasksResponse]]:
-        """LeaseTasks streams tasks to a runner, at most max_in_flight at a time. The lease of
+    ) -> _typing.Union[_abc.Iterator[_task_service_pb2.ClaimTasksResponse], _abc.AsyncIterator[_task_service_pb2.ClaimTasksResponse]]:
+        """ClaimTasks streams tasks to a runner, at most max_in_flight at a time. The claim of
         each must be extended until the task is completed or has failed.
         """
 
@@ -97,7 +97,7 @@ class TaskServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _task_service_pb2.ExtendTaskRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_task_service_pb2.ExtendTaskResponse, _abc.Awaitable[_task_service_pb2.ExtendTaskResponse]]:
-        """ExtendTask keeps a lease for another lease time."""
+        """ExtendTask keeps a claim for another claim time."""
 
     @_abc_1.abstractmethod
     def CompleteTask(

@@ -5,7 +5,7 @@
 //
 // It is for tests only: no production package may import it. It never fakes a
 // server: a missing redis-server is a failure that names the command which installs
-// it. Only `go test -short`, which starts no servers, skips what needs one.
+// it. Only `go test -short`, which starts no servers, skips tests that need one.
 package redistest
 
 import (
@@ -150,7 +150,7 @@ func (s *Server) Stop() error {
 }
 
 // Pause stops the server from running, without closing its connections, until
-// Resume. It returns when the server has stopped, where the system tells.
+// Resume. It returns when the server has stopped, where the system reports that.
 func (s *Server) Pause() error {
 	if err := s.signal(syscall.SIGSTOP); err != nil {
 		return err

@@ -53,7 +53,7 @@ func StartGuarded(tb testing.TB) *Guarded {
 	return g
 }
 
-// URL returns the address of whichever server is the master, as redisstore takes it.
+// URL returns the address of the present master, as redisstore takes it.
 func (g *Guarded) URL() string { return "redis+sentinel://" + g.sentinel.Addr() + "/main/0" }
 
 // Promoted lets the sentinel watch until it has made the replica the master.
@@ -85,7 +85,7 @@ func (g *Guarded) masterIs(ctx context.Context, client *redis.Client, server *Se
 }
 
 // Swap makes the former master, which runs or not, the replica of the other server, as the
-// sentinel does in its own time, and calls them what they are now. Both can fail over once
+// sentinel does in its own time, and swaps their names. Both can fail over once
 // more.
 func (g *Guarded) Swap() error {
 	if err := g.Promoted(); err != nil {
@@ -121,19 +121,19 @@ func (g *Guarded) follow() error {
 			return g.healthy(ctx, client)
 		}
 		host, port, _ := strings.Cut(g.Master.Addr(), ":")
-		_ = replica.Do(ctx, "replicaof", host, port) // it is told again
+		_ = replica.Do(ctx, "replicaof", host, port) // the command is repeated
 		return false
 	})
 }
 
-// relabel calls the servers what the sentinel takes them for.
+// relabel gives the servers the roles that the sentinel sees.
 func (g *Guarded) relabel(ctx context.Context, client *redis.Client) {
 	if g.masterIs(ctx, client, g.Replica) {
 		g.Master, g.Replica = g.Replica, g.Master
 	}
 }
 
-// healthy reports whether the sentinel takes the master and the replica for what they are.
+// healthy reports whether the sentinel sees the roles of master and replica correctly.
 func (g *Guarded) healthy(ctx context.Context, client *redis.Client) bool {
 	known, err := client.Do(ctx, "sentinel", "replicas", "main").Slice()
 	if err != nil || len(known) != 1 || !g.masterIs(ctx, client, g.Master) {

@@ -80,8 +80,8 @@ func Main(m *testing.M) int {
 		cleanup()
 	}
 	if code == 0 {
-		// A proxy of the tests whose client went away in the middle of an answer never ends: nobody
-		// takes what it has left to send.
+		// A proxy of the tests whose client went away in the middle of an answer never ends: its
+		// rest is never read.
 		proxy := goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe")
 		if err := goleak.Find(proxy); err != nil {
 			fmt.Fprintln(os.Stderr, err)

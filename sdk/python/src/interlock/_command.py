@@ -28,7 +28,7 @@ def command_of(line: str, decision: Decision, program: str) -> Command:
 
 @functools.cache
 def probed(program: str) -> int:
-    """Asks Interlock's program once which jail this machine has. What cannot be had is 0."""
+    """Asks Interlock's program once for the level of this machine's jails; 0 if there is no answer."""
     try:
         asked = subprocess.run(
             [program, "jail", "probe", "--json"], capture_output=True, stdin=subprocess.DEVNULL, timeout=_PROBE

@@ -1,7 +1,7 @@
-"""What the adapters of frameworks share: a decision that is never an exception, and one report of each call that ran.
+"""The common part of the adapters of frameworks: a decision that is never an exception, and one report of each call that ran.
 
-Frameworks differ in what an exception of a hook means; some run the tool then. So nothing here raises an Exception before the
-tool has run: whatever goes wrong is a refusal.
+Frameworks differ in the meaning of an exception of a hook; some run the tool then. So no function here raises one before the
+tool has run: every failure is a refusal.
 
 A verdict admits one call: of the conversation, the tool and the arguments that it is of, once. It comes to that call in one of
 three ways:
@@ -78,7 +78,7 @@ class _Once:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What becomes of a tool call."""
+    """The verdict on a tool call."""
 
     tool: str
     session: str = ""
@@ -190,7 +190,7 @@ class Gate:
     async def ask(
         self, tool: str, args: Any, context: Any = None, *, call_id: str = "", folder: str = "", dry_run: bool = False
     ) -> Verdict:
-        """Decides one call. With `dry_run` it only shows the decision: such a verdict admits nothing."""
+        """Decides one call. With `dry_run` it only shows the decision: such a verdict admits no call."""
         asked = Verdict(tool, call_id=call_id)
         try:
             asked, body, folder = self._question(asked, args, context, folder)
@@ -369,7 +369,7 @@ class Gate:
 
 
 def joined(text: str, notice: str) -> str:
-    """A result with what the model should be told with it."""
+    """A result with the notice for the model."""
     return f"{text}\n\n{notice}" if notice else text
 
 
@@ -395,8 +395,8 @@ def freeze(args: Any) -> tuple[Any, bytes | None]:
 
 
 def digest_of(body: bytes | None) -> str:
-    """The digest of arguments, which is the same for the same JSON, however it is written. What is no JSON, which no server
-    allows, is the same only as the same text."""
+    """The digest of arguments, which is the same for the same JSON, however it is written. A value that is no JSON, which
+    no server allows, is the same only as the same text."""
     hashed = hashlib.sha256()
     try:
         _canonical(hashed.update, _json.loads(body) if body and body.strip() else {}, 0)
@@ -435,7 +435,7 @@ def _canonical(put: Callable[[bytes], None], value: Any, depth: int) -> None:
 
 
 def _report(verdict: Verdict, output: Any, given: Outcome) -> tuple[Decision | None, Result, bool]:
-    """The report of a call; no decision when there is nothing to report, or it was reported before."""
+    """The report of a call; no decision when no report is due, or it was reported before."""
     if isinstance(output, Outcome):
         given, output = _both(given, output), output.output
     result, succeeded = result_of(output)
@@ -477,7 +477,7 @@ def _verdict(tool: str, session: str, decision: Decision) -> Verdict:
         return Verdict(tool, session, text=f"{asks.code}: {asks.message}", approval_id=asks.approval_id)
     except Denied as denied:
         return Verdict(tool, session, text=f"{denied.code}: {denied.message}")
-    if not decision.allowed:  # for whoever adds a decision to refuse: no call runs without ALLOW
+    if not decision.allowed:  # for new kinds of refusals: no call runs without ALLOW
         return Verdict(tool, session, text=f"{UNDECIDED}: the call was not made")
     return Verdict(tool, session, decision=decision)
 

@@ -24,7 +24,7 @@ def loads(data: bytes | str) -> Any:
 
 
 def dumps(value: Any) -> str:
-    """The JSON text of a value. What JSON cannot hold is a TypeError or a ValueError."""
+    """The JSON text of a value. A value that JSON cannot hold is a TypeError or a ValueError."""
     parts: list[str] = []
     _write(parts.append, value, 0)
     return "".join(parts)

@@ -37,7 +37,7 @@ def _status(value: Any) -> Any:
 
 
 def output_of(value: Any) -> bytes | str:
-    """What a tool returned, as the agent reads it."""
+    """A tool's return value, as the agent reads it."""
     if value is None or isinstance(value, (bytes, str)):
         return value or b""
     if isinstance(value, subprocess.CompletedProcess):

@@ -2,7 +2,7 @@
 
 An adapter judges a call where its framework lets it, and the tool runs elsewhere: other plugins come between, and agents that were
 never given the adapter have the same tools. So the place where a tool runs asks for the permit of the call. A permit is used once,
-and it is of one task: what a tool starts has none of its own.
+and it is of one task: tasks that a tool starts have none of their own.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ async def perform(
     ok: Callable[[T], bool] = lambda _: True,
     output: Callable[[T], Any] = lambda result: result,
 ) -> tuple[T, str]:
-    """Runs what makes a call by its permit, and reports the call, once, however that ends. A call that something else has answered
+    """Runs a call by its permit, and reports it once, however it ends. A call that other code has answered
     was not made. It returns the result and the notice."""
     with granted(permit):
         try:
@@ -182,7 +182,7 @@ class Adapters(Generic[A]):
         self._alive[id(adapter)] = adapter
 
     def remove(self, adapter: A) -> None:
-        """Has nothing judged by an adapter any more."""
+        """Stops the judging by an adapter."""
         self._alive.pop(id(adapter), None)
 
     def __bool__(self) -> bool:
@@ -198,12 +198,12 @@ class Adapters(Generic[A]):
             self._here.reset(before)
 
     def enter(self, adapter: A) -> None:
-        """Has what this task does from now on judged by one adapter."""
+        """Lets one adapter judge the later calls of this task."""
         self._here.set(adapter)
 
     def find(self) -> A | None:
         """Returns the adapter that judges this task: the one around it, or the only one there is. Of several, none: which of them
-        is meant cannot be known, so nothing may run."""
+        is meant cannot be known, so no call may run."""
         here = self._here.get()
         if here is not None and id(here) in self._alive:
             return here
@@ -219,7 +219,7 @@ SEVERAL = (
 
 
 class Nowhere(Gate):
-    """Decides for agents without an adapter where several could be meant: nothing runs."""
+    """Decides for agents without an adapter where several could be meant: no call runs."""
 
     def __init__(self) -> None:
         super().__init__(None)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Finds tools that the model's provider runs in what a program adds to its requests by itself."""
+"""Finds tools that the model's provider runs in the program's own additions to its requests."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import random
 ATTEMPT = 10.0
 """Seconds of one try: a lost answer must not cost all the time there is."""
 REPORT = 15.0
-"""Seconds of a report, whatever became of its caller."""
+"""Seconds of a report, also if its caller is gone."""
 WITHDRAW = 5.0
 """Seconds of the report of a call that was not made."""
 STEADY = 10.0
@@ -15,11 +15,11 @@ STEADY = 10.0
 MOST_ASKED = 4
 """How often one call is put as a new question."""
 MOST_OUTPUT = (64 << 10) + 1
-"""What history keeps of an output (S6.4), and one byte that shows that there was more."""
+"""The bytes of an output that history keeps (S6.4), and one that shows that there were more."""
 
 
 def delay(failures: int, advised: float) -> float:
-    """The wait after that many failures in a row. The first is short, whatever is advised: most often one replica of several
+    """The wait after that many failures in a row. The first is short, regardless of advice: most often one replica of several
     went away."""
     wait = min(0.05 * 2.0 ** min(max(failures - 1, 0), 10), 5.0)
     jittered = wait / 2 + random.uniform(0, wait / 2)

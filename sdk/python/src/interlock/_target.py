@@ -13,7 +13,7 @@ from typing import Any
 from .errors import ConfigurationError
 
 DEFAULT_SERVER = "127.0.0.1:7421"
-"""Where `interlock up` serves gRPC unless told otherwise."""
+"""Where `interlock up` serves gRPC by default."""
 
 _ROUND_ROBIN = json.dumps({"loadBalancingConfig": [{"round_robin": {}}], "healthCheckConfig": {"serviceName": ""}})
 
@@ -68,7 +68,7 @@ def settings_of(env: Mapping[str, str] = os.environ) -> Settings:
 
 
 def check(settings: Settings) -> None:
-    """Refuses settings that would send the token and all data in plaintext, or to nobody."""
+    """Refuses settings that would send the token and all data in plaintext, or to no server."""
     if not settings.server:
         raise _wrong(f"no server; give its gRPC address, such as {DEFAULT_SERVER}")
     for one in settings.server.split(","):
@@ -145,7 +145,7 @@ def credentials(tls: TLS) -> Any:
 
 
 def metadata(settings: Settings) -> tuple[tuple[str, str], ...]:
-    """What every call brings."""
+    """The metadata of every call."""
     sent = []
     if settings.token:
         sent.append(("authorization", "Bearer " + settings.token))

@@ -10,7 +10,7 @@ approve asks for ADK's confirmation and ends the turn; when the approval is deci
 once, so a call that still waits is refused then, and the model may make it again.
 
 A tool runs with the arguments that were judged: where another plugin, or the `before_tool_callback` of an agent, has changed them
-after that, it does not run. Put the plugin last, so that it judges what others have made of a call.
+after that, it does not run. Put the plugin last, so that it judges calls after the changes of other plugins.
 
 The code that a `code_executor` runs is judged as a call of the tool `execute_code` with the argument `code`. Runners of the process
 that were made without the plugin, such as that of an `AgentTool` with `include_plugins=False`, are judged too, for as long as a
@@ -139,7 +139,7 @@ class InterlockPlugin(BasePlugin):
         return {**result, "interlock_notice": notice} if isinstance(result, dict) else {"result": joined(text_of(result), notice)}
 
     async def items(self, verdict: Verdict, items: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-        """Passes on what a streaming tool yields, and reports the call when that ends."""
+        """Passes on the items of a streaming tool, and reports the call at its end."""
         try:
             async for item in items:
                 yield item
@@ -158,7 +158,7 @@ class InterlockPlugin(BasePlugin):
                 )
         if self._hide:
             offers = await self._gate.offered(_outer.get() or callback_context)
-            # Only what is offered is changed: a call of another tool still finds it, and is judged.
+            # Only the offer is changed: a call of another tool still finds it, and is judged.
             for declaring in tools:
                 declared = getattr(declaring, "function_declarations", None)
                 if declared:
@@ -285,7 +285,7 @@ def _key(context: ToolContext) -> tuple[str, str | None]:
 
 
 def _background(tool: str, call_id: str | None) -> str:
-    """The name of what a long-running call has left in the background."""
+    """The name of the work that a long-running call has left in the background."""
     return f"{tool}:{call_id}"[:256]
 
 
@@ -303,6 +303,6 @@ def _failed(result: Any) -> bool:
 
 
 def _hosted(tool: Any) -> list[str]:
-    """Names of what the model's provider runs, of one entry of the tools of a request."""
+    """Names of the tools that the model's provider runs, of one entry of the tools of a request."""
     fields: set[str] = getattr(tool, "model_fields_set", set())
     return sorted(name for name in fields - {"function_declarations"} if getattr(tool, name) is not None)

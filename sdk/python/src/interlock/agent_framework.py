@@ -6,7 +6,7 @@ agent = Agent(client=chat, tools=tools, middleware=interlock_middleware(client))
 
 A refusal is the tool's result. A call that a human must approve ends the run with an approval request in `user_input_requests`; when
 the approval is decided, run the agent again, in the same session, with `request.to_function_approval_response(True)`. That
-approval admits nothing: Interlock decides again, about the arguments of that moment.
+approval admits no call: Interlock decides again, about the arguments of that moment.
 
 Put the middleware last: a call whose arguments another middleware has changed after the judgement is not made. Agents without the
 middleware, such as one that a tool or a workflow runs, are judged too, for as long as the process has one middleware. Hosted tools,
@@ -106,7 +106,7 @@ class InterlockChatMiddleware(ChatMiddleware):
         self._ungated = frozenset(ungated)
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
-        """Changes what one request offers."""
+        """Changes the offer of one request."""
         options: Any = context.options
         tools = (options or {}).get("tools") or []
         for tool in tools:
@@ -128,7 +128,7 @@ _conversation: ContextVar[FunctionInvocationContext | None] = ContextVar("interl
 
 
 def _guarded(invoke: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """Has functions run only what is judged."""
+    """Lets functions run only judged calls."""
 
     @functools.wraps(invoke)
     async def run(
@@ -179,7 +179,7 @@ def _mapping(arguments: Any) -> dict[str, Any]:
 
 
 def _names(tool: Any) -> set[str]:
-    """What a hosted tool may be named by."""
+    """The possible names of a hosted tool."""
     if isinstance(tool, Mapping):
         return {str(tool[key]) for key in ("name", "type") if tool.get(key)} or {"dict"}
     return {str(getattr(tool, "name", "")) or type(tool).__name__, type(tool).__name__}

@@ -6,11 +6,12 @@ async for message in query(prompt="...", options=options): ...
 ```
 
 Every tool is judged: built-in tools, tools of the program and of MCP servers, those of subagents, and shell commands in the texts of
-skills and slash commands. `can_use_tool` is not called for what settings or `allowed_tools` allow already, so it gates nothing.
+skills and slash commands. `can_use_tool` is not called for calls that settings or `allowed_tools` allow already, so it does not
+gate them.
 
 A call that a human must approve is deferred: the run stops, and `ResultMessage.deferred_tool_use` has the call. When the approval is
 decided, continue with `resume(options)`, where `options.resume` is the id of the session. Claude Code asks the hook again, and
-Interlock decides again: about the arguments of that moment, and nothing runs that nobody has approved.
+Interlock decides again: about the arguments of that moment, and no call runs without an approval.
 
 Claude Code runs hooks at once, and one that changes a call's arguments would change them after they were judged. So the
 `PreToolUse` hooks of the options are run before the call is judged, by the adapter. Arguments that `can_use_tool` or a
@@ -128,8 +129,8 @@ async def query(*, prompt: Any, options: ClaudeAgentOptions, **more: Any) -> Asy
 
 
 async def resume(options: ClaudeAgentOptions) -> AsyncIterator[Message]:
-    """Resumes the session of `options.resume`, whose last call was deferred, and yields what `query` yields. When nobody has
-    decided yet, the call is deferred again."""
+    """Resumes the session of `options.resume`, whose last call was deferred, and yields the messages of `query`. When no
+    human has decided yet, the call is deferred again."""
     over = asyncio.Event()
 
     async def prompt() -> AsyncIterator[dict[str, Any]]:
@@ -176,7 +177,7 @@ class _Adapter:
             return _decided("defer", verdict.text)
         if verdict.decision is None:
             return _decided("deny", verdict.text)
-        # What the workflow names is granted. What no list speaks of stays with the permissions of Claude Code.
+        # Tools that the workflow names are granted. Tools in no list stay with the permissions of Claude Code.
         made = _decided("allow", "Interlock allows it")
         if asks:
             made = _decided("ask", _said(answer).get("permissionDecisionReason") or "")
@@ -197,7 +198,7 @@ class _Adapter:
 
     async def _before(self, given: Any, tool_use_id: str | None, context: Any) -> tuple[dict[str, Any] | None, Any]:
         """Runs the other hooks. It returns the answer of one that does not simply let the call pass, and the arguments. One that asks
-        the user decides nothing: the call is judged all the same."""
+        the user makes no decision: the call is judged all the same."""
         tool_input, asks = given["tool_input"], None
         for matcher in self._others:
             if not _matches(matcher.matcher, given["tool_name"]):
@@ -341,7 +342,7 @@ _STOPS = {"TaskStop", "KillShell", "KillBash"}
 _ENDS = {"completed", "failed", "killed", "stopped"}
 _IDS = ("backgroundTaskId", "taskId", "task_id", "agentId", "shellId", "shell_id")
 _CONTINUES = ("backgroundTaskId", "backgroundedByUser", "timedOutAfterMs", "assistantAutoBackgrounded")
-"""What the result of a command has whose program runs on (S14.5)."""
+"""The mark in the result of a command whose program runs on (S14.5)."""
 
 
 def _outcome(given: Any) -> Outcome:
@@ -396,7 +397,7 @@ def _settings(options: ClaudeAgentOptions) -> dict[str, Any]:
 
 
 def _with_hooks(options: ClaudeAgentOptions, *, skill_commands: bool) -> str:
-    """The settings of options, by which hooks run whatever the settings files say, and, without `skill_commands`, no shell commands in
+    """The settings of options, by which hooks run despite the settings files, and, without `skill_commands`, no shell commands in
     the texts of skills and slash commands."""
     settings = _settings(options)
     settings["env"] = {**(settings.get("env") or {}), _MINIMAL: "0"}
@@ -415,7 +416,7 @@ def _matches(matcher: str | None, tool: str) -> bool:
 
 
 def _said(answer: Any) -> dict[str, Any]:
-    """What the answer of a hook says about its event."""
+    """The answer of a hook about its event."""
     return (answer or {}).get("hookSpecificOutput") or {}
 
 

@@ -76,7 +76,7 @@ class InterlockHooks:
         register(InterceptionPoint.POST_TOOL_CALL, self._after)
 
     def unregister(self) -> None:
-        """Takes the hooks away: what runs then is not judged."""
+        """Removes the hooks: later calls are not judged."""
         _adapters.remove(self)
         unregister(InterceptionPoint.PRE_TOOL_CALL, self._before)
         unregister(InterceptionPoint.POST_TOOL_CALL, self._after)
@@ -249,7 +249,7 @@ class _Function:
 
 
 def _guarded_functions(handle: Callable[..., Any]) -> Callable[..., Any]:
-    """Has a language model call only what is judged of the functions that it was given, by `LLM.call(available_functions=...)`."""
+    """Lets a language model call the functions of `LLM.call(available_functions=...)` only after a decision."""
     signature = inspect.signature(handle)
 
     @functools.wraps(handle)

@@ -1,4 +1,4 @@
-"""What goes wrong, and what is refused.
+"""Failures and refusals.
 
 A denied tool call and a rejected transition are answers. A [Fault][interlock.errors.Fault] is a failure of a request, with a
 reason that programs can act on.
@@ -23,7 +23,7 @@ UNDECIDED = "POLICY_UNAVAILABLE"
 
 
 class InterlockError(Exception):
-    """What all errors of this package are."""
+    """The base of all errors of this package."""
 
     @property
     def retriable(self) -> bool:
@@ -92,7 +92,7 @@ class Denied(InterlockError):
         self.code = code
         """UPPER_SNAKE, such as `TOOL_NOT_ALLOWED`."""
         self.message = message
-        """One sentence for the agent: what was refused, why, and what is allowed."""
+        """One sentence for the agent: the refused act, the reason, and the allowed acts."""
         self.allowed_tools = allowed_tools
         """Those of the state, where it restricts them."""
         self.tools_restricted = tools_restricted
@@ -115,8 +115,8 @@ class Unavailable(Denied):
 
 
 class ConfigurationError(Denied, ValueError):
-    """The client is not set up to ask for a decision, so nothing has run: trying again does not help. The message says how to mend
-    it. `code` is the reason of the fault, such as `UNAUTHENTICATED`; `__cause__` is the fault."""
+    """The client is not set up to ask for a decision, so no call has run: trying again does not help. The message says how to
+    mend it. `code` is the reason of the fault, such as `UNAUTHENTICATED`; `__cause__` is the fault."""
 
 
 class AwaitingApproval(InterlockError):
@@ -138,7 +138,7 @@ class AwaitingApproval(InterlockError):
 
 
 class Rejected(InterlockError):
-    """A transition was refused; nothing has changed (S2.7)."""
+    """A transition was refused; the run is unchanged (S2.7)."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class ReportError(InterlockError):
         self.fault = fault
         """Why the report was not accepted."""
         self.result = result
-        """What the tool returned; None when `report` was called without `guard`."""
+        """The tool's return value; None when `report` was called without `guard`."""
 
     @property
     def retriable(self) -> bool:
@@ -201,7 +201,7 @@ def _causes(err: BaseException | None) -> Iterator[BaseException]:
 
 @dataclass
 class _Details:
-    """What the details of a status say."""
+    """The contents of the details of a status."""
 
     reason: str = ""
     metadata: dict[str, str] = field(default_factory=dict)
@@ -226,7 +226,7 @@ def mended(fault: Fault, *, token: bool, driven: bool) -> str:
 
 
 TRANSIENT = frozenset({"UNAVAILABLE", "COMMIT_UNCERTAIN", "DEADLINE_EXCEEDED", "CANCELLED"})
-"""Reasons of what may be better the next time, whether or not the request was carried out."""
+"""Reasons of failures that may not repeat, whether or not the request was carried out."""
 
 _BY_CODE = {
     "INVALID_ARGUMENT": "INVALID_REQUEST", "OUT_OF_RANGE": "INVALID_REQUEST", "NOT_FOUND": "NOT_FOUND",

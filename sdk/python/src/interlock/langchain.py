@@ -5,7 +5,7 @@ agent = create_agent(model, tools, middleware=[InterlockMiddleware(client)], che
 ```
 
 A refusal is the tool's message, with status "error". A call that a human must approve interrupts the graph, which needs a
-checkpointer; resume it with `Command(resume=True)` when the approval is decided. What resumes it is no approval: Interlock
+checkpointer; resume it with `Command(resume=True)` when the approval is decided. Resuming is no approval: Interlock
 decides again, about the arguments of that moment.
 
 The tool node of `create_agent` makes every call in a task of its own, so that resuming one does not run the others again. A
@@ -86,7 +86,7 @@ class InterlockMiddleware(AgentMiddleware[Any, Any, Any]):
         call, config = request.tool_call, _config(request)
         verdict = self._gate.ask_sync(call["name"], call["args"], config)
         while verdict.waits:
-            # Returns when the graph was resumed, though perhaps nobody has decided.
+            # Returns when the graph was resumed, perhaps without a decision.
             interrupt(_question(request, verdict))
             verdict = self._gate.ask_sync(call["name"], call["args"], config)
         if not verdict.allowed:
@@ -187,7 +187,7 @@ _making: ContextVar[tuple[BaseTool, str, tuple[Any, ...]] | None] = ContextVar("
 
 
 def _guarded(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Has a tool run only what is judged."""
+    """Lets a tool run only judged calls."""
 
     @functools.wraps(run)
     def guarded(self: BaseTool, *args: Any, **given: Any) -> Any:
@@ -286,7 +286,7 @@ def _name(tool: Any) -> str:
 
 
 def _waiting(tool: str, args: Any, verdict: Verdict) -> dict[str, Any]:
-    """What an interrupt says about a call that waits."""
+    """The text of an interrupt about a call that waits."""
     return {
         "type": "interlock_approval",
         "approval_id": verdict.approval_id,

@@ -101,7 +101,7 @@ class InterlockGate:
             fields["model"] = _Offering(fields["model"])
         handoffs, fields["handoffs"] = getattr(agent, "handoffs", []), []
         guarded: Any = kind(**fields)
-        # The agent is kept with what is made of it, so that no other has its id.
+        # The agent is kept with its gated copy, so that no other has its id.
         self._agents[id(agent)] = (agent, guarded)
         guarded.handoffs = handoffs
         return guarded  # type: ignore[no-any-return]
@@ -195,7 +195,7 @@ class InterlockGate:
             _here.reset(token)
 
     def _guard(self, tool: FunctionTool) -> FunctionTool:
-        # Exceptions come out of this one; what the tool itself makes of them comes after the report.
+        # Exceptions come out of this one; the tool itself handles them after the report.
         inner = dataclasses.replace(tool, _failure_error_function=None, _use_default_failure_error_function=False)
         theirs, name = tool.needs_approval, tool.qualified_name
 

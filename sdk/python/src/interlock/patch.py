@@ -16,12 +16,12 @@ def add(path: str, value: Any) -> Op:
 
 
 def replace(path: str, value: Any) -> Op:
-    """Sets what must be there already."""
+    """Sets a value that must exist already."""
     return {"op": "replace", "path": path, "value": value}
 
 
 def remove(path: str) -> Op:
-    """Removes what must be there."""
+    """Removes a value that must exist."""
     return {"op": "remove", "path": path}
 
 
@@ -31,10 +31,10 @@ def test(path: str, value: Any) -> Op:
 
 
 def move(source: str, path: str) -> Op:
-    """Moves what is at the source to the path."""
+    """Moves the value at the source to the path."""
     return {"op": "move", "from": source, "path": path}
 
 
 def copy(source: str, path: str) -> Op:
-    """Copies what is at the source to the path."""
+    """Copies the value at the source to the path."""
     return {"op": "copy", "from": source, "path": path}

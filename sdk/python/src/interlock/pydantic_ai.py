@@ -6,7 +6,7 @@ agent = Agent(model, capabilities=[InterlockCapability(client)], output_type=[st
 
 A refusal is a failed result of the tool, which the model reads. A call that a human must approve ends the run with
 `DeferredToolRequests`; its metadata has the approval. When that is decided, continue with
-`agent.run(message_history=..., deferred_tool_results=requests.build_results(approve_all=True))`. That approval admits nothing:
+`agent.run(message_history=..., deferred_tool_results=requests.build_results(approve_all=True))`. That approval admits no call:
 Interlock decides again, about the arguments of that moment.
 
 A tool gets the arguments that were judged: where a `WrapperToolset` or the `process_tool_call` of an MCP server's toolset has changed
@@ -150,8 +150,8 @@ class InterlockCapability(AbstractCapability[Any]):
         return joined(text_of(output), notice)
 
     async def _ended(self, key: tuple[str | None, str], err: BaseException | None, output: Any = None) -> str:
-        """Reports the attempts at a call, and returns the notice. What another capability makes of a tool's error is not how the tool
-        has ended."""
+        """Reports the attempts at a call, and returns the notice. The handling of a tool's error by another capability is not how
+        the tool has ended."""
         notice = ""
         for attempt in self._running.pop(key, ()):
             failure = attempt.failure or err
@@ -206,7 +206,7 @@ class InterlockCapability(AbstractCapability[Any]):
         }
         try:
             session = self._gate.session(ctx)
-        except Exception:  # then nothing of this conversation was allowed
+        except Exception:  # then no call of this conversation was allowed
             return
         for verdict in self._gate.held(lambda key: key.session == session and key.call_id in returned):
             part = returned[verdict.call_id]

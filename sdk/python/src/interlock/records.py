@@ -1,4 +1,4 @@
-"""What the server has on record, and what is set up before agents work: the rest of `interlock.types`."""
+"""The server's records, and the definitions that exist before agents work: the rest of `interlock.types`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class DecisionRecord:
     code: DecisionCode
     message: str
     rule: str
-    """What has decided; empty when the state has."""
+    """The policy that has decided; empty when the state has."""
     approval_id: str
     explanation: Mapping[str, Any] | None = None
     """Where it was asked for: the Explanation of the contract, as JSON."""
@@ -102,15 +102,15 @@ class OpenCall:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a session has cost that the report of no call says (S15.1)."""
+    """A cost of a session outside of the reports of calls (S15.1)."""
 
     id: str
-    """What it is of, such as the id of a message: a source's cost with an id that the session had before counts nothing, unless
+    """Its subject, such as the id of a message: a source's cost with an id that the session had before does not count, unless
     it is a total."""
     usd: str
     """Decimal US dollars."""
     total: bool = False
-    """Whether it is what the id has cost in all until now."""
+    """Whether it is the total cost of the id until now."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Execution:
 
 @dataclass(frozen=True)
 class Agent:
-    """What sessions start from."""
+    """A template of sessions."""
 
     id: str
     name: str

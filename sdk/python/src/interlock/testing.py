@@ -12,7 +12,7 @@ async def test_it(interlock_fake):
     assert interlock_fake.reports[0].ok
 ```
 
-The client above it is the real one: what it refuses, repeats and reports is as in production. The fake judges by what the test has said
+The client above it is the real one: it refuses, repeats and reports as in production. The fake judges by the rules of the test
 alone, and denies every other call. It has one run for every session, which accepts every event.
 """
 
@@ -110,9 +110,9 @@ class Fake:
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
-        """What was judged, in its order."""
+        """The judged calls, in their order."""
         self.reports: list[Reported] = []
-        """What was reported, in its order; repeats are left out."""
+        """The reported calls, in their order; repeats are left out."""
         self.events: list[str] = []
         """Events of transitions, in their order."""
         self._rules: list[_Rule] = []
@@ -130,7 +130,7 @@ class Fake:
         """For `interlock.Interlock(fake.address)`."""
         self._server.start()
 
-    # What the test says. Of several rules that match, the newest decides.
+    # The rules of the test. Of several rules that match, the newest decides.
 
     def allow(self, tool: str) -> None:
         """Allows a tool; a name may end with * for all that begin so."""
@@ -215,7 +215,7 @@ class Fake:
     def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    # What the fake does
+    # The fake's service
 
     def _rule(self, rule: _Rule) -> None:
         with self._lock:
@@ -325,7 +325,7 @@ def _run(session: str) -> run_pb2.Run:
 
 
 class _Down(grpc.ServerInterceptor):
-    """Fails what comes while the fake is down. It says that trying again soon is of no use, so that tests do not wait."""
+    """Fails requests while the fake is down. It says that trying again soon is of no use, so that tests do not wait."""
 
     def __init__(self, fake: Fake) -> None:
         self._fake = fake

@@ -1,4 +1,4 @@
-"""What the methods of a client take and return."""
+"""The arguments and results of a client's methods."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class GuardResult:
 
 @dataclass(frozen=True)
 class Jail:
-    """What the kernel enforces on a command that is allowed."""
+    """The rules that the kernel enforces on an allowed command."""
 
     level: int
     """The least level that enforces the profile."""
@@ -98,7 +98,7 @@ class Decision:
     decision: DecisionValue
     tool: str
     call_id: str
-    """What the result is reported with."""
+    """The additional data of the report."""
     run_id: str
     """The run that the call was judged by; empty where policies alone have judged it."""
     code: DecisionCode = ""
@@ -114,11 +114,11 @@ class Decision:
     iterations: int = 0
     max_iterations: int = 0
     explanation: Mapping[str, Any] | None = None
-    """Why it is decided so, and what would change that, where `explain` asked for it: the Explanation of the contract, as JSON."""
+    """With `explain`, the reasons of the decision and the changes that would alter it: the contract's Explanation, as JSON."""
     session_id: str = ""
     """The session that asked; a call without a run is reported by it."""
     dry_run: bool = False
-    """Whether it was asked what the decision would be: then it admits nothing."""
+    """Whether it is a dry run: then it admits no call."""
     jail: Jail | None = None
     """The jail of a command that `guard_command` has asked about."""
 
@@ -150,7 +150,7 @@ class Command:
     """The program and its arguments, to be executed as they are, in the folder that the call names. With a jail it is Interlock's
     program, which claims the call and runs its line in the jail. It finds the server as `interlock hook` does."""
     decision: Decision
-    """For the `report` of the outcome. What a jail witnesses counts for the outcome of its command, whatever the report says."""
+    """For the `report` of the outcome. The witness of a jail determines the outcome of its command, not the report."""
 
     @property
     def jail(self) -> Jail | None:
@@ -163,11 +163,11 @@ class Result:
     """The outcome of a tool call."""
 
     output: bytes | str = b""
-    """What the tool answered. Its first 64 KiB are sent, and kept where the workflow says so (S6.4)."""
+    """The tool's answer. Its first 64 KiB are sent, and kept where the workflow says so (S6.4)."""
     value: Any = None
-    """What the function returned, when that was not a Result."""
+    """The function's return value, when it was not a Result."""
     bytes: int = 0
-    """What it costs of the context budget (S3.7); the length of the output when 0."""
+    """Its part of the context budget (S3.7); the length of the output when 0."""
     files_changed: tuple[str, ...] | list[str] = ()
     """Files in addition to those that the input names; they can fire interrupts (S4.1)."""
     cost_usd: str = ""
@@ -183,7 +183,7 @@ class Result:
     """For the agent to read with the output: an interrupt that the call has fired, a budget that is nearly spent. It is set by
     `guard`."""
     report: Report | None = None
-    """What followed from the report. It is set by `guard`."""
+    """The consequences of the report. Set by `guard`."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Interrupted:
 
 @dataclass(frozen=True)
 class Report:
-    """What follows from the outcome of a tool call."""
+    """The consequences of the outcome of a tool call."""
 
     accounted: bool
     """False when no such call was allowed (S3.9)."""
@@ -228,7 +228,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What Interlock has observed, and agents cannot claim (S14)."""
+    """Facts that Interlock has observed, and that agents cannot claim (S14)."""
 
     name: str
     held: bool
@@ -236,11 +236,11 @@ class Evidence:
     since: datetime | None
     """When it was observed; none while it is not held."""
     voided_by: str
-    """What has voided it; empty for nothing."""
+    """The cause that has voided it; empty for none."""
     missing: str
-    """What is missing and how to get it; empty while it is held."""
+    """The missing step; empty while it is satisfied."""
     needs: str
-    """What it takes."""
+    """Its arguments."""
     tree: str = ""
     """Digest of the files that it was witnessed on; empty when it is not bound to them."""
 
@@ -272,9 +272,9 @@ class Run:
     max_iterations: int
     """0 for no limit."""
     env_overrides: Mapping[str, str]
-    """What to set in the environment of tools (S3.4)."""
+    """Variables to set in the environment of tools (S3.4)."""
     blocked_env: tuple[str, ...]
-    """What to remove from it."""
+    """Variables to remove from it."""
     branch: str
     """The branch that the state is of; empty outside of forks."""
     branches: tuple[Branch, ...]
@@ -287,11 +287,11 @@ class Run:
     created_at: datetime | None
     updated_at: datetime | None
     evidence: tuple[Evidence, ...] = ()
-    """What the workflow wants Interlock to have observed, and whether it has."""
+    """The evidence that the workflow asks for, with its status."""
     resumed: bool = False
     """Whether `load` has continued a paused run."""
     note: str = ""
-    """Why an accepted event has changed nothing; empty otherwise."""
+    """Why an accepted event had no effect; empty otherwise."""
 
     @property
     def ended(self) -> bool:
@@ -299,7 +299,7 @@ class Run:
         return self.status in {"COMPLETED", "FAILED", "BLOCKED", "CANCELLED"}
 
     def allows(self, tool: str) -> bool:
-        """Whether the lists of the state let a tool pass. Only a check decides: this is for what to offer to a model."""
+        """Whether the lists of the state let a tool pass. Only a check decides: this is for the offer to a model."""
 
         def listed(names: tuple[str, ...]) -> bool:
             return any(tool == name or (name.endswith("*") and tool.startswith(name[:-1])) for name in names)
@@ -335,7 +335,7 @@ class Stopped:
 
     session: Session
     prompt: str
-    """What the agent must be told before it may stop, when it was stopped in place; empty when it may."""
+    """The message to the agent before it may stop, when it was stopped in place; empty when it may."""
 
 
 @dataclass(frozen=True)
@@ -355,7 +355,7 @@ class State:
     created_at: datetime | None
     updated_at: datetime | None
     parts: Mapping[str, Any] = field(default_factory=dict)
-    """What the pointers of a read name. What is not there is not in it."""
+    """The values that the pointers of a read name. Missing values are left out."""
 
 
 @dataclass(frozen=True)
@@ -374,12 +374,12 @@ class Change:
     """A JSON Patch (RFC 6902) from the version before."""
     schema_version: int = 0
     deleted: bool = False
-    """The state is gone; nothing follows, and of the rest only `state_id` is set."""
+    """The state is gone; no change follows, and of the rest only `state_id` is set."""
 
 
 @dataclass(frozen=True)
 class Vote:
-    """What one human has decided."""
+    """The decision of one human."""
 
     by: str
     approve: bool
@@ -398,7 +398,7 @@ class Approval:
     reason: str
     """Why it was cancelled or became stale; empty otherwise."""
     note: str
-    """What the humans said who decided; empty when they said nothing."""
+    """The notes of the humans who decided; empty without any."""
     outcome: str
     """How it stands, in one sentence for the agent."""
     run_id: str
@@ -407,12 +407,12 @@ class Approval:
     session_id: str = ""
     """The session that asks."""
     subject: Any = None
-    """What is asked for, exactly."""
+    """The exact request."""
     data: Any = None
-    """What goes with it; what approvers have made of it, where they have edited it."""
+    """The data of the request, as edited by approvers."""
     editable: bool = False
     digest: str = ""
-    """Of what the approvers are shown; `decide_approval` takes it."""
+    """Of the request that approvers see; `decide_approval` takes it."""
     votes: tuple[Vote, ...] = ()
     created_at: datetime | None = None
     decided_at: datetime | None = None

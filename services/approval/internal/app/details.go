@@ -42,7 +42,7 @@ func (a *App) MayDecide(caller Caller, r *Record) (may bool, why string) {
 	}
 	may, why = r.MayDecide(consent.Approver{Name: who.Name, Role: string(who.Role)}, a.now())
 	if may && !auth.Allowed("/interlock.approval.v1.ApprovalService/DecideApproval", who.Role) {
-		return false, "the role " + document.Quote(string(who.Role)) + " decides no approvals, whatever the terms say"
+		return false, "the role " + document.Quote(string(who.Role)) + " decides no approvals, regardless of the terms"
 	}
 	return may, why
 }

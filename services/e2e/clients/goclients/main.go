@@ -1,5 +1,5 @@
 // Command goclients walks through a gated workflow with a Go client of MCP: the first release
-// of the official SDK, or mcp-go. It prints what it found wrong and exits with 1.
+// of the official SDK, or mcp-go. It prints its findings and exits with 1.
 //
 //	goclients CLIENT PROTOCOL http URL TOKEN SESSION
 //	goclients CLIENT PROTOCOL stdio COMMAND ARGUMENTS...
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// client is what every client can do.
+// client is the common interface of every client.
 type client interface {
 	tools(ctx context.Context) ([]string, error)
 	// call returns the text of a tool's result, and whether it is an error.
@@ -72,7 +72,7 @@ func walk(ctx context.Context, args []string) error {
 	return w.verdict()
 }
 
-// walker collects what is wrong.
+// walker collects findings.
 type walker struct {
 	client
 	problems []string

@@ -11,7 +11,7 @@ import (
 // sdkClient is a client of the official SDK, of its first release.
 type sdkClient struct{ session *mcp.ClientSession }
 
-// header adds what identifies the caller.
+// header adds the caller's identity.
 type header map[string]string
 
 func (h header) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/sessionread"
@@ -42,7 +42,7 @@ type App struct {
 	log      *slog.Logger
 
 	machines *snapshot.Cache[machineKey, definition.Compiled]
-	plans    *snapshot.Cache[planKey, *verify.MigrationPlan]
+	plans    *snapshot.Cache[planKey, *migrate.Plan]
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
 	past     *snapshot.Cache[checkpoint, *workflow.Run]
 	changes  *wakeup.Hub
@@ -82,7 +82,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		sessions: sessionread.New(st),
 		ended:    snapshot.New[store.Key, end](65_536),
 		machines: snapshot.New[machineKey, definition.Compiled](cacheBytes),
-		plans:    snapshot.New[planKey, *verify.MigrationPlan](cacheBytes),
+		plans:    snapshot.New[planKey, *migrate.Plan](cacheBytes),
 		runs:     snapshot.New[store.Key, *workflow.Run](runCacheBytes),
 		past:     snapshot.New[checkpoint, *workflow.Run](pastCacheBytes),
 		changes:  wakeup.New(),

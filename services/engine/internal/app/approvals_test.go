@@ -91,7 +91,7 @@ func TestDecisions(t *testing.T) {
 				g.humans.decide(g.T, id, true, "", "")
 				g.humans.asked["default/"+id].Digest = strings.Repeat("0", 64)
 			},
-			"ready", workflow.Running, workflow.ApprovalStale, "not what waits", "STALE", `{"n":0}`,
+			"ready", workflow.Running, workflow.ApprovalStale, "is not the one that waits", "STALE", `{"n":0}`,
 		},
 		"approved, and used elsewhere": {
 			func(g *gated, id string) {
@@ -144,7 +144,7 @@ func TestWhoCanNotBeAsked(t *testing.T) {
 	if _, err := fire(g.App, agent, run, "SET", `{"ready": true}`, ""); err != nil {
 		t.Fatal(err)
 	}
-	rejected(g.App, agent, workflow.RejectUnsupported, "nobody but you could grant it")
+	rejected(g.App, agent, workflow.RejectUnsupported, "only you could grant it")
 	without := g.replica()
 	without.Approvals = nil
 	rejected(without, operator, workflow.RejectUnsupported, "no approval service")

@@ -65,7 +65,7 @@ func (e ending) why() string {
 	why := e.Reason
 	switch {
 	case e.Type == "":
-		why = "the run has moved on or ended, and nothing waits for it"
+		why = "the run has moved on or ended, and does not wait for it"
 	case why == "":
 		why = "the run did not accept it: " + e.Type
 	}

@@ -123,7 +123,7 @@ func (f *family) voidResumed(ctx context.Context, s *step, batch *store.Batch) e
 	if err != nil {
 		return err
 	}
-	record = record.Edited(evidence.Edit{At: f.now, What: "a pause of the run, in which nothing was observed"})
+	record = record.Edited(evidence.Edit{At: f.now, What: "a pause of the run, during which no call was observed"})
 	data, err := ledger.EncodeEvidence(&record)
 	if err != nil {
 		return fault.From(err)

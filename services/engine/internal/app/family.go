@@ -104,7 +104,7 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 		if moved != "" {
 			return workflow.Reject{
 				ApprovalID: c.ApprovalID, Outcome: workflow.ApprovalStale, Actor: c.Actor,
-				Note: "what it was decided on has moved: " + moved + "; it can be asked again",
+				Note: "the basis of its decision has changed: " + moved + "; it can be asked again",
 			}, nil
 		}
 		c.Evidence, err = f.evidenceFor(ctx, lane, m, lane.Approval.Event)
@@ -132,7 +132,7 @@ func (f *family) askable(m definition.Compiled, fire workflow.Fire) workflow.Fir
 		return fire
 	}
 	if err := m.Meta().Approval.Check(consent.Asker{Principal: f.caller.Principal.Name}); err != nil {
-		fire.Unasked = "nobody but you could grant it: " + err.Error()
+		fire.Unasked = "only you could grant it: " + err.Error()
 		return fire
 	}
 	fire.ApprovalID = notAsked

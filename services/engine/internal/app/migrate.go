@@ -15,6 +15,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/ledger"
@@ -47,7 +49,7 @@ type planKey struct {
 
 // PlanMigration returns the new rights that moving runs from one version of a workflow to
 // another would give; to 0 is the latest.
-func (a *App) PlanMigration(ctx context.Context, caller Caller, name string, from, to int64, states map[string]string, pairs int64) (*verify.MigrationPlan, error) {
+func (a *App) PlanMigration(ctx context.Context, caller Caller, name string, from, to int64, states map[string]string, pairs int64) (*migrate.Plan, error) {
 	if to == 0 {
 		latest, err := a.Workflow(ctx, caller.Namespace, name, 0)
 		if err != nil {
@@ -80,7 +82,7 @@ func (a *App) PlanMigration(ctx context.Context, caller Caller, name string, fro
 	if err != nil {
 		return nil, err
 	}
-	plan := verify.PlanMigration(&verify.Migration{From: old.Machine, To: other.Machine, Processes: [2]*process.Process{old.Process, other.Process}, States: states, Digests: digests}, verify.Options{
+	plan := migrate.New(&migrate.Migration{From: old.Machine, To: other.Machine, Processes: [2]*process.Process{old.Process, other.Process}, States: states, Digests: digests}, explore.Bounds{
 		MaxStates: int(pairs), Progress: func(string, int) bool { return ctx.Err() == nil },
 	})
 	if err := ctx.Err(); err != nil {
@@ -171,10 +173,10 @@ func (a *App) Migrate(ctx context.Context, caller Caller, req Migration) (*Outco
 }
 
 // acceptable refuses a plan that allows more, unless it is the one that was accepted.
-func acceptable(run *workflow.Run, plan *verify.MigrationPlan, accept string) error {
+func acceptable(run *workflow.Run, plan *migrate.Plan, accept string) error {
 	if accept != "" && accept != plan.Digest {
 		return fault.New(fault.FailedPrecondition,
-			"what was accepted is another plan (%s) than the one from version %d to version %d (%s): read that one, and accept it by its digest",
+			"the accepted plan (%s) is not the one from version %d to version %d (%s): read the new plan, and accept it by its digest",
 			accept, plan.From, plan.To, plan.Digest)
 	}
 	var why string
@@ -192,7 +194,7 @@ func acceptable(run *workflow.Run, plan *verify.MigrationPlan, accept string) er
 		}
 		why = fmt.Sprintf("it newly allows %d %s (%s)", len(plan.Gains), things, strings.Join(first, "; "))
 	case plan.Verdict != verify.Proved:
-		why = "it is not proved that it allows nothing new: " + plan.Reason
+		why = "it is not proved that it adds no permission: " + plan.Reason
 	case run.Moved:
 		why = fmt.Sprintf("the run has come from another version before, so that a plan for runs of version %d does not speak of it", plan.From)
 	default:

@@ -167,7 +167,7 @@ func TestMigrateIsAccepted(t *testing.T) {
 		t.Error(err)
 	}
 	refused(operator, Migration{RunID: run, To: 3}, fault.FailedPrecondition, `state "ship": tool: Edit`)
-	refused(operator, Migration{RunID: run, To: 3, Accept: "0123456789abcdef"}, fault.FailedPrecondition, "another plan")
+	refused(operator, Migration{RunID: run, To: 3, Accept: "0123456789abcdef"}, fault.FailedPrecondition, "is not the one from version")
 	refused(agent, Migration{RunID: run, To: 3, Accept: plan.Digest}, fault.PermissionDenied, "no agent")
 	refused(operator, Migration{RunID: run, To: 3, Accept: plan.Digest, ExpectedVersion: 7}, fault.VersionConflict, "at version 1")
 	refused(operator, Migration{RunID: run, To: 9}, fault.NotFound, "no version 9")

@@ -92,7 +92,7 @@ func TestReads(t *testing.T) {
 				return
 			}
 			settled := s.is(run, workflow.Running, "ready")
-			if a := settled.Approval; a.Outcome != workflow.ApprovalStale || !strings.Contains(a.Note, "has moved: "+c.moved+";") {
+			if a := settled.Approval; a.Outcome != workflow.ApprovalStale || !strings.Contains(a.Note, "has changed: "+c.moved+";") {
 				t.Errorf("the agent is told %q", a.Note)
 			}
 			s.stands(id, "STALE")

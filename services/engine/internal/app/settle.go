@@ -119,7 +119,7 @@ func followsFrom(approval *Approval, asked consent.Action) workflow.Command {
 		case !approval.UsedAt.IsZero():
 			return drop(workflow.ApprovalStale, "the approval was used for something else")
 		case asked.Digest() != approval.Digest:
-			return drop(workflow.ApprovalStale, "what was approved is not what waits here")
+			return drop(workflow.ApprovalStale, "the approved request is not the one that waits here")
 		}
 		return grant
 	case consent.Rejected:

@@ -73,7 +73,7 @@ func (s *SharedState) Written(ctx context.Context, namespace, session, pointer s
 		}
 	}
 	if !found {
-		w.Unknown = "nobody can tell any more who has written it"
+		w.Unknown = "its writer is not known any more"
 	}
 	return w, nil
 }

@@ -19,7 +19,7 @@ import (
 // public are the paths that need no token. The console needs none either: people log in
 // there and bring a cookie. Every other path needs a token, whether it exists or not.
 var public = map[string]bool{
-	"/": true, "/docs": true, "/openapi.json": true, "/workflow-schema.json": true,
+	"/": true, "/docs": true, "/openapi.json": true, "/asyncapi.json": true, "/workflow-schema.json": true,
 	"/policy-schema.json": true, "/process-schema.json": true, "/component-schema.json": true, "/scenario-schema.json": true,
 	"/healthz": true, "/readyz": true, "/.well-known/interlock": true, "/.well-known/interlock-proof": true,
 	"/.well-known/authzen-configuration": true,

@@ -160,14 +160,14 @@ func Events(events []*enginev1.LegalEvent) string {
 // Note returns the consequence of the run's status for the agent; empty if there is none.
 func Note(run *enginev1.Run, prefix string) string {
 	if now := run.GetSupersededBy(); now != "" {
-		return "Its session drives run " + now + " now: this one judges nothing, and only Interlock's own tools are allowed for callers that name it."
+		return "Its session drives run " + now + " now: this one judges no calls, and only Interlock's own tools are allowed for callers that name it."
 	}
 	switch run.GetStatus() {
 	case enginev1.RunStatus_RUN_STATUS_PAUSED:
 		if run.GetParentRunId() != "" {
 			return "It is paused with the run that invoked it, and is resumed with that run."
 		}
-		enforced := "Nothing is enforced while it is paused."
+		enforced := "Enforcement is off while it is paused."
 		if run.GetWorkflowMeta().GetEnforcement() != "while_running" {
 			enforced = "Its workflow keeps its agents, so only Interlock's own tools are allowed."
 		}
@@ -208,7 +208,7 @@ func awaitingNote(run *enginev1.Run, prefix string) string {
 
 func endedNote(run *enginev1.Run, prefix string) string {
 	if run.GetWorkflowMeta().GetProcess() && run.GetStatus() == enginev1.RunStatus_RUN_STATUS_BLOCKED {
-		return "It is blocked, and this session cannot continue: stop, and tell the person you work for."
+		return "It is blocked, and this session cannot continue: stop, and inform the person you work for."
 	}
 	if run.GetStatus() == enginev1.RunStatus_RUN_STATUS_FAILED && run.GetWorkflowMeta().GetEnforcement() == string(workflow.UntilSuccess) {
 		return fmt.Sprintf("It has failed: only tools that read are allowed, until you begin the same workflow anew with %sload_workflow(name=%q).", prefix, name(run.GetWorkflow()))

@@ -26,11 +26,11 @@ func (c *console) call(w http.ResponseWriter, r *http.Request) {
 	case r.Header.Get("Authorization") != "":
 		refuse(w, http.StatusBadRequest, string(fault.InvalidRequest), "this is for the console's cookie; send tokens to "+path)
 	case !ok:
-		refuse(w, http.StatusUnauthorized, string(fault.Unauthenticated), "you are not logged in, or your session has ended; nothing was done")
+		refuse(w, http.StatusUnauthorized, string(fault.Unauthenticated), "you are not logged in, or your session has ended; no change was made")
 	case path == access.SocketPath:
 		refuse(w, http.StatusNotFound, string(fault.NotFound), "pages of the console follow /v1/events")
 	case change && c.ReadOnly && !asks(r):
-		refuse(w, http.StatusForbidden, string(fault.PermissionDenied), "this console is read-only (--console-read-only); nothing was done")
+		refuse(w, http.StatusForbidden, string(fault.PermissionDenied), "this console is read-only (--console-read-only); no change was made")
 	default:
 		ctx, release := c.ended.follow(r.Context(), s.id(), s.Until.Sub(c.now()))
 		defer release()

@@ -69,7 +69,7 @@ func newConsole(cfg Config) (*console, error) {
 		return nil, errors.New("console: a key and the API are required")
 	}
 	if cfg.Issuer != nil && cfg.Identify == nil {
-		return nil, errors.New("console: an issuer needs Identify, which tells whose its tokens are")
+		return nil, errors.New("console: an issuer needs Identify, which returns the owner of a token")
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.now == nil {

@@ -83,7 +83,7 @@ func (c *console) show(w http.ResponseWriter, s *session) {
 // login begins a session.
 func (c *console) login(w http.ResponseWriter, r *http.Request) {
 	if !c.ours(r) {
-		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", "a page of another site sent this, and nothing was done; open the console itself")
+		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", "a page of another site sent this, and no change was made; open the console itself")
 		return
 	}
 	var given credentials
@@ -190,7 +190,7 @@ const codeMissing = "SESSION_CODE_MISSING"
 // logout ends the session, here and in the browser. The cookie alone ends it in the browser only.
 func (c *console) logout(w http.ResponseWriter, r *http.Request) {
 	if !c.ours(r) {
-		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", "a page of another site sent this, and nothing was done; open the console itself")
+		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", "a page of another site sent this, and no change was made; open the console itself")
 		return
 	}
 	if s, ok := c.sessionOf(r); ok {

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	extauthzv1 "github.com/interlock-run/interlock/gen/go/interlock/extauthz/v1"
 	"google.golang.org/grpc/metadata"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -63,7 +63,6 @@ type Config struct {
 
 // Authorization serves envoy.service.auth.v3.Authorization.
 type Authorization struct {
-	authv3.UnimplementedAuthorizationServer
 	cfg Config
 }
 
@@ -85,7 +84,7 @@ func New(cfg Config) (*Authorization, error) {
 
 // Check implements envoy.service.auth.v3.Authorization. A denial is an OK response: a
 // failure could be taken for leave to pass.
-func (a *Authorization) Check(ctx context.Context, check *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+func (a *Authorization) Check(ctx context.Context, check *extauthzv1.CheckRequest) (*extauthzv1.CheckResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	r, err := requestOf(check)
@@ -145,7 +144,7 @@ func (a *Authorization) server(r *request) (string, error) {
 }
 
 // withoutBody judges requests that carry no message: to listen, and to end a session.
-func (a *Authorization) withoutBody(r *request) *authv3.CheckResponse {
+func (a *Authorization) withoutBody(r *request) *extauthzv1.CheckResponse {
 	_, upgrade := r.headers["upgrade"]
 	body := r.http.GetBody() != "" || len(r.http.GetRawBody()) > 0
 	if upgrade || body || !slices.Contains(a.cfg.Pass, r.http.GetMethod()) {
@@ -166,7 +165,7 @@ func (a *Authorization) passes(method string) bool {
 // others of its batch from being made: earlier allowed calls are reported as failed.
 func (a *Authorization) decide(
 	ctx context.Context, r *request, server string, messages []message, batch bool,
-) *authv3.CheckResponse {
+) *extauthzv1.CheckResponse {
 	caller, err := a.caller(ctx, r)
 	if err != nil {
 		return a.refused(messages, batch, refusal{code: codeDenied, message: "Denied: " + err.Error()})

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 
-	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	extauthzv1 "github.com/interlock-run/interlock/gen/go/interlock/extauthz/v1"
 )
 
 // request is a request as the proxy describes it.
 type request struct {
-	http    *authv3.AttributeContext_HttpRequest
+	http    *extauthzv1.AttributeContext_HttpRequest
 	headers map[string]string
 	// route has the facts of the proxy itself about the request: its configuration for the
 	// route, and the findings of its filters. Clients have no say in it.
@@ -32,7 +32,7 @@ const (
 	routeRun     = "run"
 )
 
-func requestOf(check *authv3.CheckRequest) (*request, error) {
+func requestOf(check *extauthzv1.CheckRequest) (*request, error) {
 	attributes := check.GetAttributes()
 	r := &request{http: attributes.GetRequest().GetHttp(), headers: map[string]string{}, route: map[string]string{}}
 	if r.http == nil {

@@ -4,26 +4,25 @@ import (
 	"maps"
 	"testing"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	extauthzv1 "github.com/interlock-run/interlock/gen/go/interlock/extauthz/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
 // posted is the request of a client that posts a message, with what is changed about it.
-func posted(change func(*authv3.AttributeContext_HttpRequest)) *authv3.CheckRequest {
-	h := &authv3.AttributeContext_HttpRequest{
-		Id: "1", Method: "POST", Path: "/mcp/github", Protocol: "HTTP/1.1", Body: ping, Size: int64(len(ping)),
+func posted(change func(*extauthzv1.AttributeContext_HttpRequest)) *extauthzv1.CheckRequest {
+	h := &extauthzv1.AttributeContext_HttpRequest{
+		Id: "1", Method: "POST", Path: "/mcp/github", Body: ping, Size: int64(len(ping)),
 		Headers: map[string]string{"content-type": "application/json", "content-length": "40", "x-envoy-auth-partial-body": "false"},
 	}
 	if change != nil {
 		change(h)
 	}
-	return &authv3.CheckRequest{Attributes: &authv3.AttributeContext{Request: &authv3.AttributeContext_Request{Http: h}}}
+	return &extauthzv1.CheckRequest{Attributes: &extauthzv1.AttributeContext{Request: &extauthzv1.AttributeContext_Request{Http: h}}}
 }
 
-type httpRequest = authv3.AttributeContext_HttpRequest
+type httpRequest = extauthzv1.AttributeContext_HttpRequest
 
 func TestBody(t *testing.T) {
 	t.Parallel()
@@ -149,7 +148,7 @@ func TestRouteOfRequest(t *testing.T) {
 		check.Attributes.ContextExtensions = row.extensions
 		check.Attributes.MetadataContext = nil
 		if row.filtered {
-			check.Attributes.MetadataContext = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{"interlock": metadata, "other": nil}}
+			check.Attributes.MetadataContext = &extauthzv1.Metadata{FilterMetadata: map[string]*structpb.Struct{"interlock": metadata, "other": nil}}
 		}
 		r, err := requestOf(check)
 		if err != nil {

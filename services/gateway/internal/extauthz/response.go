@@ -4,11 +4,9 @@ import (
 	"net/http"
 	"strings"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
-	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	extauthzv1 "github.com/interlock-run/interlock/gen/go/interlock/extauthz/v1"
 	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 
@@ -102,7 +100,7 @@ type errorObject struct {
 var null = jsontext.Value("null")
 
 // refused responds to every request among messages with the same error, as its client reads it.
-func (a *Authorization) refused(messages []message, batch bool, why refusal) *authv3.CheckResponse {
+func (a *Authorization) refused(messages []message, batch bool, why refusal) *extauthzv1.CheckResponse {
 	var errs []rpcError
 	for _, m := range messages {
 		if m.ID != nil {
@@ -124,7 +122,7 @@ func (a *Authorization) refused(messages []message, batch bool, why refusal) *au
 }
 
 // unreadable refuses a request to an MCP server whose messages cannot be read.
-func (a *Authorization) unreadable(why error) *authv3.CheckResponse {
+func (a *Authorization) unreadable(why error) *extauthzv1.CheckResponse {
 	body := rpcError{"2.0", null, errorObject{
 		Code: codeInvalid, Message: "Denied, because the request cannot be judged: " + why.Error() + ".",
 	}}
@@ -132,41 +130,41 @@ func (a *Authorization) unreadable(why error) *authv3.CheckResponse {
 }
 
 // unread refuses a request that is not for an MCP server, as far as is known.
-func unread(why error) *authv3.CheckResponse {
+func unread(why error) *extauthzv1.CheckResponse {
 	return deny(http.StatusForbidden, map[string]string{"error": "Interlock denies this request: " + why.Error() + "."},
 		map[string]string{headerDecision: "DENY"})
 }
 
-func deny(status int, body any, headers map[string]string) *authv3.CheckResponse {
+func deny(status int, body any, headers map[string]string) *extauthzv1.CheckResponse {
 	text, err := json.Marshal(body)
 	if err != nil { // a denial without words
 		status, text = http.StatusForbidden, nil
 	}
-	out := []*corev3.HeaderValueOption{
+	out := []*extauthzv1.HeaderValueOption{
 		header("content-type", "application/json"), header(headerDecision, headers[headerDecision]),
 	}
 	if id := headers[headerApproval]; id != "" {
 		out = append(out, header(headerApproval, id))
 	}
-	return &authv3.CheckResponse{
+	return &extauthzv1.CheckResponse{
 		Status: &rpcstatus.Status{Code: int32(codes.PermissionDenied)},
-		HttpResponse: &authv3.CheckResponse_DeniedResponse{DeniedResponse: &authv3.DeniedHttpResponse{
-			Status:  &typev3.HttpStatus{Code: typev3.StatusCode(status)}, //nolint:gosec // three digits
+		HttpResponse: &extauthzv1.CheckResponse_DeniedResponse{DeniedResponse: &extauthzv1.DeniedHttpResponse{
+			Status:  &extauthzv1.HttpStatus{Code: int32(status)}, //nolint:gosec // three digits
 			Headers: out, Body: string(text),
 		}},
 	}
 }
 
-func header(name, value string) *corev3.HeaderValueOption {
-	return &corev3.HeaderValueOption{
-		Header:       &corev3.HeaderValue{Key: name, Value: value},
-		AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+func header(name, value string) *extauthzv1.HeaderValueOption {
+	return &extauthzv1.HeaderValueOption{
+		Header:       &extauthzv1.HeaderValue{Key: name, Value: value},
+		AppendAction: extauthzv1.HeaderValueOption_HEADER_APPEND_ACTION_OVERWRITE_IF_EXISTS_OR_ADD,
 	}
 }
 
 // pass lets a request through, without the parts that are for Interlock alone.
-func (a *Authorization) pass(allowed []*policyv1.CheckToolCallResponse) *authv3.CheckResponse {
-	ok := &authv3.OkHttpResponse{}
+func (a *Authorization) pass(allowed []*policyv1.CheckToolCallResponse) *extauthzv1.CheckResponse {
+	ok := &extauthzv1.OkHttpResponse{}
 	if len(allowed) == 1 {
 		ok.Headers = append(ok.Headers, header(headerCall, allowed[0].GetCallId()))
 	} else {
@@ -177,7 +175,7 @@ func (a *Authorization) pass(allowed []*policyv1.CheckToolCallResponse) *authv3.
 			ok.HeadersToRemove = append(ok.HeadersToRemove, strings.ToLower(name))
 		}
 	}
-	return &authv3.CheckResponse{
-		Status: &rpcstatus.Status{Code: int32(codes.OK)}, HttpResponse: &authv3.CheckResponse_OkResponse{OkResponse: ok},
+	return &extauthzv1.CheckResponse{
+		Status: &rpcstatus.Status{Code: int32(codes.OK)}, HttpResponse: &extauthzv1.CheckResponse_OkResponse{OkResponse: ok},
 	}
 }

@@ -377,7 +377,7 @@ func (h *Handler) component(ctx context.Context, ev *event) string {
 	if err != nil || slug == "" {
 		return ""
 	}
-	return "Component: " + slug + ". component_read shows what this session keeps there, component_update changes it."
+	return "Component: " + slug + ". component_read shows the values, component_update changes them."
 }
 
 // runStatus returns where the agent's run stands.

@@ -135,7 +135,7 @@ func TestEnvironmentRefused(t *testing.T) {
 	before := number(t, call(t, session, "pid", `{}`))
 	p.states["evil"] = planeState{overrides: map[string]string{"LD_PRELOAD": "/tmp/evil.so"}}
 	p.move("run_1", "evil")
-	wantRefused(t, call(t, session, "pid", `{}`), "UPSTREAM_FAILED", "the state evil sets LD_PRELOAD, which decides what code a server runs")
+	wantRefused(t, call(t, session, "pid", `{}`), "UPSTREAM_FAILED", "the state evil sets LD_PRELOAD, which selects the code that a server runs")
 	p.move("run_1", "testing")
 	if after := number(t, call(t, session, "pid", `{}`)); after != before {
 		t.Error("it was restarted")

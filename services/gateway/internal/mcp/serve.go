@@ -70,7 +70,7 @@ func (s *Server) serve(
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.ErrorContext(ctx, "mcp: a handler panicked", "method", method, "panic", p)
-			res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error; nothing was allowed"}
+			res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error; the call was not allowed"}
 		}
 	}()
 	ctx, end := s.inTrace(ctx, method, req)

@@ -144,7 +144,7 @@ func TestDocumentsAreAnsweredAsTheyAre(t *testing.T) {
 		t.Error(diff)
 	}
 	session := overHTTP(t, url, "2025-11-25", nil, nil)
-	wantOK(t, call(t, session, "state_read", `{"pointers":["/z","/a~1b",""]}`), "is at version 1.\n/z: 12345678901234567890\n/a~1b: there is nothing here.\n(all): null")
+	wantOK(t, call(t, session, "state_read", `{"pointers":["/z","/a~1b",""]}`), "is at version 1.\n/z: 12345678901234567890\n/a~1b: there is no value here.\n(all): null")
 	// The text names the holder of the lock.
 	v.mu.Lock()
 	v.lock = &statev1.Lock{Holder: "deployer", ExpiresAt: timestamppb.New(time.Unix(1_900_000_000, 0))}
@@ -266,7 +266,7 @@ func TestSessionsWithoutAState(t *testing.T) {
 		"child": {
 			&statev1.Session{Name: "s1", ParentSessionId: "ses_0", ParentSessionName: "boss"}, "",
 			"NO_STATE",
-			[]string{`its parent "boss" had none`, "Tell your parent"},
+			[]string{`its parent "boss" had none`, "Inform your parent"},
 		},
 		"of another tree": {&statev1.Session{Name: "s1", WorkflowStateId: "wfstate_2"}, vaultState, "PERMISSION_DENIED", []string{"another tree", caller.StateHeader, "Leave it out"}},
 		"gone":            {&statev1.Session{Name: "s1", WorkflowStateId: vaultState}, "wfstate_9", "NOT_FOUND", []string{"there is no state wfstate_9", caller.StateHeader}},

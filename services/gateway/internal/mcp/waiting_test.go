@@ -86,7 +86,7 @@ func TestWaitEnds(t *testing.T) {
 	p.start("s1")
 	p.change("run_1", park)
 	result := call(t, session, "wait", `{"timeout_seconds":1}`)
-	wantOK(t, result, "Nothing has changed yet; call wait again.", "It waits for a human")
+	wantOK(t, result, "No change yet; call wait again.", "It waits for a human")
 	if !p.watched() {
 		t.Error("it did not wait")
 	}
@@ -101,7 +101,7 @@ func TestWaitEnds(t *testing.T) {
 		return len(p.watchers) == 2
 	})
 	s.Drain()
-	wantOK(t, <-answer, "Nothing has changed yet")
+	wantOK(t, <-answer, "No change yet")
 }
 
 func TestForceState(t *testing.T) {
@@ -193,7 +193,7 @@ func TestTransitionTells(t *testing.T) {
 	fire("DONE", "The child run run_2 of suite has ended; the run run_1 of deploy continues.\nPhase: deploying.")
 	fire("BUILD", "The run is now in 1 branch.\nPhase: lint_run.", "Branch: lint. Reaching lint_done completes it.")
 	fire("LINTED", "The branch lint has ended.\nThe fork of BUILD has joined: the run is in complete.\n")
-	noted := fire("BRANCH_DONE:lint", "Nothing has changed: branch lint is complete, and its fork has joined.\nPhase: complete.")
+	noted := fire("BRANCH_DONE:lint", "No change: branch lint is complete, and its fork has joined.\nPhase: complete.")
 	if note := noted["note"]; note != "branch lint is complete, and its fork has joined." {
 		t.Errorf("note: %v", note)
 	}

@@ -79,7 +79,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, of := range costs {
 		if err := h.report(ctx, of); err != nil {
 			f := fault.From(err)
-			h.Logger.LogAttrs(ctx, slog.LevelWarn, "the cost of a session that its metrics tell could not be counted",
+			h.Logger.LogAttrs(ctx, slog.LevelWarn, "the cost of a session from its metrics could not be counted",
 				slog.String("session_id", of.session), slog.Any("error", err))
 			answer(w, form, statusOf(f), &spb.Status{Code: int32(f.GRPCStatus().Code()), Message: f.Message}) //nolint:gosec // a small number
 			return

@@ -41,7 +41,7 @@ func (h *agents) routes(add func(route)) {
 		params: []param{name, ifNoneMatchParam}, answers: one, serve: h.get,
 	})
 	add(route{
-		method: http.MethodPut, path: path, id: "replaceAgent", summary: "Replace the definition of an agent",
+		method: http.MethodPut, path: path, id: "updateAgent", summary: "Replace the definition of an agent",
 		about:  "Sessions that have started from it stay as they are.",
 		params: []param{name, ifMatch}, body: jsonBody, request: reflect.TypeFor[jsonview.AgentSpec](), answers: one, serve: taking(h.update),
 	})

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 )
 
 // docsPage shows the OpenAPI document to people. It needs no script and loads no files.
@@ -22,7 +22,7 @@ var docsPage string
 
 type (
 	docs struct {
-		Info    *huma.Info
+		Info    openapi.Info
 		Groups  []docsGroup
 		Schemas []docsSchema
 	}
@@ -51,22 +51,20 @@ type (
 
 // docsText returns the page. It panics when it cannot be made, which is a defect of this
 // package.
-func docsText(api huma.API) []byte {
+func docsText(doc *openapi.Document) []byte {
 	var page bytes.Buffer
-	if err := template.Must(template.New("docs").Parse(docsPage)).Execute(&page, docsOf(api.OpenAPI())); err != nil {
+	if err := template.Must(template.New("docs").Parse(docsPage)).Execute(&page, docsOf(doc)); err != nil {
 		panic(fmt.Errorf("rest: make the page of the API: %w", err))
 	}
 	return page.Bytes()
 }
 
-func docsOf(doc *huma.OpenAPI) docs {
-	addExamples(doc)
+func docsOf(doc *openapi.Document) docs {
 	byTag := map[string][]docsOperation{}
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
-		item := doc.Paths[path]
-		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
-			if op != nil {
-				byTag[op.Tags[0]] = append(byTag[op.Tags[0]], docsOperationOf(path, op))
+		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
+			if op := doc.Paths[path][method]; op != nil {
+				byTag[op.Tags[0]] = append(byTag[op.Tags[0]], docsOperationOf(strings.ToUpper(method), path, op))
 			}
 		}
 	}
@@ -74,15 +72,15 @@ func docsOf(doc *huma.OpenAPI) docs {
 	for _, tag := range doc.Tags {
 		d.Groups = append(d.Groups, docsGroup{tag.Name, tag.Description, byTag[tag.Name]})
 	}
-	schemas := doc.Components.Schemas.Map()
+	schemas := doc.Components.Schemas
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		d.Schemas = append(d.Schemas, docsSchemaOf(name, schemas[name]))
 	}
 	return d
 }
 
-func docsOperationOf(path string, op *huma.Operation) docsOperation {
-	d := docsOperation{ID: op.OperationID, Method: op.Method, Path: path, Summary: op.Summary, About: op.Description}
+func docsOperationOf(method, path string, op *openapi.Operation) docsOperation {
+	d := docsOperation{ID: op.OperationID, Method: method, Path: path, Summary: op.Summary, About: op.Description}
 	for _, p := range op.Parameters {
 		if p.Name != headerNamespace {
 			d.Params = append(d.Params, docsValue{Name: p.Name, In: p.In, About: p.Description})
@@ -102,7 +100,7 @@ func docsOperationOf(path string, op *huma.Operation) docsOperation {
 }
 
 // bodyOf returns the JSON of a body, or else its first other type.
-func bodyOf(content map[string]*huma.MediaType) docsValue {
+func bodyOf(content map[string]*openapi.MediaType) docsValue {
 	types := slices.Sorted(maps.Keys(content))
 	if len(types) == 0 {
 		return docsValue{}
@@ -110,16 +108,14 @@ func bodyOf(content map[string]*huma.MediaType) docsValue {
 	media := content[types[0]]
 	var v docsValue
 	v.Type, v.Schema = typeOf(media.Schema)
-	if text, ok := media.Example.(json.RawMessage); ok {
-		var indented bytes.Buffer
-		if json.Indent(&indented, text, "", "  ") == nil {
-			v.Example = indented.String()
-		}
+	var indented bytes.Buffer
+	if media.Example != nil && json.Indent(&indented, media.Example, "", "  ") == nil {
+		v.Example = indented.String()
 	}
 	return v
 }
 
-func docsSchemaOf(name string, s *huma.Schema) docsSchema {
+func docsSchemaOf(name string, s *openapi.Schema) docsSchema {
 	d := docsSchema{Name: name, About: s.Description, AnyRequired: len(s.Required) > 0}
 	for _, member := range slices.Sorted(maps.Keys(s.Properties)) {
 		v := docsValue{Name: member, About: s.Properties[member].Description, Required: slices.Contains(s.Required, member)}
@@ -130,14 +126,14 @@ func docsSchemaOf(name string, s *huma.Schema) docsSchema {
 }
 
 // typeOf returns a schema's type in a word, and the schema that it refers to, if any.
-func typeOf(s *huma.Schema) (what, schema string) {
+func typeOf(s *openapi.Schema) (what, schema string) {
 	switch {
 	case s == nil:
 		return "", ""
 	case s.Ref != "":
-		schema = strings.TrimPrefix(s.Ref, schemaPrefix)
+		schema = strings.TrimPrefix(s.Ref, openapi.Prefix)
 		return schema, schema
-	case s.Type == huma.TypeArray:
+	case s.Items != nil:
 		what, schema = typeOf(s.Items)
 		return "list of " + cmp.Or(what, "any"), schema
 	case len(s.Enum) > 0:
@@ -147,7 +143,7 @@ func typeOf(s *huma.Schema) (what, schema string) {
 		}
 		return strings.Join(values, ", "), ""
 	default:
-		return cmp.Or(s.Type, "any"), ""
+		return cmp.Or(strings.Join(s.Type, " or "), "any"), ""
 	}
 }
 

@@ -37,7 +37,7 @@ type ApproveRequest struct {
 // LeaseTerms describe the calls that pass besides the one that was asked about.
 type LeaseTerms struct {
 	Pattern string `json:"pattern" doc:"An entry of allowed_commands, which the command that was asked about must match too. Of a tool that runs no command lines, a pattern of its input in canonical JSON, with * and ?."`
-	Calls   int64  `json:"calls,omitzero" doc:"Calls that it admits. Give calls, minutes or both; what is absent is the most that the configuration allows."`
+	Calls   int64  `json:"calls,omitzero" doc:"Calls that it admits. Give calls, minutes or both; an absent value is the maximum of the configuration."`
 	Minutes int64  `json:"minutes,omitzero" doc:"Minutes that it lasts."`
 }
 
@@ -89,7 +89,7 @@ func (h *approvals) routes(add func(route)) {
 		fields: fields, answers: one, timeout: maxWait + callTimeout, serve: h.get,
 	})
 	add(route{
-		method: http.MethodPost, path: path + "/approve", id: "approve", summary: "Approve",
+		method: http.MethodPost, path: path + "/approve", id: "approveApproval", summary: "Approve",
 		about:  "403 for the requester, and for callers that may not decide it; 409 when it was decided before, with the decision.",
 		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[ApproveRequest](), maxBody: maxDocumentBody,
 		fields: fields, answers: one, serve: taking(h.approve),
@@ -102,7 +102,7 @@ func (h *approvals) routes(add func(route)) {
 		answers: answers[DecidedApprovals](http.StatusOK), serve: taking(h.decideAll),
 	})
 	add(route{
-		method: http.MethodPost, path: path + "/reject", id: "reject", summary: "Reject",
+		method: http.MethodPost, path: path + "/reject", id: "rejectApproval", summary: "Reject",
 		about:  "403 for the requester, and for callers that may not decide it; 409 when it was decided before, with the decision.",
 		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[RejectRequest](),
 		fields: fields, answers: one, serve: taking(h.reject),

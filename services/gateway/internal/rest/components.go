@@ -51,7 +51,7 @@ func (h *components) routes(add func(route)) {
 		params: []param{slugPath, ifNoneMatchParam}, answers: one, serve: h.get,
 	})
 	add(route{
-		method: http.MethodPut, path: path, id: "replaceComponent", summary: "Replace the definition of a state component",
+		method: http.MethodPut, path: path, id: "updateComponent", summary: "Replace the definition of a state component",
 		about:  "Values that are kept must fit it when they are next used.",
 		params: []param{slugPath, ifMatch}, body: definitionBody, definition: componentDefinition,
 		answers: one, serve: h.update,
@@ -148,7 +148,7 @@ func (h *components) executionRoutes(add func(route)) {
 		answers: execution, serve: h.commit,
 	})
 	add(route{
-		method: http.MethodGet, path: "/v1/components/{slug}/values", id: "readValues", summary: "The values that the next execution would start with",
+		method: http.MethodGet, path: "/v1/components/{slug}/values", id: "getComponentValues", summary: "The values that the next execution would start with",
 		params: []param{
 			slugPath, inQuery("session", "The session that would execute, by id or name; by default the one that acts."),
 			inQuery("subject", "Whose long-term values; by default the session's."), sessionParam,

@@ -52,8 +52,9 @@ type decisions struct {
 func (h *decisions) routes(add func(route)) {
 	add(route{
 		method: http.MethodGet, path: "/v1/decisions", id: "listDecisions", summary: "The log of decisions",
-		about: "Newest first: partitions by the start of their root run, and of each the last record first. With Accept: application/x-ndjson it answers all that there are, " +
-			"one a line; an answer that breaks off is not whole. For one page at most 2,000 records are looked at: it may hold less, or none, " +
+		about: "Newest first: partitions by the start of their root run, and of each the last record first. The answer is one page as JSON. With " +
+			"Accept: application/x-ndjson, and no application/json beside it, the answer is every record from there on, one DecisionRecord a line; an answer " +
+			"that breaks off is not whole. For one page at most 2,000 records are looked at: it may hold less, or none, " +
 			"and next_page_token continues. run_id needs no search.",
 		params: []param{
 			inQuery("run_id", "Only decisions of this run."), inQuery("session_id", "Only decisions of this session."),

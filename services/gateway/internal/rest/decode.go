@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 )
 
 // Media types.
@@ -262,10 +262,10 @@ func (m *money) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Schema documents money.
-func (money) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{
-		OneOf:       []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeNumber}},
+// Schema implements openapi.Custom.
+func (money) Schema(*openapi.Schemas) *openapi.Schema {
+	return &openapi.Schema{
+		OneOf:       []*openapi.Schema{openapi.Of(openapi.String), openapi.Of(openapi.Number)},
 		Description: `Decimal US dollars, e.g. "0.02". Kept exactly as written.`,
 	}
 }

@@ -57,9 +57,9 @@ func (h *events) routes(add func(route)) {
 	add(route{
 		method: http.MethodGet, path: "/v1/events", id: "streamEvents", summary: "Live events",
 		about: "Server-sent events. Each has the stream's sequence as its id and the JSON of an event as its data; " +
-			"comments keep an idle connection open. A client that comes back with Last-Event-ID misses nothing; " +
-			"0 replays all that the stream still has. With state_id the events are those of /workflow-states/{state_id}/events. " +
-			"Agents get no events of the entities state, session, task, component and approval, which tell of all trees: they follow a state by state_id, and wait for an approval with /v1/approvals/{id}?wait=60s.",
+			"comments keep an idle connection open. A client that returns with Last-Event-ID misses no event; " +
+			"0 replays all that the stream still has. With state_id the events are those of /v1/states/{state_id}/events. " +
+			"Agents get no events of the entities state, session, task, component and approval, which cover all trees: they follow a state by state_id, and wait for an approval with /v1/approvals/{id}?wait=60s.",
 		params: []param{
 			inQuery("subject", "NATS subject filter within the namespace, e.g. run.> or interlock.default.run.*.transitioned; all when absent."),
 			inQuery("last_event_id", "Like the header, for clients that cannot set it."),

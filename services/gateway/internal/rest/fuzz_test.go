@@ -18,9 +18,9 @@ func FuzzRequests(f *testing.F) {
 	for _, target := range []string{
 		"POST /v1/runs", "POST /v1/runs/r/transition", "POST /v1/runs/r/check", "POST /v1/runs/r/report", "POST /v1/runs/r/pause",
 		"POST /v1/runs/r/resume", "POST /v1/runs/r/force-state", "POST /v1/workflows", "POST /v1/workflows/validate?strict=true",
-		"POST /workflow-schemas", "POST /workflow-states", "PUT /workflow-states/s", "PATCH /workflow-states/s", "PATCH /workflow-state",
-		"POST /workflow-states/s/migrate", "POST /workflow-states/s/lock", "PUT /workflow-states/s/lock", "DELETE /workflow-states/s/lock",
-		"POST /sessions", "POST /sessions/s/stop", "POST /sessions/s/grants", "POST /v1/components", "PUT /v1/components/c",
+		"POST /v1/schemas", "POST /v1/states", "PUT /v1/states/s", "PATCH /v1/states/s", "PATCH /v1/state",
+		"POST /v1/states/s/migrate", "POST /v1/states/s/lock", "PUT /v1/states/s/lock", "DELETE /v1/states/s/lock",
+		"POST /v1/sessions", "POST /v1/sessions/s/stop", "POST /v1/sessions/s/grants", "POST /v1/components", "PUT /v1/components/c",
 		"POST /v1/components/c/executions", "POST /v1/components/c/executions/e/commit",
 		"POST /v1/policies?shadow=true", "POST /v1/policies/simulate", "POST /v1/policies/p/promote", "PUT /v1/workflows/w/shadow",
 		"POST /v1/processes", "POST /v1/processes/p/start", "POST /v1/runs/r/answer", "POST /v1/approvals/a/approve", "POST /v1/approvals/a/reject",
@@ -40,15 +40,15 @@ func FuzzRequests(f *testing.F) {
 	}
 	f.Add("GET", "/v1/runs?status=RUNNING&page_size=3", "", "", "", "ns")
 	f.Add("GET", "/v1/workflows/%ff/versions/9", "", "", "", "")
-	f.Add("GET", "/workflow-states/s?pointer=&pointer=%2Fa~1b", "", "", "", "")
-	f.Add("GET", "/workflow-states/s/events?after_version=0", "", "", "", "")
+	f.Add("GET", "/v1/states/s?pointer=&pointer=%2Fa~1b", "", "", "", "")
+	f.Add("GET", "/v1/states/s/events?after_version=0", "", "", "", "")
 	f.Add("GET", "/v1/ws?state_id=s&after_version=1", "", "", "", "")
 	f.Add("GET", "/v1/approvals/a?wait=60s", "", "", "", "")
 	f.Add("GET", "/v1/decisions?decision=DENY&since=2026-03-04T12:00:00Z&shadowed=true", "", "", "", "")
 	f.Add("PUT", "/v1/policies/p/attachments/role/%2F", "", "", "", "")
-	f.Add("DELETE", "/workflow-states/s?force=true", "", "", `"7"`, "")
-	f.Add("PATCH", "/workflow-states/s", `[{"op":"test","path":"/a","value":{"b":1,"b":2}}]`, "application/json-patch+json", `"7"`, "")
-	f.Add("PATCH", "/workflow-states/s", `{"a":null}`, "application/merge-patch+json", `*`, "")
+	f.Add("DELETE", "/v1/states/s?force=true", "", "", `"7"`, "")
+	f.Add("PATCH", "/v1/states/s", `[{"op":"test","path":"/a","value":{"b":1,"b":2}}]`, "application/json-patch+json", `"7"`, "")
+	f.Add("PATCH", "/v1/states/s", `{"a":null}`, "application/merge-patch+json", `*`, "")
 	f.Add("POST", "/v1/components", "slug: a\nn: .nan\n", "application/yaml", ``, "")
 	f.Add("POST", "/v1/runs/%00/transition", `{"event":"E"}`, "application/json", `"5"`, "\x00")
 	f.Add("PUT", "/v1/%2e%2e/x", "a", "text/plain", "*", "")

@@ -12,8 +12,8 @@ import (
 
 // LeaseList is one page of leases, newest first.
 type LeaseList struct {
-	Leases        []jsonview.CapabilityLease `json:"leases"`
-	NextPageToken string                     `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Leases        []jsonview.Lease `json:"leases"`
+	NextPageToken string           `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 // leases serves the routes of leases.
@@ -34,7 +34,7 @@ func (h *leases) routes(add func(route)) {
 		method: http.MethodDelete, path: "/v1/leases/{id}", id: "revokeLease", summary: "Revoke a lease",
 		about:  "No decision that is made afterwards goes by it. 404 when there is no such lease that lasts.",
 		params: []param{inPath("id", "Id of the lease.")},
-		fields: map[string]string{"lease_id": "id"}, answers: answers[jsonview.CapabilityLease](http.StatusOK), serve: h.revoke,
+		fields: map[string]string{"lease_id": "id"}, answers: answers[jsonview.Lease](http.StatusOK), serve: h.revoke,
 	})
 }
 
@@ -53,7 +53,7 @@ func (h *leases) revoke(c *call) (*answer, error) {
 
 // of returns those of a run, as far as the caller may see them: agents may not. A run
 // can be read without them, too.
-func (h *leases) of(ctx context.Context, runID string) []jsonview.CapabilityLease {
+func (h *leases) of(ctx context.Context, runID string) []jsonview.Lease {
 	role := access.CallerOf(ctx).Principal.Role
 	if role != "" && !auth.Allowed(approvalv1.ApprovalService_ListLeases_FullMethodName, role) {
 		return nil // asking would be refused, and leave a warning in the log

@@ -14,26 +14,26 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// LockStateRequest takes the lease on a state.
+// LockStateRequest takes the lock on a state.
 type LockStateRequest struct {
 	Holder     string `json:"holder" doc:"Who holds it, for others to see."`
 	TTLSeconds int32  `json:"ttl_seconds" doc:"1 second to 1 hour."`
 }
 
-// RenewLockRequest keeps the lease that is held.
+// RenewLockRequest keeps the lock that is held.
 type RenewLockRequest struct {
 	Holder       string `json:"holder"`
 	TTLSeconds   int32  `json:"ttl_seconds" doc:"1 second to 1 hour, from now."`
-	FencingToken int64  `json:"fencing_token" doc:"Of the lease that is held."`
+	FencingToken int64  `json:"fencing_token" doc:"Of the lock that is held."`
 }
 
-// UnlockStateRequest gives the lease back.
+// UnlockStateRequest gives the lock back.
 type UnlockStateRequest struct {
-	FencingToken int64 `json:"fencing_token,omitzero" doc:"Of the lease that is held; the query or the header can say it instead."`
+	FencingToken int64 `json:"fencing_token,omitzero" doc:"Of the lock that is held; the query or the header can say it instead."`
 }
 
-// Lease is a lock that is held.
-type Lease struct {
+// HeldLock is a lock with its token.
+type HeldLock struct {
 	FencingToken int64     `json:"fencing_token" doc:"For writes while the lock is held. It only grows."`
 	ExpiresAt    time.Time `json:"expires_at"`
 }
@@ -44,18 +44,18 @@ type locks struct {
 }
 
 func (h *locks) routes(add func(route)) {
-	const path = "/workflow-states/{state_id}/lock"
+	const path = "/v1/states/{state_id}/lock"
 	add(route{
 		method: http.MethodPost, path: path, id: "lockState", summary: "Lock a state",
 		about: "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time. " +
-			"Until then nobody else takes it, whatever holder is named.",
+			"Until then no other caller can take it, with any holder.",
 		params: []param{statePath, sessionParam, idempotencyParam}, body: jsonBody, request: reflect.TypeFor[LockStateRequest](),
-		answers: answers[Lease](http.StatusCreated), serve: taking(h.lock),
+		answers: answers[HeldLock](http.StatusCreated), serve: taking(h.lock),
 	})
 	add(route{
-		method: http.MethodPut, path: path, id: "renewLock", summary: "Renew the lock on a state",
+		method: http.MethodPut, path: path, id: "renewStateLock", summary: "Renew the lock on a state",
 		params: []param{statePath, fencingParam, sessionParam}, body: jsonBody, request: reflect.TypeFor[RenewLockRequest](),
-		answers: answers[Lease](http.StatusOK), serve: taking(h.renew),
+		answers: answers[HeldLock](http.StatusOK), serve: taking(h.renew),
 	})
 	add(route{
 		method: http.MethodDelete, path: path, id: "unlockState", summary: "Unlock a state",
@@ -94,7 +94,7 @@ func (h *locks) take(c *call, status int, holder string, ttlSeconds int32, token
 	if err != nil {
 		return nil, err
 	}
-	return &answer{status: status, body: Lease{
+	return &answer{status: status, body: HeldLock{
 		FencingToken: resp.GetFencingToken(), ExpiresAt: jsonview.Time(resp.GetExpiresAt()),
 	}}, nil
 }

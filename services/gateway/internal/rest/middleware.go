@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"path"
 	"regexp"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc/metadata"
@@ -29,9 +31,38 @@ const (
 
 var requestIDPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[!-~]{1,128}$`) })
 
+// sources are the prefixes of routes in the source documents, and what this API calls them.
+var sources = []struct{ from, to string }{
+	{"/sessions", "/v1/sessions"},
+	{"/workflow-schemas", "/v1/schemas"},
+	{"/workflow-states", "/v1/states"},
+	{"/workflow-state/", "/v1/states/"},
+	{"/workflow-state", "/v1/state"},
+}
+
+// rooted returns a URL with the path that this API has for it.
+func rooted(u *url.URL) *url.URL {
+	for _, prefix := range sources {
+		rest, found := strings.CutPrefix(u.Path, prefix.from)
+		raw, written := strings.CutPrefix(u.RawPath, prefix.from)
+		whole := rest == "" || rest[0] == '/' || strings.HasSuffix(prefix.from, "/")
+		if !found || !whole || !written && u.RawPath != "" {
+			continue
+		}
+		to := *u
+		to.Path = prefix.to + rest
+		if written {
+			to.RawPath = prefix.to + raw
+		}
+		return &to
+	}
+	return u
+}
+
 // ServeHTTP serves a request that was let in.
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.begin(w, r)
+	r.URL = rooted(r.URL)
 	defer e.recover(w, r)
 	e.routed.ServeHTTP(w, r)
 }
@@ -99,7 +130,7 @@ func (e *edge) route(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e.writeProblem(w, r, newProblem(http.StatusNotFound, string(fault.NotFound),
-		"there is no such path; GET / and /openapi.json say what there is"))
+		"there is no such path; GET / and /openapi.json list the paths"))
 }
 
 // discard keeps the status and header of an answer and drops its body.

@@ -2,53 +2,35 @@ package rest
 
 import (
 	"cmp"
-	"encoding/json" // for an interface of huma's document
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-const schemaPrefix = "#/components/schemas/"
-
-// openAPIConfig returns a huma configuration that serves no routes by itself: no
-// documents, no schemas, no content negotiation.
-func openAPIConfig(version string) huma.Config {
-	schemas := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
-	schemas.RegisterTypeAlias(reflect.TypeFor[jsontext.Value](), reflect.TypeFor[anyJSON]())
-	cfg := huma.Config{OpenAPI: &huma.OpenAPI{
+// newDocument returns the OpenAPI document without its operations.
+func newDocument(version string) *openapi.Document {
+	return &openapi.Document{
 		OpenAPI: "3.1.0",
-		Servers: []*huma.Server{{URL: "/", Description: "The gateway that serves this document."}},
+		Servers: []openapi.Server{{URL: "/", Description: "The gateway that serves this document."}},
 		Tags:    tags,
-		Info: &huma.Info{
+		Info: openapi.Info{
 			Title: "Interlock", Version: cmp.Or(version, "0"),
 			Description: "A state-machine enforcement plane for AI agents. Denials and refused transitions are 200 answers with reasons; failures are problem documents (RFC 9457).",
-			License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+			License:     openapi.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 		},
-		Components: &huma.Components{
-			Schemas: schemas,
-			SecuritySchemes: map[string]*huma.SecurityScheme{
-				"bearer": {Type: "http", Scheme: "bearer", Description: "A token of one of the roles agent, operator, approver, observer, runtime."},
-			},
-		},
-	}}
-	cfg.Formats = map[string]huma.Format{contentJSON: huma.DefaultJSONFormat}
-	cfg.DefaultFormat = contentJSON
-	return cfg
+		Paths: map[string]map[string]*openapi.Operation{},
+		Components: openapi.Components{SecuritySchemes: map[string]openapi.SecurityScheme{
+			"bearer": {Type: "http", Scheme: "bearer", Description: "A token of one of the roles agent, operator, approver, observer, runtime."},
+		}},
+	}
 }
-
-// anyJSON documents raw JSON.
-type anyJSON struct{}
-
-// Schema admits any JSON value.
-func (anyJSON) Schema(huma.Registry) *huma.Schema { return &huma.Schema{} }
 
 // answers returns the usual case: one type, under each of the statuses.
 func answers[T any](statuses ...int) map[int]reflect.Type {
@@ -63,18 +45,18 @@ func answers[T any](statuses ...int) map[int]reflect.Type {
 func noContent() map[int]reflect.Type { return map[int]reflect.Type{http.StatusNoContent: nil} }
 
 // document returns the route as an OpenAPI operation.
-func (rt *route) document(schemas huma.Registry) *huma.Operation {
-	op := &huma.Operation{
-		Method: rt.method, Path: rt.path, OperationID: rt.id, Summary: rt.summary, Description: rt.about,
-		Tags: []string{rt.tag()}, Responses: map[string]*huma.Response{},
+func (rt *route) document(schemas *openapi.Schemas) *openapi.Operation {
+	op := &openapi.Operation{
+		OperationID: rt.id, Summary: rt.summary, Description: rt.about,
+		Tags: []string{rt.tag()}, Responses: map[string]*openapi.Response{},
 	}
 	if access.Public(rt.path) {
 		op.Security = []map[string][]string{{}} // none
 	} else {
 		op.Security = []map[string][]string{{"bearer": {}}}
-		op.Parameters = append(op.Parameters, &huma.Param{
+		op.Parameters = append(op.Parameters, &openapi.Parameter{
 			Name: headerNamespace, In: "header", Description: "Namespace, default when absent.",
-			Schema: &huma.Schema{Type: huma.TypeString},
+			Schema: openapi.Of(openapi.String),
 		})
 	}
 	for _, p := range rt.params {
@@ -89,16 +71,16 @@ func (rt *route) document(schemas huma.Registry) *huma.Operation {
 	if rt.conditional() {
 		op.Responses[strconv.Itoa(http.StatusNotModified)] = rt.response(schemas, http.StatusNotModified, nil)
 	}
-	problem := map[string]*huma.MediaType{
-		contentProblem: {Schema: schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")},
+	problem := map[string]*openapi.MediaType{
+		contentProblem: {Schema: schemas.Of(reflect.TypeFor[Problem]())},
 	}
-	op.Responses["4XX"] = &huma.Response{Description: "A problem (RFC 9457) of the request: its code and detail say how to mend it.", Content: problem}
-	op.Responses["5XX"] = &huma.Response{Description: "A problem (RFC 9457) of the server. With Retry-After, the same request may succeed later.", Content: problem}
+	op.Responses["4XX"] = &openapi.Response{Description: "A problem (RFC 9457) of the request: its code and detail say how to mend it.", Content: problem}
+	op.Responses["5XX"] = &openapi.Response{Description: "A problem (RFC 9457) of the server. With Retry-After, the same request may succeed later.", Content: problem}
 	return op
 }
 
 // tags group the operations, in the order in which people need them.
-var tags = []*huma.Tag{
+var tags = []openapi.Tag{
 	{Name: "workflows", Description: "State machines: register, validate and read them."},
 	{Name: "simulate", Description: "Definitions tried in memory, without a run."},
 	{Name: "verify", Description: "Properties of every run of a definition."},
@@ -113,8 +95,8 @@ var tags = []*huma.Tag{
 	{Name: "leases", Description: "Leases of approvers, by which calls pass without another question for a while."},
 	{Name: "sessions", Description: "Agents, and the trees that they form."},
 	{Name: "tasks", Description: "Tasks of runners for sessions."},
-	{Name: "workflow-schemas", Description: "JSON Schemas of shared states."},
-	{Name: "workflow-states", Description: "Documents that the sessions of a tree share."},
+	{Name: "schemas", Description: "JSON Schemas of shared states."},
+	{Name: "states", Description: "Documents that the sessions of a tree share."},
 	{Name: "components", Description: "Typed values of an execution, a session or a subject."},
 	{Name: "agents", Description: "Agents that sessions start from: model, instructions, workflow, policy and components."},
 	{Name: "events", Description: "Live events."},
@@ -131,68 +113,68 @@ func (rt *route) tag() string {
 		return "server"
 	}
 	tag, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(rt.path, "/v1"), "/"), "/")
-	if tag == "workflow-state" {
-		return "workflow-states"
+	if tag == "state" {
+		return "states"
 	}
 	return tag
 }
 
-func (p param) document() *huma.Param {
-	schema := &huma.Schema{Type: huma.TypeString}
+func (p param) document() *openapi.Parameter {
+	schema := openapi.Of(openapi.String)
 	if p.integer {
-		schema.Type, schema.Format = huma.TypeInteger, "int64"
+		schema = &openapi.Schema{Type: openapi.Type{openapi.Integer}, Format: "int64"}
 	}
-	for _, v := range p.values {
-		schema.Enum = append(schema.Enum, v)
+	if p.values != nil {
+		schema.SetEnum(p.values)
 	}
 	if p.repeated {
-		schema = &huma.Schema{Type: huma.TypeArray, Items: schema}
+		schema = &openapi.Schema{Type: openapi.Type{openapi.Array}, Items: schema}
 	}
-	doc := &huma.Param{Name: p.name, In: p.in, Description: p.about, Required: p.in == "path", Schema: schema}
+	doc := &openapi.Parameter{Name: p.name, In: p.in, Description: p.about, Required: p.in == "path", Schema: schema}
 	if p.repeated {
-		doc.Style, doc.Explode = "form", &p.repeated
+		doc.Style, doc.Explode = "form", true
 	}
 	return doc
 }
 
-func (rt *route) requestBody(schemas huma.Registry) *huma.RequestBody {
+func (rt *route) requestBody(schemas *openapi.Schemas) *openapi.RequestBody {
 	switch rt.body {
 	case noBody:
 		return nil
 	case definitionBody:
-		definition := &huma.MediaType{Schema: &huma.Schema{
-			Type: huma.TypeObject, AdditionalProperties: true, Description: rt.definition,
+		definition := &openapi.MediaType{Schema: &openapi.Schema{
+			Type: openapi.Type{openapi.Object}, AdditionalProperties: true, Description: rt.definition,
 		}}
-		return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+		return &openapi.RequestBody{Required: true, Content: map[string]*openapi.MediaType{
 			contentJSON: definition, contentYAML: definition,
 		}}
 	case patchBody:
-		return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			contentJSON:       {Schema: schemas.Schema(rt.request, true, rt.id)},
+		return &openapi.RequestBody{Required: true, Content: map[string]*openapi.MediaType{
+			contentJSON:       {Schema: schemas.Of(rt.request)},
 			contentPatch:      {Schema: operationsSchema()},
-			contentMergePatch: {Schema: &huma.Schema{Description: "JSON Merge Patch (RFC 7396)."}},
+			contentMergePatch: {Schema: &openapi.Schema{Description: "JSON Merge Patch (RFC 7396)."}},
 		}}
 	default:
-		return &huma.RequestBody{Required: rt.body == jsonBody, Content: map[string]*huma.MediaType{
-			contentJSON: {Schema: schemas.Schema(rt.request, true, rt.id)},
+		return &openapi.RequestBody{Required: rt.body == jsonBody, Content: map[string]*openapi.MediaType{
+			contentJSON: {Schema: schemas.Of(rt.request)},
 		}}
 	}
 }
 
-func (rt *route) response(schemas huma.Registry, status int, body reflect.Type) *huma.Response {
-	resp := &huma.Response{Description: http.StatusText(status)}
+func (rt *route) response(schemas *openapi.Schemas, status int, body reflect.Type) *openapi.Response {
+	resp := &openapi.Response{Description: http.StatusText(status)}
 	switch {
 	case body != nil:
-		resp.Content = map[string]*huma.MediaType{contentJSON: {Schema: schemas.Schema(body, true, rt.id)}}
+		resp.Content = map[string]*openapi.MediaType{contentJSON: {Schema: schemas.Of(body)}}
 	case rt.stream != nil && status == http.StatusOK:
-		resp.Content = map[string]*huma.MediaType{contentEvents: {Schema: &huma.Schema{Type: huma.TypeString}}}
+		resp.Content = map[string]*openapi.MediaType{contentEvents: {Schema: openapi.Of(openapi.String)}}
 	}
 	if rt.lines != nil && status == http.StatusOK {
-		resp.Content[contentLines] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "One element a line."}}
+		resp.Content[contentLines] = &openapi.MediaType{Schema: &openapi.Schema{Type: openapi.Type{openapi.String}, Description: "One element of the list a line."}}
 	}
 	if body != nil && tagged[body] {
-		resp.Headers = map[string]*huma.Param{"ETag": {
-			Description: "The version, for If-Match.", Schema: &huma.Schema{Type: huma.TypeString},
+		resp.Headers = map[string]openapi.Header{"ETag": {
+			Description: "The version, for If-Match.", Schema: openapi.Of(openapi.String),
 		}}
 	}
 	return resp
@@ -207,9 +189,9 @@ var tagged = map[reflect.Type]bool{
 
 // operationsSchema documents a JSON Patch, the operations of which the
 // state-store judges.
-func operationsSchema() *huma.Schema {
-	return &huma.Schema{
-		Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true},
+func operationsSchema() *openapi.Schema {
+	return &openapi.Schema{
+		Type: openapi.Type{openapi.Array}, Items: &openapi.Schema{Type: openapi.Type{openapi.Object}, AdditionalProperties: true},
 		Description: "JSON Patch (RFC 6902).",
 	}
 }
@@ -230,22 +212,27 @@ var objects = map[string]bool{
 	"Approval.subject": true, "TrialRun.context": true, "SimulateRequest.definition": true,
 }
 
-// finishOpenAPI corrects parts that reflection cannot know.
-func finishOpenAPI(api huma.API) {
-	for name, schema := range api.OpenAPI().Components.Schemas.Map() {
-		request := strings.HasSuffix(name, "Request")
-		if !request {
+// finish corrects the schemas in parts that reflection cannot know.
+func finish(schemas map[string]*openapi.Schema) {
+	values := enums()
+	for name, schema := range schemas {
+		if !strings.HasSuffix(name, "Request") {
 			// Answers may grow; requests with unknown members are refused.
 			schema.AdditionalProperties = true
 		}
 		for member, s := range schema.Properties {
 			at := name + "." + member
-			s.Nullable = nullable[at]
-			if s.Nullable && len(s.Enum) > 0 {
-				s.Enum = append(s.Enum, nil)
+			if values[at] != nil {
+				s.SetEnum(values[at])
 			}
 			if objects[at] {
-				s.Type = huma.TypeObject
+				s.Type = openapi.Type{openapi.Object}
+			}
+			if nullable[at] {
+				s.Type = s.Type.Nullable()
+				if len(s.Enum) > 0 {
+					s.Enum = append(s.Enum, nil)
+				}
 			}
 			if member == "operations" {
 				schema.Properties[member] = operationsSchema()
@@ -256,9 +243,8 @@ func finishOpenAPI(api huma.API) {
 
 // openAPIText returns the document. It panics when the document cannot be encoded, which
 // is a defect of this package.
-func openAPIText(api huma.API) []byte {
-	addExamples(api.OpenAPI())
-	text, err := json.Marshal(api.OpenAPI())
+func openAPIText(doc *openapi.Document) []byte {
+	text, err := json.Marshal(doc)
 	if err != nil {
 		panic(fmt.Errorf("rest: encode the OpenAPI document: %w", err))
 	}
@@ -266,12 +252,9 @@ func openAPIText(api huma.API) []byte {
 }
 
 // addExamples puts the recorded examples into the document.
-func addExamples(doc *huma.OpenAPI) {
+func addExamples(doc *openapi.Document) {
 	for _, item := range doc.Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Delete, item.Patch} {
-			if op == nil {
-				continue
-			}
+		for _, op := range item {
 			recorded := examples()[op.OperationID]
 			if op.RequestBody != nil {
 				exemplify(op.RequestBody.Content, recorded.Request)
@@ -285,7 +268,7 @@ func addExamples(doc *huma.OpenAPI) {
 	}
 }
 
-func exemplify(content map[string]*huma.MediaType, text json.RawMessage) {
+func exemplify(content map[string]*openapi.MediaType, text json.RawMessage) {
 	if media := content[contentJSON]; media != nil && text != nil {
 		media.Example = text
 	}

@@ -10,48 +10,44 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 )
 
 // allRoutes are the routes that users rely on; a new one goes here too.
 var allRoutes = []string{
-	"DELETE /sessions/{session_id}", "DELETE /sessions/{session_id}/grants/{state_id}", "DELETE /v1/agents/{name}",
-	"DELETE /v1/components/{slug}", "DELETE /v1/leases/{id}", "DELETE /v1/policies/{name}",
-	"DELETE /v1/policies/{name}/attachments/{kind}/{id}", "DELETE /v1/upstreams/{server}", "DELETE /v1/upstreams/{server}/tools/{tool}",
-	"DELETE /v1/workflows/{name}/shadow",
-	"DELETE /workflow-states/{state_id}", "DELETE /workflow-states/{state_id}/lock", "GET /component-schema.json",
-	"GET /healthz", "GET /policy-schema.json", "GET /process-schema.json", "GET /readyz", "GET /scenario-schema.json",
-	"GET /sessions", "GET /sessions/{session_id}", "GET /sessions/{session_id}/result",
-	"GET /sessions/{session_id}/workflow-state", "GET /v1/agents", "GET /v1/agents/{name}", "GET /v1/approvals",
-	"GET /v1/approvals/{id}", "GET /v1/audit/verify", "GET /v1/components", "GET /v1/components/{slug}",
-	"GET /v1/components/{slug}/values", "GET /v1/decisions", "GET /v1/decisions/{run_id}/{call_id}", "GET /v1/events",
-	"GET /v1/leases", "GET /v1/policies", "GET /v1/policies/{name}", "GET /v1/policies/{name}/usage",
-	"GET /v1/policies/{name}/versions/{n}", "GET /v1/principals", "GET /v1/processes", "GET /v1/processes/{name}",
-	"GET /v1/processes/{name}/versions/{n}", "GET /v1/processes/{name}/versions/{n}/graph", "GET /v1/receipts/key",
-	"GET /v1/runs", "GET /v1/runs/{id}", "GET /v1/runs/{id}/calls", "GET /v1/runs/{id}/history",
-	"GET /v1/runs/{id}/receipt", "GET /v1/runs/{id}/versions/{n}", "GET /v1/stats", "GET /v1/system", "GET /v1/tasks", "GET /v1/upstreams",
-	"GET /v1/workflows", "GET /v1/workflows/{name}", "GET /v1/workflows/{name}/coverage",
-	"GET /v1/workflows/{name}/diff", "GET /v1/workflows/{name}/versions/{n}",
-	"GET /v1/workflows/{name}/versions/{n}/graph", "GET /v1/ws", "GET /workflow-schema.json", "GET /workflow-schemas",
-	"GET /workflow-schemas/{name}", "GET /workflow-schemas/{name}/versions", "GET /workflow-state",
-	"GET /workflow-state/{state_id}", "GET /workflow-states", "GET /workflow-states/{state_id}",
-	"GET /workflow-states/{state_id}/events", "GET /workflow-states/{state_id}/history",
-	"GET /workflow-states/{state_id}/versions/{n}", "GET /workflow-states/{state_id}/writers", "PATCH /workflow-state",
-	"PATCH /workflow-state/{state_id}", "PATCH /workflow-states/{state_id}", "POST /sessions",
-	"POST /sessions/{session_id}/grants", "POST /sessions/{session_id}/resume", "POST /sessions/{session_id}/stop",
-	"POST /v1/agents", "POST /v1/approvals/decide", "POST /v1/approvals/{id}/approve", "POST /v1/approvals/{id}/reject",
-	"POST /v1/components", "POST /v1/components/{slug}/executions",
+	"DELETE /v1/agents/{name}", "DELETE /v1/components/{slug}", "DELETE /v1/leases/{id}", "DELETE /v1/policies/{name}",
+	"DELETE /v1/policies/{name}/attachments/{kind}/{id}", "DELETE /v1/sessions/{session_id}",
+	"DELETE /v1/sessions/{session_id}/grants/{state_id}", "DELETE /v1/states/{state_id}", "DELETE /v1/states/{state_id}/lock",
+	"DELETE /v1/upstreams/{server}", "DELETE /v1/upstreams/{server}/tools/{tool}", "DELETE /v1/workflows/{name}/shadow",
+	"GET /component-schema.json", "GET /healthz", "GET /policy-schema.json", "GET /process-schema.json", "GET /readyz",
+	"GET /scenario-schema.json", "GET /v1/agents", "GET /v1/agents/{name}", "GET /v1/approvals", "GET /v1/approvals/{id}",
+	"GET /v1/audit/verify", "GET /v1/components", "GET /v1/components/{slug}", "GET /v1/components/{slug}/values",
+	"GET /v1/decisions", "GET /v1/decisions/{run_id}/{call_id}", "GET /v1/events", "GET /v1/leases", "GET /v1/policies",
+	"GET /v1/policies/{name}", "GET /v1/policies/{name}/usage", "GET /v1/policies/{name}/versions/{n}", "GET /v1/principals",
+	"GET /v1/processes", "GET /v1/processes/{name}", "GET /v1/processes/{name}/versions/{n}",
+	"GET /v1/processes/{name}/versions/{n}/graph", "GET /v1/receipts/key", "GET /v1/runs", "GET /v1/runs/{id}",
+	"GET /v1/runs/{id}/calls", "GET /v1/runs/{id}/history", "GET /v1/runs/{id}/receipt", "GET /v1/runs/{id}/versions/{n}",
+	"GET /v1/schemas", "GET /v1/schemas/{name}", "GET /v1/schemas/{name}/versions", "GET /v1/sessions",
+	"GET /v1/sessions/{session_id}", "GET /v1/sessions/{session_id}/result", "GET /v1/sessions/{session_id}/workflow-state",
+	"GET /v1/state", "GET /v1/states", "GET /v1/states/{state_id}", "GET /v1/states/{state_id}/events",
+	"GET /v1/states/{state_id}/history", "GET /v1/states/{state_id}/versions/{n}", "GET /v1/states/{state_id}/writers",
+	"GET /v1/stats", "GET /v1/system", "GET /v1/tasks", "GET /v1/upstreams", "GET /v1/workflows", "GET /v1/workflows/{name}",
+	"GET /v1/workflows/{name}/coverage", "GET /v1/workflows/{name}/diff", "GET /v1/workflows/{name}/versions/{n}",
+	"GET /v1/workflows/{name}/versions/{n}/graph", "GET /v1/ws", "GET /workflow-schema.json", "PATCH /v1/state",
+	"PATCH /v1/states/{state_id}", "POST /v1/agents", "POST /v1/approvals/decide", "POST /v1/approvals/{id}/approve",
+	"POST /v1/approvals/{id}/reject", "POST /v1/components", "POST /v1/components/{slug}/executions",
 	"POST /v1/components/{slug}/executions/{execution_id}/commit", "POST /v1/policies", "POST /v1/policies/simulate",
 	"POST /v1/policies/{name}/promote", "POST /v1/processes", "POST /v1/processes/{name}/start", "POST /v1/runs",
 	"POST /v1/runs/{id}/answer", "POST /v1/runs/{id}/calls/{call_id}/settle", "POST /v1/runs/{id}/cancel",
-	"POST /v1/runs/{id}/check", "POST /v1/runs/{id}/force-state", "POST /v1/runs/{id}/migrate",
-	"POST /v1/runs/{id}/pause", "POST /v1/runs/{id}/report", "POST /v1/runs/{id}/resume",
-	"POST /v1/runs/{id}/transition", "POST /v1/sessions/{session_id}/costs", "POST /v1/simulate", "POST /v1/upstreams/{server}/tools/{tool}/accept", "POST /v1/verify",
-	"POST /v1/workflows", "POST /v1/workflows/graph", "POST /v1/workflows/validate",
-	"POST /v1/workflows/{name}/migration-plans", "POST /v1/workflows/{name}/replay", "POST /workflow-schemas",
-	"POST /workflow-state", "POST /workflow-states", "POST /workflow-states/{state_id}/lock", "POST /workflow-states/{state_id}/migrate",
-	"PUT /v1/agents/{name}", "PUT /v1/components/{slug}", "PUT /v1/policies/{name}/attachments/{kind}/{id}",
-	"PUT /v1/workflows/{name}/shadow", "PUT /workflow-state", "PUT /workflow-state/{state_id}",
-	"PUT /workflow-states/{state_id}", "PUT /workflow-states/{state_id}/lock",
+	"POST /v1/runs/{id}/check", "POST /v1/runs/{id}/force-state", "POST /v1/runs/{id}/migrate", "POST /v1/runs/{id}/pause",
+	"POST /v1/runs/{id}/report", "POST /v1/runs/{id}/resume", "POST /v1/runs/{id}/transition", "POST /v1/schemas",
+	"POST /v1/sessions", "POST /v1/sessions/{session_id}/costs", "POST /v1/sessions/{session_id}/grants",
+	"POST /v1/sessions/{session_id}/resume", "POST /v1/sessions/{session_id}/stop", "POST /v1/simulate", "POST /v1/state",
+	"POST /v1/states", "POST /v1/states/{state_id}/lock", "POST /v1/states/{state_id}/migrate",
+	"POST /v1/upstreams/{server}/tools/{tool}/accept", "POST /v1/verify", "POST /v1/workflows", "POST /v1/workflows/graph",
+	"POST /v1/workflows/validate", "POST /v1/workflows/{name}/migration-plans", "POST /v1/workflows/{name}/replay",
+	"PUT /v1/agents/{name}", "PUT /v1/components/{slug}", "PUT /v1/policies/{name}/attachments/{kind}/{id}", "PUT /v1/state",
+	"PUT /v1/states/{state_id}", "PUT /v1/states/{state_id}/lock", "PUT /v1/workflows/{name}/shadow",
 }
 
 // openPaths need no token.
@@ -65,6 +61,9 @@ var openPaths = map[string]bool{
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
+	if rec := h.do("GET", "/asyncapi.json", "", "Authorization", ""); rec.Code != 200 || !strings.Contains(rec.Body.String(), "run.interlock.run.transitioned") {
+		t.Errorf("/asyncapi.json: %d", rec.Code)
+	}
 	rec := h.do("GET", "/openapi.json", "", "Authorization", "")
 	if rec.Code != 200 || rec.Header().Get("Content-Type") != "application/json" {
 		t.Fatalf("%d %v", rec.Code, rec.Header())
@@ -107,7 +106,7 @@ func TestOpenAPI(t *testing.T) {
 		t.Errorf("routes\n got %q\nwant %q", routes, allRoutes)
 	}
 	for _, ref := range regexp.MustCompile(`"\$ref":"([^"]*)"`).FindAllStringSubmatch(rec.Body.String(), -1) {
-		name, found := strings.CutPrefix(ref[1], schemaPrefix)
+		name, found := strings.CutPrefix(ref[1], openapi.Prefix)
 		if !found || doc.Components.Schemas[name] == nil {
 			t.Errorf("%s leads nowhere", ref[1])
 		}
@@ -170,8 +169,8 @@ func (op operationDoc) problems(path string) (problems []string) {
 	if op.RequestBody != nil && len(op.RequestBody.Content) == 0 {
 		problems = append(problems, "the request body has no content")
 	}
-	if op.Responses["4XX"].Content[contentProblem].Schema["$ref"] != schemaPrefix+"Problem" ||
-		op.Responses["5XX"].Content[contentProblem].Schema["$ref"] != schemaPrefix+"Problem" {
+	if op.Responses["4XX"].Content[contentProblem].Schema["$ref"] != openapi.Prefix+"Problem" ||
+		op.Responses["5XX"].Content[contentProblem].Schema["$ref"] != openapi.Prefix+"Problem" {
 		problems = append(problems, "the default response is no problem")
 	}
 	for status, resp := range op.Responses {

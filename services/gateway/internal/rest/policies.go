@@ -63,7 +63,7 @@ func (h *policies) routes(add func(route)) {
 	name := inPath("name", "Name of the policy.")
 	one := answers[jsonview.Policy](http.StatusOK)
 	add(route{
-		method: http.MethodPost, path: "/v1/policies", id: "putPolicy", summary: "Store a policy as its next version",
+		method: http.MethodPost, path: "/v1/policies", id: "registerPolicy", summary: "Store a policy as its next version",
 		about: "The body is the definition itself, as JSON or YAML. It is live at once, or a shadow that is judged and not enforced. " +
 			"201 for a new version, 200 when this content was there already; 422 with every problem when it is invalid.",
 		params: []param{
@@ -80,7 +80,7 @@ func (h *policies) routes(add func(route)) {
 	})
 	add(route{
 		method: http.MethodPost, path: "/v1/policies/simulate", id: "simulatePolicy", summary: "The decisions of a policy on recorded calls",
-		about: "Replays recorded calls. Nothing is stored.",
+		about: "Replays recorded calls without storing a result.",
 		body:  jsonBody, request: reflect.TypeFor[SimulateRequest](), maxBody: maxDocumentBody,
 		answers: answers[Simulation](http.StatusOK), serve: taking(h.simulate),
 	})
@@ -103,7 +103,7 @@ func (h *policies) routes(add func(route)) {
 		params: []param{name}, answers: noContent(), serve: h.delete,
 	})
 	add(route{
-		method: http.MethodGet, path: path + "/usage", id: "policyUsage", summary: "The counts of the limits of a policy",
+		method: http.MethodGet, path: path + "/usage", id: "getPolicyUsage", summary: "The counts of the limits of a policy",
 		params: []param{
 			name, inQuery("principal", "Whose usage, for limits per principal."), inQuery("session", "Whose usage, for limits per session."),
 		},

@@ -90,7 +90,7 @@ func (h *processes) routes(add func(route)) {
 		answers: answers[StartedProcess](http.StatusCreated), serve: taking(h.start),
 	})
 	add(route{
-		method: http.MethodPost, path: "/v1/runs/{id}/answer", id: "answerProcess", summary: "Answer the present question of a process",
+		method: http.MethodPost, path: "/v1/runs/{id}/answer", id: "answerQuestion", summary: "Answer the present question of a process",
 		about: "A refusal is a 200 with accepted = false and a rejection that lists the valid answers.",
 		params: []param{
 			inPath("id", "Id of the run."), idempotencyParam,

@@ -9,15 +9,18 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/health"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 )
 
 // index says where things are.
 const index = `Interlock: a state-machine enforcement plane for AI agents.
 
 Without a token:
-  GET  /docs                    every route, to read; /openapi.json as OpenAPI 3.1
+  GET  /docs                    every route, to read; /openapi.json as OpenAPI 3.1, and
+                                /asyncapi.json for events
   GET  /workflow-schema.json    JSON Schema of workflow definitions; the same for policy, process,
                                 component and scenario
   GET  /healthz  /readyz        liveness, readiness
@@ -48,15 +51,15 @@ With Authorization: Bearer TOKEN:
   POST /v1/approvals/{id}/approve  {"note": "...", "edited_data": {}, "digest": "..."}; .../reject
   GET  /v1/leases               leases of approvers; DELETE .../{id} ends it
 
-  POST /workflow-schemas        register a JSON Schema: {"name": "...", "json_schema": {}}
-  POST /workflow-states         create a shared state: {"schema_name": "...", "initial_data": {}}
-  GET  /workflow-states/{id}    ?pointer=/a/b  .../history  .../versions/{n}  .../events
-  PUT  /workflow-states/{id}    {"data": {}, "expected_version": 7}
-  PATCH /workflow-states/{id}   {"operations": [...]}, or a JSON Patch or JSON Merge Patch with If-Match
-  POST /workflow-states/{id}/lock  {"holder": "...", "ttl_seconds": 30}; PUT renews, DELETE unlocks
-  POST /workflow-states/{id}/migrate  {"schema_version": 2}
-  POST /sessions                {"session_name": "...", "parent_session_name": "..."}
-  GET  /sessions/{id}           .../workflow-state; POST .../stop  .../resume  .../grants
+  POST /v1/schemas              register a JSON Schema: {"name": "...", "json_schema": {}}
+  POST /v1/states               create a shared state: {"schema_name": "...", "initial_data": {}}
+  GET  /v1/states/{id}          ?pointer=/a/b  .../history  .../versions/{n}  .../events
+  PUT  /v1/states/{id}          {"data": {}, "expected_version": 7}
+  PATCH /v1/states/{id}         {"operations": [...]}, or a JSON Patch or JSON Merge Patch with If-Match
+  POST /v1/states/{id}/lock  {"holder": "...", "ttl_seconds": 30}; PUT renews, DELETE unlocks
+  POST /v1/states/{id}/migrate  {"schema_version": 2}
+  POST /v1/sessions             {"session_name": "...", "parent_session_name": "..."}
+  GET  /v1/sessions/{id}        .../workflow-state; POST .../stop  .../resume  .../grants
   GET  /v1/tasks                tasks of runners
   POST /v1/components           create a state component (JSON or YAML)
   GET  /v1/components/{slug}    .../values; POST .../executions  .../executions/{id}/commit
@@ -79,8 +82,10 @@ type Health struct {
 func (e *edge) documents() {
 	e.raw("/{$}", "text/plain; charset=utf-8", func() []byte { return []byte(index) })
 	// Few ask for the document, and to encode it takes most of the time of a start.
-	e.raw("/openapi.json", contentJSON, sync.OnceValue(func() []byte { return openAPIText(e.api) }))
-	e.raw("/docs", "text/html; charset=utf-8", sync.OnceValue(func() []byte { return docsText(e.api) }))
+	whole := sync.OnceValue(func() *openapi.Document { addExamples(e.doc); return e.doc })
+	e.raw("/openapi.json", contentJSON, sync.OnceValue(func() []byte { return openAPIText(whole()) }))
+	e.raw("/asyncapi.json", contentJSON, func() []byte { return bus.AsyncAPI })
+	e.raw("/docs", "text/html; charset=utf-8", sync.OnceValue(func() []byte { return docsText(whole()) }))
 }
 
 // probes serves what probes and editors ask for.

@@ -42,7 +42,7 @@ type receiptFiles struct {
 
 func (h *receiptFiles) routes(add func(route)) {
 	add(route{
-		method: http.MethodGet, path: "/v1/runs/{id}/receipt", id: "getReceipt", summary: "Receipt of a run",
+		method: http.MethodGet, path: "/v1/runs/{id}/receipt", id: "getRunReceipt", summary: "Receipt of a run",
 		about: "The run, its log and its definitions, in one signed file that every holder of the public key can check. 409 where the " +
 			"deployment has no key, or the log no longer has everything.",
 		params: []param{inPath("id", "Id of the run.")}, fields: map[string]string{"run_id": "id"},

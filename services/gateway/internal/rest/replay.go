@@ -27,7 +27,7 @@ import (
 type ReplayRequest struct {
 	Candidate jsontext.Value   `json:"candidate" doc:"The workflow that they are driven through."`
 	Policies  []jsontext.Value `json:"policies,omitempty" doc:"Policies that judge every call in place of those that did. Without any, recorded decisions of policies stay."`
-	Status    string           `json:"status,omitzero" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,HELD,COMPLETED,FAILED,BLOCKED,CANCELLED" doc:"Only runs of this status."`
+	Status    string           `json:"status,omitzero" doc:"Only runs of this status."`
 	SessionID string           `json:"session_id,omitzero" doc:"Only runs that this session drives."`
 	Limit     *int64           `json:"limit,omitempty" doc:"At most this many runs, the newest first: 1 to 500; 100 without it."`
 }

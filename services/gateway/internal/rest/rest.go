@@ -13,9 +13,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
-
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -24,6 +21,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/health"
 	"github.com/interlock-run/interlock/pkg/receipt"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 	"github.com/interlock-run/interlock/services/internal/presence"
 	"github.com/interlock-run/interlock/services/internal/receipts"
 	"github.com/interlock-run/interlock/services/internal/recorded"
@@ -103,7 +101,8 @@ const (
 // edge routes requests to resources, and writes what they answer.
 type edge struct {
 	mux    *http.ServeMux
-	api    huma.API
+	doc    *openapi.Document
+	shapes *openapi.Schemas
 	log    *slog.Logger
 	routed http.Handler
 }
@@ -133,14 +132,14 @@ func newEdge(cfg Config) (*edge, error) {
 		cfg.now = time.Now
 	}
 	origin := http.NewCrossOriginProtection()
-	e := &edge{mux: http.NewServeMux(), log: cfg.Logger}
+	e := &edge{mux: http.NewServeMux(), log: cfg.Logger, doc: newDocument(cfg.Version), shapes: openapi.NewSchemas()}
 	origin.SetDenyHandler(http.HandlerFunc(e.refuseOrigin))
 	e.routed = origin.Handler(http.HandlerFunc(e.route))
-	e.api = humago.New(e.mux, openAPIConfig(cfg.Version))
 	for _, r := range cfg.resources(origin) {
 		r.routes(e.add)
 	}
-	finishOpenAPI(e.api)
+	e.doc.Components.Schemas = e.shapes.ByName
+	finish(e.shapes.ByName)
 	e.documents()
 	return e, nil
 }

@@ -7,14 +7,14 @@ import (
 	"net/url"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 )
 
 // bodyRule is the kind of body of a route.
@@ -132,18 +132,22 @@ func taking[T any](serve func(*call, T) (*answer, error)) func(*call) (*answer, 
 
 // add registers a route with the router and with the OpenAPI document.
 func (e *edge) add(rt route) {
-	op := rt.document(e.api.OpenAPI().Components.Schemas)
-	e.api.OpenAPI().AddOperation(op)
-	e.api.Adapter().Handle(op, func(hc huma.Context) {
-		r, w := humago.Unwrap(hc)
-		e.dispatch(&rt, w, r)
-	})
+	item := e.doc.Paths[rt.path]
+	if item == nil {
+		item = map[string]*openapi.Operation{}
+		e.doc.Paths[rt.path] = item
+	}
+	item[strings.ToLower(rt.method)] = rt.document(e.shapes)
+	e.mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) { e.dispatch(&rt, w, r) })
 }
 
 // dispatch takes a request through the checks that all routes share.
 func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 	c := &call{w: w, r: r}
 	err := c.prepare(rt)
+	if rt.lines != nil {
+		w.Header().Set("Vary", "Accept")
+	}
 	var reply *answer
 	switch {
 	case err != nil:

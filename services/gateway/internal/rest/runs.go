@@ -102,7 +102,7 @@ func (h *runs) routes(add func(route)) {
 			{name: "not_workflow", in: "query", about: "No runs of this workflow; several by commas, or by repeating it.", repeated: true},
 			{
 				name: "denied", in: "query", values: []string{"true", "false"},
-				about: "With true, only runs of which a tool call was denied in the last hour, as far as the latest events tell. For observers and above.",
+				about: "With true, only runs of which a tool call was denied in the last hour, as far as the latest events show. For observers and above.",
 			},
 			inQuery("updated_after", "Only runs that have changed at this time or later: RFC 3339, or how long ago, e.g. 24h."),
 			inQuery("updated_before", "Only runs that have changed last before this time: RFC 3339, or how long ago."),
@@ -134,7 +134,7 @@ func (h *runs) routes(add func(route)) {
 	})
 	ifMatch := param{name: headerIfMatch, in: "header", about: "ETag of the run: 412 unless the run is at this version."}
 	add(route{
-		method: http.MethodPost, path: "/v1/runs/{id}/transition", id: "transition", summary: "Ask a run to move on",
+		method: http.MethodPost, path: "/v1/runs/{id}/transition", id: "transitionRun", summary: "Ask a run to move on",
 		about:  "A refusal is a 200 with accepted = false and a rejection that teaches.",
 		params: []param{id, idempotencyParam, ifMatch}, body: jsonBody, request: reflect.TypeFor[TransitionRequest](),
 		answers: answers[TransitionResponse](http.StatusOK), serve: taking(h.transition),

@@ -33,24 +33,24 @@ type schemas struct {
 func (h *schemas) routes(add func(route)) {
 	name := inPath("name", "Name of the schema, percent-encoded.")
 	add(route{
-		method: http.MethodPost, path: "/workflow-schemas", id: "registerSchema", summary: "Register a JSON Schema",
+		method: http.MethodPost, path: "/v1/schemas", id: "registerSchema", summary: "Register a JSON Schema",
 		about:  "201 for a new version, 200 when the latest version has this content already; 422 with every problem when it is not a valid schema.",
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[RegisterSchemaRequest](), maxBody: maxDocumentBody,
 		answers: answers[jsonview.Schema](http.StatusCreated, http.StatusOK), serve: taking(h.register),
 	})
 	add(route{
-		method: http.MethodGet, path: "/workflow-schemas", id: "listSchemas", summary: "List schemas",
+		method: http.MethodGet, path: "/v1/schemas", id: "listSchemas", summary: "List schemas",
 		about:   "Each in its latest version, by name.",
 		params:  []param{pageSizeParam, pageTokenParam},
 		answers: answers[SchemaList](http.StatusOK), serve: h.list,
 	})
 	add(route{
-		method: http.MethodGet, path: "/workflow-schemas/{name}", id: "getSchema", summary: "Get a schema",
+		method: http.MethodGet, path: "/v1/schemas/{name}", id: "getSchema", summary: "Get a schema",
 		params:  []param{name, intQuery("version", "The version, from 1; the latest when absent.")},
 		answers: answers[jsonview.Schema](http.StatusOK), serve: h.get,
 	})
 	add(route{
-		method: http.MethodGet, path: "/workflow-schemas/{name}/versions", id: "listSchemaVersions", summary: "Versions of a schema",
+		method: http.MethodGet, path: "/v1/schemas/{name}/versions", id: "listSchemaVersions", summary: "Versions of a schema",
 		about:   "Oldest first.",
 		params:  []param{name, pageSizeParam, pageTokenParam},
 		answers: answers[SchemaList](http.StatusOK), serve: h.listVersions,
@@ -68,7 +68,7 @@ func (h *schemas) register(c *call, in RegisterSchemaRequest) (*answer, error) {
 		return nil, err
 	}
 	s := resp.GetSchema()
-	location := "/workflow-schemas/" + url.PathEscape(s.GetName()) + "?version=" + strconv.FormatInt(s.GetVersion(), 10)
+	location := "/v1/schemas/" + url.PathEscape(s.GetName()) + "?version=" + strconv.FormatInt(s.GetVersion(), 10)
 	return ok(jsonview.SchemaOf(s)).at(location, resp.GetCreated()), nil
 }
 

@@ -23,7 +23,7 @@ type CreateSessionRequest struct {
 	SessionName       string            `json:"session_name,omitzero" doc:"Unique in the namespace; the id when absent."`
 	ParentSessionName string            `json:"parent_session_name,omitzero" doc:"By name or id; absent for a root."`
 	WorkflowStateID   string            `json:"workflow_state_id,omitzero" doc:"The state that it must share: refused when its parent's is another."`
-	StateUpdate       string            `json:"state_update,omitzero" enum:"required,skip" doc:"Whether a child must update the state before it is done."`
+	StateUpdate       string            `json:"state_update,omitzero" doc:"Whether a child must update the state before it is done."`
 	AcceptEarlyUpdate bool              `json:"accept_early_update,omitzero" doc:"True when an update before its first stop counts."`
 	NoCallback        bool              `json:"no_callback,omitzero" doc:"True when its parent is not called back: it looks for the result itself."`
 	Labels            map[string]string `json:"labels,omitzero" doc:"Runners must have these labels to take its tasks."`
@@ -73,14 +73,14 @@ func (h *sessions) routes(add func(route)) {
 	id := inPath("session_id", "Id or name of the session, percent-encoded.")
 	session := answers[jsonview.Session](http.StatusOK)
 	add(route{
-		method: http.MethodPost, path: "/sessions", id: "createSession", summary: "Create a session",
+		method: http.MethodPost, path: "/v1/sessions", id: "createSession", summary: "Create a session",
 		about:  "201, or 200 when it was there already and is the same.",
 		params: []param{sessionParam}, body: jsonBody, request: reflect.TypeFor[CreateSessionRequest](),
 		fields:  map[string]string{"name": "session_name", "parent": "parent_session_name"},
 		answers: answers[jsonview.Session](http.StatusCreated, http.StatusOK), serve: taking(h.create),
 	})
 	add(route{
-		method: http.MethodGet, path: "/sessions", id: "listSessions", summary: "List sessions",
+		method: http.MethodGet, path: "/v1/sessions", id: "listSessions", summary: "List sessions",
 		params: []param{
 			inQuery("root_session", "Only the tree of this root, by id or name."), inQuery("parent_session", "Only children of this session, by id or name."),
 			{name: "status", in: "query", about: "Only sessions in this status.", values: jsonview.SessionStatuses()},
@@ -90,11 +90,11 @@ func (h *sessions) routes(add func(route)) {
 		answers: answers[SessionList](http.StatusOK), serve: h.list,
 	})
 	add(route{
-		method: http.MethodGet, path: "/sessions/{session_id}", id: "getSession", summary: "Get a session",
+		method: http.MethodGet, path: "/v1/sessions/{session_id}", id: "getSession", summary: "Get a session",
 		params: []param{id, sessionParam}, answers: session, serve: h.get,
 	})
 	add(route{
-		method: http.MethodDelete, path: "/sessions/{session_id}", id: "deleteSession", summary: "Delete a session that has ended",
+		method: http.MethodDelete, path: "/v1/sessions/{session_id}", id: "deleteSession", summary: "Delete a session that has ended",
 		about: "Operators only. Its names are not given again.",
 		params: []param{id, {
 			name: "cascade", in: "query", about: "Also all sessions below it, and the state that a root has created.", values: []string{"true", "false"},
@@ -102,33 +102,33 @@ func (h *sessions) routes(add func(route)) {
 		answers: noContent(), serve: h.delete,
 	})
 	add(route{
-		method: http.MethodGet, path: "/sessions/{session_id}/workflow-state", id: "getSessionState", summary: "The state that a session shares",
+		method: http.MethodGet, path: "/v1/sessions/{session_id}/workflow-state", id: "getSessionState", summary: "The state that a session shares",
 		about:   "404 when it has none.",
 		params:  []param{id, pointerParam, sessionParam, ifNoneMatchParam},
 		answers: answers[stateOrParts](http.StatusOK), serve: h.state,
 	})
 	add(route{
-		method: http.MethodPost, path: "/sessions/{session_id}/stop", id: "stopSession", summary: "Say that a session's agent has stopped",
+		method: http.MethodPost, path: "/v1/sessions/{session_id}/stop", id: "stopSession", summary: "Say that a session's agent has stopped",
 		about:  "A child that has not updated the state it shares is asked to; then its parent is called back.",
 		params: []param{id, idempotencyParam, sessionParam}, body: optionalJSON, request: reflect.TypeFor[StopSessionRequest](),
 		answers: answers[StoppedSession](http.StatusOK), serve: taking(h.stop),
 	})
 	add(route{
-		method: http.MethodGet, path: "/sessions/{session_id}/result", id: "getSessionResult", summary: "The result of a session's work",
+		method: http.MethodGet, path: "/v1/sessions/{session_id}/result", id: "getSessionResult", summary: "The result of a session's work",
 		about:  "404 when it has none.",
 		params: []param{id, sessionParam}, answers: answers[jsonview.SessionResult](http.StatusOK), serve: h.result,
 	})
 	add(route{
-		method: http.MethodPost, path: "/sessions/{session_id}/resume", id: "resumeSession", summary: "Say that a session's agent works again",
+		method: http.MethodPost, path: "/v1/sessions/{session_id}/resume", id: "resumeSession", summary: "Say that a session's agent works again",
 		params: []param{id, idempotencyParam, sessionParam}, body: optionalJSON, request: reflect.TypeFor[ResumeSessionRequest](),
 		answers: session, serve: taking(h.resume),
 	})
 	add(route{
-		method: http.MethodPost, path: "/sessions/{session_id}/grants", id: "grantState", summary: "Let a session read a state of another tree",
+		method: http.MethodPost, path: "/v1/sessions/{session_id}/grants", id: "grantStateAccess", summary: "Let a session read a state of another tree",
 		params: []param{id}, body: jsonBody, request: reflect.TypeFor[GrantRequest](), answers: session, serve: taking(h.grant),
 	})
 	add(route{
-		method: http.MethodDelete, path: "/sessions/{session_id}/grants/{state_id}", id: "revokeState", summary: "Take such a grant back",
+		method: http.MethodDelete, path: "/v1/sessions/{session_id}/grants/{state_id}", id: "revokeStateAccess", summary: "Take such a grant back",
 		params: []param{id, statePath}, answers: noContent(), serve: h.revoke,
 	})
 }
@@ -152,7 +152,7 @@ func (h *sessions) create(c *call, in CreateSessionRequest) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(jsonview.SessionOf(resp.GetSession())).at("/sessions/"+url.PathEscape(resp.GetSession().GetSessionId()), resp.GetCreated()), nil
+	return ok(jsonview.SessionOf(resp.GetSession())).at("/v1/sessions/"+url.PathEscape(resp.GetSession().GetSessionId()), resp.GetCreated()), nil
 }
 
 func (h *sessions) list(c *call) (*answer, error) {
@@ -191,7 +191,7 @@ func (h *sessions) state(c *call) (*answer, error) {
 	}
 	id := resp.GetSession().GetWorkflowStateId()
 	if id == "" {
-		return nil, fault.New(fault.NotFound, "session %s has no workflow state; its root creates one by POST /workflow-states",
+		return nil, fault.New(fault.NotFound, "session %s has no workflow state; its root creates one by POST /v1/states",
 			resp.GetSession().GetName())
 	}
 	return h.states.read(c, &statev1.GetStateRequest{StateId: id})

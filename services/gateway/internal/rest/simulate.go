@@ -27,7 +27,7 @@ type TrialStep struct {
 	Action    string                 `json:"action" doc:"The step, for a person."`
 	OK        bool                   `json:"ok" doc:"True when it is as the step's expect says, or was allowed where it has none."`
 	Different []string               `json:"different,omitempty" doc:"The keys of the step's expect that are not as expected."`
-	Decision  string                 `json:"decision,omitzero" enum:"ALLOW,ASK,DENY" doc:"On a call."`
+	Decision  string                 `json:"decision,omitzero" doc:"On a call."`
 	Code      string                 `json:"code,omitzero" doc:"Of a call that was not allowed."`
 	Verdicts  []TrialVerdict         `json:"verdicts,omitempty" doc:"On a call: the verdict of the state, then that of each policy. The strictest decides."`
 	Rejected  string                 `json:"rejected,omitzero" doc:"The code of a refusal."`
@@ -40,7 +40,7 @@ type TrialStep struct {
 
 // TrialVerdict is the verdict of the state or of one policy on a call.
 type TrialVerdict struct {
-	Decision string `json:"decision" enum:"ALLOW,ASK,DENY"`
+	Decision string `json:"decision"`
 	Code     string `json:"code,omitzero"`
 	Policy   string `json:"policy,omitzero" doc:"The policy; absent for the state's verdict."`
 	Rule     string `json:"rule,omitzero" doc:"JSON Pointer to the deciding rule of the policy."`
@@ -63,7 +63,7 @@ type TrialRun struct {
 	Workflow        string                `json:"workflow"`
 	Branch          string                `json:"branch,omitzero"`
 	State           string                `json:"state"`
-	Status          string                `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,HELD,COMPLETED,FAILED,BLOCKED,CANCELLED"`
+	Status          string                `json:"status"`
 	Interrupt       string                `json:"interrupt,omitzero" doc:"The interrupt that is being handled."`
 	Context         jsontext.Value        `json:"context"`
 	Iterations      int64                 `json:"iterations" doc:"Allowed tool calls in this entry of the state."`
@@ -79,7 +79,7 @@ type TrialRun struct {
 type TrialBranch struct {
 	RunID  string `json:"run_id"`
 	Branch string `json:"branch" doc:"Its path, from outside in."`
-	Status string `json:"status" enum:"ACTIVE,SUCCEEDED,FAILED,CANCELLED"`
+	Status string `json:"status"`
 	State  string `json:"state"`
 	Bound  bool   `json:"bound" doc:"True when it was given to a session of its own."`
 }
@@ -87,7 +87,7 @@ type TrialBranch struct {
 // TrialApproval is a question that can still be decided.
 type TrialApproval struct {
 	ApprovalID string    `json:"approval_id"`
-	Kind       string    `json:"kind" enum:"transition,tool_call,process_step"`
+	Kind       string    `json:"kind"`
 	Message    string    `json:"message"`
 	Required   int       `json:"required" doc:"Approvals that grant it."`
 	ExpiresAt  time.Time `json:"expires_at"`
@@ -114,7 +114,7 @@ type trials struct {
 func (h *trials) routes(add func(route)) {
 	h.verifyRoutes(add)
 	add(route{
-		method: http.MethodPost, path: "/v1/simulate", id: "simulate", summary: "Try a definition step by step",
+		method: http.MethodPost, path: "/v1/simulate", id: "simulateDefinition", summary: "Try a definition step by step",
 		about: "Plays at most 1000 steps in memory, on virtual time, and shows the result of each. Nothing is stored, and no run is started. " +
 			"422 with every problem when something is invalid.",
 		body: definitionBody, definition: trialDefinition, timeout: trialTimeout, answers: answers[Trial](http.StatusOK), serve: h.simulate,

@@ -19,7 +19,7 @@ var afterVersionParam = intQuery("after_version", "Changes of a state with a gre
 
 func (h *events) stateRoutes(add func(route)) {
 	add(route{
-		method: http.MethodGet, path: "/workflow-states/{state_id}/events", id: "streamState", summary: "Live changes of a state",
+		method: http.MethodGet, path: "/v1/states/{state_id}/events", id: "watchState", summary: "Live changes of a state",
 		about: "Server-sent events. Each has the state's version as its id and {event_type, state_id, version, updated_by_session, " +
 			"timestamp} as its data; comments keep an idle connection open. A client that comes back with Last-Event-ID misses " +
 			"nothing. The stream ends with the state.",

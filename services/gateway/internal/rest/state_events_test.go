@@ -36,7 +36,7 @@ func TestStateEvents(t *testing.T) {
 	h := newHouse(t)
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	resp := get(t, srv.URL+"/workflow-states/wfstate_01/events", "X-Interlock-Session", "child-1")
+	resp := get(t, srv.URL+"/v1/states/wfstate_01/events", "X-Interlock-Session", "child-1")
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
 	}
@@ -75,9 +75,9 @@ func TestStateEventsResume(t *testing.T) {
 		headers []string
 		after   int64
 	}{
-		"from the beginning":      {"/workflow-states/s/events?after_version=0", nil, 0},
-		"after a version":         {"/workflow-states/s/events?after_version=5", nil, 5},
-		"come back":               {"/workflow-states/s/events?after_version=5", []string{"Last-Event-ID", "6"}, 6},
+		"from the beginning":      {"/v1/states/s/events?after_version=0", nil, 0},
+		"after a version":         {"/v1/states/s/events?after_version=5", nil, 5},
+		"come back":               {"/v1/states/s/events?after_version=5", []string{"Last-Event-ID", "6"}, 6},
 		"among all events":        {"/v1/events?state_id=s", nil, 7},
 		"among all, after":        {"/v1/events?state_id=s&after_version=5", nil, 5},
 		"among all, come back":    {"/v1/events?state_id=s", []string{"Last-Event-ID", "6"}, 6},
@@ -97,7 +97,7 @@ func TestStateEventsResume(t *testing.T) {
 
 func TestStateEventsRefused(t *testing.T) {
 	t.Parallel()
-	const path = "/workflow-states/s/events"
+	const path = "/v1/states/s/events"
 	checkFailures(t, []failureCase{
 		{name: "no such state", method: "GET", path: path, rpc: "GetState", err: fault.New(fault.NotFound, "no"), status: 404, code: "NOT_FOUND"},
 		{name: "not one's own tree", method: "GET", path: path, rpc: "GetState", err: fault.New(fault.PermissionDenied, "no"), status: 403, code: "PERMISSION_DENIED"},
@@ -122,9 +122,9 @@ func TestStateEventsOfTheFuture(t *testing.T) {
 		path    string
 		headers []string
 	}{
-		{path: "/workflow-states/s/events?after_version=8"},
+		{path: "/v1/states/s/events?after_version=8"},
 		{path: "/v1/events?state_id=s&after_version=9223372036854775807"},
-		{path: "/workflow-states/s/events", headers: []string{"Last-Event-ID", "8"}},
+		{path: "/v1/states/s/events", headers: []string{"Last-Event-ID", "8"}},
 	} {
 		h := newHouse(t)
 		rec := h.do("GET", tt.path, "", tt.headers...)
@@ -145,7 +145,7 @@ func TestStateEventsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		c := &client{header: http.Header{}}
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/workflow-states/s/events", http.NoBody)
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/states/s/events", http.NoBody)
 		req.Header.Set("Authorization", "Bearer secret")
 		done := make(chan struct{})
 		go func() { defer close(done); h.ServeHTTP(c, req) }()
@@ -176,7 +176,7 @@ func TestStateEventsDrain(t *testing.T) {
 	srv.Config = Server(h)
 	srv.Start()
 	t.Cleanup(srv.Close)
-	resp := get(t, srv.URL+"/workflow-states/s/events")
+	resp := get(t, srv.URL+"/v1/states/s/events")
 	read(t, bufio.NewReader(resp.Body), ": connected")
 	if err := srv.Config.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func (h *states) changeRoutes(add func(route)) {
 		})
 	}
 	add(route{
-		method: http.MethodPost, path: "/workflow-states/{state_id}/migrate", id: "migrateState",
+		method: http.MethodPost, path: "/v1/states/{state_id}/migrate", id: "migrateState",
 		summary: "Move a state to another version of its schema",
 		params:  []param{statePath, idempotencyParam, stateIfMatch, fencingParam, sessionParam},
 		body:    optionalJSON, request: reflect.TypeFor[MigrateStateRequest](), maxBody: maxDocumentBody,

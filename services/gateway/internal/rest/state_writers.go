@@ -16,7 +16,7 @@ type StateWriters struct {
 
 func (h *states) writerRoutes(add func(route)) {
 	add(route{
-		method: http.MethodGet, path: "/workflow-states/{state_id}/writers", id: "getStateWriters", summary: "The last writer of each value",
+		method: http.MethodGet, path: "/v1/states/{state_id}/writers", id: "getStateWriters", summary: "The last writer of each value",
 		about: "The last writer of each value, also of empty lists and objects. Values that moved, by an operation or because their index in " +
 			"a list has changed, keep their writer.",
 		params: []param{

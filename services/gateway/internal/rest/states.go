@@ -7,11 +7,11 @@ import (
 	"net/url"
 	"reflect"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/listing"
 )
@@ -52,11 +52,9 @@ type StateHistory struct {
 // stateOrParts documents an answer that is either.
 type stateOrParts struct{}
 
-// Schema returns that of a State or of StateParts.
-func (stateOrParts) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{
-		r.Schema(reflect.TypeFor[jsonview.State](), true, ""), r.Schema(reflect.TypeFor[StateParts](), true, ""),
-	}}
+// Schema implements openapi.Custom.
+func (stateOrParts) Schema(all *openapi.Schemas) *openapi.Schema {
+	return &openapi.Schema{OneOf: []*openapi.Schema{all.Of(reflect.TypeFor[jsonview.State]()), all.Of(reflect.TypeFor[StateParts]())}}
 }
 
 var (
@@ -73,9 +71,8 @@ var statePlaces = []struct {
 	about    string
 	param    param
 }{
-	{"/workflow-states/{state_id}", "State", "", statePath},
-	{"/workflow-state/{state_id}", "StateAlias", "The same as under /workflow-states.", statePath},
-	{"/workflow-state", "OwnState", "The state that the header names, or else that of the session that acts.", param{
+	{"/v1/states/{state_id}", "State", "", statePath},
+	{"/v1/state", "OwnState", "The state that the header names, or else that of the session that acts.", param{
 		name: headerState, in: "header", about: "Id of the state.",
 	}},
 }
@@ -89,7 +86,7 @@ func (h *states) routes(add func(route)) {
 	h.changeRoutes(add)
 	h.writerRoutes(add)
 	for _, at := range []struct{ path, id, about string }{
-		{"/workflow-states", "createState", ""}, {"/workflow-state", "createStateAlias", "The same as under /workflow-states."},
+		{"/v1/states", "createState", ""}, {"/v1/state", "createOwnState", "The same as under /v1/states."},
 	} {
 		add(route{
 			method: http.MethodPost, path: at.path, id: at.id, summary: "Create a state", about: at.about,
@@ -100,7 +97,7 @@ func (h *states) routes(add func(route)) {
 		})
 	}
 	add(route{
-		method: http.MethodGet, path: "/workflow-states", id: "listStates", summary: "List states",
+		method: http.MethodGet, path: "/v1/states", id: "listStates", summary: "List states",
 		params: []param{
 			inQuery("root_session", "Only states of this root session, by id or name."), inQuery("schema", "Only states of this schema, by name."), beforeParam, prefixParam,
 			pageSizeParam, pageTokenParam, sessionParam,
@@ -115,7 +112,7 @@ func (h *states) routes(add func(route)) {
 		})
 	}
 	add(route{
-		method: http.MethodGet, path: "/workflow-states/{state_id}/versions/{n}", id: "getStateVersion",
+		method: http.MethodGet, path: "/v1/states/{state_id}/versions/{n}", id: "getStateVersion",
 		summary: "A state as it was at a version",
 		params: []param{
 			statePath, {name: "n", in: "path", about: "The version, from 1.", integer: true}, pointerParam, sessionParam, ifNoneMatchParam,
@@ -123,13 +120,13 @@ func (h *states) routes(add func(route)) {
 		answers: answers[stateOrParts](http.StatusOK), serve: h.get,
 	})
 	add(route{
-		method: http.MethodGet, path: "/workflow-states/{state_id}/history", id: "getStateHistory", summary: "History of a state",
+		method: http.MethodGet, path: "/v1/states/{state_id}/history", id: "getStateHistory", summary: "History of a state",
 		about:   "Every change, oldest first.",
 		params:  []param{statePath, intQuery("after_version", "Only changes with a greater version."), pageSizeParam, sessionParam},
 		answers: answers[StateHistory](http.StatusOK), serve: h.history,
 	})
 	add(route{
-		method: http.MethodDelete, path: "/workflow-states/{state_id}", id: "deleteState", summary: "Delete a state and its history",
+		method: http.MethodDelete, path: "/v1/states/{state_id}", id: "deleteState", summary: "Delete a state and its history",
 		about: "Its root session must have ended.",
 		params: []param{
 			statePath,
@@ -177,7 +174,7 @@ func (h *states) create(c *call, in CreateStateRequest) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reply.at("/workflow-states/"+url.PathEscape(resp.GetState().GetStateId()), true), nil
+	return reply.at("/v1/states/"+url.PathEscape(resp.GetState().GetStateId()), true), nil
 }
 
 func (h *states) list(c *call) (*answer, error) {

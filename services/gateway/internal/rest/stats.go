@@ -168,7 +168,7 @@ func (h *boards) look(c *call, at func(b *pulse.Board, now time.Time)) (Seen, er
 		return seen, err
 	}
 	if !all {
-		return seen, fault.New(fault.PermissionDenied, "this tells of all runs and trees: it is for observers, operators and approvers")
+		return seen, fault.New(fault.PermissionDenied, "this covers all runs and trees: it is for observers, operators and approvers")
 	}
 	seen.Complete = h.pulse.Look(namespace, func(b *pulse.Board, now time.Time) {
 		seen.Since = moment64(b.Since())

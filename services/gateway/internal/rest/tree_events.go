@@ -42,7 +42,7 @@ func (h *readers) mayFollow(ctx context.Context, namespace, filter string) (all 
 	all, err = h.mayReadTrees(ctx, namespace)
 	if err == nil && !all && !wild {
 		return false, newProblem(http.StatusForbidden, string(fault.PermissionDenied),
-			"events of the entity "+entity+" tell of all trees, which this token may not read; follow one state by its state_id instead of a subject, or ask for one approval")
+			"events of the entity "+entity+" cover all trees, which this token may not read; follow one state by its state_id instead of a subject, or ask for one approval")
 	}
 	return all, err
 }
@@ -67,7 +67,7 @@ func (h *readers) unbound(ctx context.Context) error {
 	}
 	if p.Session != "" {
 		return newProblem(http.StatusForbidden, string(fault.PermissionDenied),
-			"this token is bound to session "+p.Session+", and events tell of others too; read your run, or follow one state by its state_id")
+			"this token is bound to session "+p.Session+", and events cover others too; read your run, or follow one state by its state_id")
 	}
 	return nil
 }

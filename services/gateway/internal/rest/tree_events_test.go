@@ -172,7 +172,7 @@ func TestTreeEventsOnSockets(t *testing.T) {
 		h.errs["ListSessions"] = refused["an agent"]
 		l := connect(t, h, "", "X-Interlock-Session", "child-1")
 		l.say(`{"type":"subscribe","subject":"state.>"}`)
-		l.hear(`{"type":"error","subject":"state.>","code":"PERMISSION_DENIED","message":"events of the entity state tell of all trees, ` +
+		l.hear(`{"type":"error","subject":"state.>","code":"PERMISSION_DENIED","message":"events of the entity state cover all trees, ` +
 			`which this token may not read; follow one state by its state_id instead of a subject, or ask for one approval"}`)
 		l.say(`{"type":"subscribe","subject":">","last_event_id":0}`)
 		l.hear(`{"type":"subscribed","subject":">"}`)
@@ -217,7 +217,7 @@ func TestBoundTokensFollowNoSubjects(t *testing.T) {
 // connection or on it; and a token that is bound later follows no longer.
 func TestBoundTokensOnSockets(t *testing.T) {
 	t.Parallel()
-	const message = `"message":"this token is bound to session s, and events tell of others too; read your run, or follow one state by its state_id"}`
+	const message = `"message":"this token is bound to session s, and events cover others too; read your run, or follow one state by its state_id"}`
 	agent := func(session string) auth.Principal {
 		return auth.Principal{Name: "agent", Role: auth.Agent, Session: session}
 	}

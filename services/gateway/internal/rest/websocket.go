@@ -35,11 +35,11 @@ type sockets struct {
 
 func (h *sockets) routes(add func(route)) {
 	add(route{
-		method: http.MethodGet, path: access.SocketPath, id: "webSocket", summary: "Live events over a WebSocket",
+		method: http.MethodGet, path: access.SocketPath, id: "openSocket", summary: "Live events over a WebSocket",
 		about: `Messages are JSON. {"type":"subscribe","state_id":"...","after_version":7} follows the changes of a state, ` +
 			`{"type":"subscribe","subject":"run.>","last_event_id":12} the events of /v1/events; {"type":"unsubscribe",...} ends that. ` +
-			`The answers are {"type":"subscribed",...}, {"type":"unsubscribed",...}, also unasked when nothing more comes, and ` +
-			`{"type":"error","code","message",...} for what was refused or has failed. Changes of states look as in /workflow-states/{state_id}/events, other events ` +
+			`The answers are {"type":"subscribed",...}, {"type":"unsubscribed",...}, also unasked when no more events come, and ` +
+			`{"type":"error","code","message",...} for a refusal or a failure. Changes of states look as in /v1/states/{state_id}/events, other events ` +
 			`are {"type":"event","id","subject","event"}. The query subscribes at once. Browsers send their token as a ` +
 			`subprotocol: interlock.v1, bearer.TOKEN; pages of other origins are refused.`,
 		params: []param{

@@ -77,7 +77,7 @@ func (t *Tool) Call(ctx context.Context, call Call) (*relay.Result, error) {
 	case err == nil && got.failure != nil:
 		return nil, failed("the server %s failed during %s: %v; its effect is not known", t.Server(), call.As, got.failure)
 	case err == nil && got.result == nil:
-		return nil, failed("the server %s returned nothing", t.Server())
+		return nil, failed("the server %s returned no result", t.Server())
 	case err == nil && got.result.NeedsInput() && !call.Stateless:
 		return nil, failed("the server %s asks the client for input, which the protocol of this client cannot carry", t.Server())
 	case err == nil:

@@ -47,7 +47,7 @@ func (j Jailer) enough(n *Needs) error {
 		return nil
 	}
 	return fmt.Errorf("it needs a jail of level %d, and this machine has level %d: %s; start it without one by \"jail\": \"off\" in its needs",
-		n.level(), support.Level, cmp.Or(support.Missing, "nothing is known of what is missing"))
+		n.level(), support.Level, cmp.Or(support.Missing, "the missing part is not known"))
 }
 
 // inJail is a server's process in a jail.

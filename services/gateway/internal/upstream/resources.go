@@ -147,7 +147,7 @@ func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
 		return only(listed, uri)
 	}
 	if !plainURI(uri) {
-		return nil, "a URI that no server lists must be written plainly: without . and .. and nothing as parts of its path, " +
+		return nil, "a URI that no server lists must be written plainly: without ., .. and empty parts in its path, " +
 			"a user, a fragment, an empty query, the port that its scheme has anyway, characters escaped that need no escape, and upper case " +
 			"in its scheme and host; addresses are written as in 127.0.0.1 and [::1], and files as file:///PATH"
 	}

@@ -76,7 +76,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestAgain: a walk that knows the last one finds what one without it finds.
+// TestAgain: a walk that knows the last one has the same result as one without it.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -125,7 +125,7 @@ func BenchmarkAgain(b *testing.B) {
 		write(b, filepath.Join(dir, fmt.Sprintf("node_modules/m%d/.vscode/settings.json", i)), "{}")
 		write(b, filepath.Join(dir, fmt.Sprintf("node_modules/m%d/.git/config", i)), "[core]\n")
 	}
-	time.Sleep(2500 * time.Millisecond) // what was written just now is looked at again
+	time.Sleep(2500 * time.Millisecond) // recently written files are looked at again
 	s := take(b, dir, nil)
 	b.Run("first", func(b *testing.B) {
 		best(b, func() { take(b, dir, nil) })

@@ -20,7 +20,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// program runs a program with the environment of a jail, and returns what it prints.
+// program runs a program with the environment of a jail, and returns its output.
 func (w *world) program(argv ...string) (string, error) {
 	w.t.Helper()
 	path, err := exec.LookPath(argv[0])

@@ -230,7 +230,7 @@ func TestOddRequests(t *testing.T) {
 	}
 }
 
-// TestHostIsTheURLs: an absolute URL decides, and the server sees its host, whatever the Host field says.
+// TestHostIsTheURLs: an absolute URL decides, and the server sees its host, for any Host field.
 func TestHostIsTheURLs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -364,7 +364,7 @@ func (s *slicer) Write(b []byte) (int, error) {
 }
 
 // TestTunnelsWithoutTLS: HTTP in a tunnel is for the tunnel's host, each request of it, and ports 80 and
-// 443 carry nothing else.
+// 443 carry no other traffic.
 func TestTunnelsWithoutTLS(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -226,7 +226,7 @@ func get(t *testing.T, client *http.Client, address string) (status int, body st
 	return response.StatusCode, string(data)
 }
 
-// wire is a connection to the proxy that says what it likes.
+// wire is a connection to the proxy that sends any bytes.
 type wire struct {
 	t *testing.T
 	net.Conn

@@ -193,7 +193,7 @@ var lateAttempts = []attempt{
 	{name: "interlock's folder renamed", line: `mv ~/.local/share/interlock /srv/outside/i; mv ~/.local/share ~/.local/s2; true`},
 }
 
-// metadataAttempts change what is known about a file. Landlock does not know these.
+// metadataAttempts change a file's metadata. Landlock does not know these.
 var metadataAttempts = []attempt{
 	{name: "modes", line: `chmod 777 /srv/outside/canary.txt`, open: "12"},
 	{name: "modes of a folder", line: `chmod 000 /srv/outside/dir`, open: "12"},

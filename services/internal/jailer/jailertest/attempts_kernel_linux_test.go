@@ -1,6 +1,6 @@
 package jailertest
 
-// namespaceAttempts change what the jail sees.
+// namespaceAttempts change the jail's view.
 var namespaceAttempts = []attempt{
 	{name: "a user namespace", line: `unshare -U true && echo ESCAPED`},
 	{name: "root in a user namespace", line: `unshare -r sh -c 'id -u' | grep -qx 0 && echo ESCAPED`},

@@ -2,7 +2,7 @@ package jailertest
 
 import "fmt"
 
-// networkAttempts reach what stands for other machines, and for services of this one.
+// networkAttempts reach stand-ins for other machines, and for services of this one.
 var networkAttempts = []attempt{
 	{name: "a service of the machine", line: `exec 3<>/dev/tcp/127.0.0.1/18080; cat <&3`},
 	{name: "a service by IPv6", line: `exec 3<>/dev/tcp/::1/18080; cat <&3`},

@@ -17,7 +17,7 @@ func secrets() (names []string) {
 	return names
 }
 
-// readAttempts read what is hidden.
+// readAttempts read hidden files.
 func readAttempts() (all []attempt) {
 	for _, name := range secrets() {
 		all = append(all, attempt{name: "read " + name, line: "cat " + name})
@@ -109,7 +109,7 @@ for line in open("/proc/%d/maps" % pid):
 	}...)
 }
 
-// descriptorAttempts use what the process that starts a jail has open.
+// descriptorAttempts use open files of the process that starts a jail.
 var descriptorAttempts = []attempt{
 	{name: "an inherited file", line: `cat <&4`},
 	{name: "an inherited folder", line: `cat /proc/self/fd/5/home/agent/.netrc`},

@@ -27,7 +27,7 @@ const shards = 2
 // lineLimits bound a line of a corpus.
 var lineLimits = jail.Limits{Processes: 256, MemoryMB: 2048, WallSeconds: 6, OutputBytes: 1 << 20, ScratchMB: 256}
 
-// tally counts what has come of lines.
+// tally counts the results of lines.
 type tally struct{ lines, started, ok, failed, limited, notThere, outcomes int }
 
 func (t tally) String() string {

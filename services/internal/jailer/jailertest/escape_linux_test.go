@@ -23,7 +23,7 @@ type attempt struct {
 	line, py string
 	// open are the levels at which docs/jail.md says that the attempt succeeds, such as "12".
 	open string
-	// vain says why the attempt comes to nothing without a jail, too; empty where it succeeds.
+	// vain is the reason why the attempt has no effect without a jail, too; empty where it succeeds.
 	vain string
 	// inside is true where the attempt is about the workspace or a folder for scratch files.
 	inside bool
@@ -47,7 +47,7 @@ const (
 	asking
 )
 
-// prelude is what code of Python begins with.
+// prelude is the beginning of code in Python.
 const prelude = `import ctypes, errno, fcntl, glob, mmap, os, signal, socket, struct, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
 def call(number, *args):
@@ -59,7 +59,7 @@ def watched():
 OUT = "/srv/outside"
 `
 
-// profile is what a state of the kind compiles to.
+// profile is the compiled profile of a state of the kind.
 func (k kind) profile(level jail.Level, limits jail.Limits) *jail.Profile {
 	rules, call := jail.Rules{Level: level, Limits: limits}, jail.Call{ReadOnly: k == reading, Workspace: workspace, Folder: workspace}
 	if k == asking {
@@ -110,7 +110,7 @@ var protected = []string{
 	".codex", ".gemini", ".mcp.json", ".devcontainer",
 }
 
-// mayChange reports whether a state that edits may change what a difference names.
+// mayChange reports whether a state that edits may make a difference.
 func mayChange(change string) bool {
 	_, name, _ := strings.Cut(change, " ")
 	name, ok := strings.CutPrefix(name, workspace)
@@ -254,7 +254,7 @@ func TestEscapesFromLandlock(t *testing.T) {
 	}
 }
 
-// TestAttemptsAreReal makes the attempts without a jail: each does what the others must not.
+// TestAttemptsAreReal makes the attempts without a jail: each has the effect that the others must not have.
 func TestAttemptsAreReal(t *testing.T) {
 	side(t)
 	if !(pen{UID: user}).in(t) {

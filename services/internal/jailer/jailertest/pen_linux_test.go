@@ -381,7 +381,7 @@ func openBinds(binds []bind) (fds []int, err error) {
 	return fds, nil
 }
 
-// attach mounts what openBinds has cloned, or an open file.
+// attach mounts the clone of openBinds, or an open file.
 func attach(fd int, to string) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
@@ -409,7 +409,7 @@ func bindFile(from, to string) error {
 	return nil
 }
 
-// sameDir makes what is a link on this machine a link, and binds what is a folder.
+// sameDir copies links of this machine as links, and binds folders.
 func sameDir(from, to string) error {
 	info, err := os.Lstat(from)
 	switch {

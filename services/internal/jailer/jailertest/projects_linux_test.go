@@ -19,13 +19,13 @@ type project struct {
 	needs []string
 	files map[string]string
 	line  string
-	// says is what the first run prints, again what the second one does, and never what it does not.
+	// says is the output of the first run, again that of the second one, and never is text that it does not print.
 	says, again, never string
 	// caches are declared as those of the workflow.
 	caches []string
 	// slow is true where only make jail-test runs it.
 	slow bool
-	// reads is true where the tests write nothing into the workspace.
+	// reads is true where the tests do not write into the workspace.
 	reads bool
 }
 

@@ -30,7 +30,7 @@ type job struct {
 	Highest jail.Level
 }
 
-// result is what a job has come to.
+// result is the result of a job.
 type result struct {
 	Witness *jail.Witness
 	Error   string
@@ -152,7 +152,7 @@ func run(t *testing.T, j job, patience time.Duration) result {
 	return r
 }
 
-// bounded keeps the beginning of what is written.
+// bounded keeps the beginning of its input.
 type bounded struct {
 	sync.Mutex
 	bytes.Buffer

@@ -34,7 +34,7 @@ const (
 	sshAgent     = "/tmp/ssh-canary/agent.1"
 )
 
-// files are what a pen has; contents with CANARY must not be read in a jail.
+// files are the files of a pen; contents with CANARY must not be read in a jail.
 var files = map[string]string{
 	dataFolder + "/tokens.json":                `{"approver":"CANARY-approver"}`,
 	dataFolder + "/token.key":                  "CANARY-key",
@@ -185,7 +185,7 @@ func scan(t *testing.T) map[string]string {
 	return seen
 }
 
-// describe says what a file is; times of folders and sockets are left out, since their entries are seen.
+// describe returns the description of a file; times of folders and sockets are left out, since their entries are seen.
 func describe(name string) string {
 	var s unix.Stat_t
 	if err := unix.Lstat(name, &s); err != nil {
@@ -212,7 +212,7 @@ func describe(name string) string {
 	return text
 }
 
-// differences names what differs between two scans.
+// differences names the differences between two scans.
 func differences(before, after map[string]string) (changed []string) {
 	for name, was := range before {
 		switch is, ok := after[name]; {
@@ -415,7 +415,7 @@ func (s *services) survivors() (found []string) {
 	return found
 }
 
-// state is what a pen is like: all that a row must not change.
+// state is the state of a pen: all that a row must not change.
 type state struct {
 	files   map[string]string
 	reached map[string]int64

@@ -1,5 +1,5 @@
-// Package calls reads what the store keeps of calls: their decisions, and the open calls and the evidence of
-// the family of runs that they belong to.
+// Package calls reads the stored data of calls: their decisions, and the open calls and the evidence of their
+// families of runs.
 package calls
 
 import (
@@ -104,6 +104,43 @@ func (a *Account) Put(record *evidence.Record, batch *store.Batch) error {
 func (a *Account) Check() store.Check {
 	return store.Check{Key: ledger.EvidenceOf(a.Root), Version: a.Version}
 }
+
+// ChangedFiles has the files that the entries of a run have changed, and the version of the record.
+type ChangedFiles struct {
+	*ledger.Files
+	key     store.Key
+	version int64
+}
+
+// FilesOf returns the files that the entries of a run have changed.
+func (c *Store) FilesOf(ctx context.Context, run store.Key) (*ChangedFiles, error) {
+	key := ledger.FilesOf(run)
+	record, err := c.store.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		record, err = store.Record{Version: store.Absent}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	files, err := ledger.DecodeFiles(record.Data)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	return &ChangedFiles{files, key, record.Version}, nil
+}
+
+// Put adds the files of an entry to a batch, on condition that the record is unchanged.
+func (f *ChangedFiles) Put(branch string, of ledger.FilesOfEntry, batch *store.Batch) error {
+	data, err := f.With(branch, of).Encode()
+	if err != nil {
+		return fault.From(err)
+	}
+	batch.Puts = append(batch.Puts, store.Put{Key: f.key, Expect: f.version, Data: data})
+	return nil
+}
+
+// Check returns the condition that the record is unchanged.
+func (f *ChangedFiles) Check() store.Check { return store.Check{Key: f.key, Version: f.version} }
 
 // TextDigest returns the digest of a formatted text, in hex.
 func TextDigest(format string, args ...any) string {

@@ -11,123 +11,122 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// ask turns a decision to ask into what humans have said of exactly this call: it
-// waits, is admitted once, or is denied (S7.6).
-func (c *Service) ask(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, d *Decision) error {
+// ask returns the ruling on a call after its approvers have answered, or while they have not: the call waits, is
+// admitted once, or is denied (S7.6).
+func (c *Service) ask(ctx context.Context, r Ruling) (Ruling, error) {
 	if c.Approvals == nil {
-		return fault.New(fault.Unavailable, "a policy requires an approval, but there is no approval service")
+		return r, fault.New(fault.Unavailable, "a policy requires an approval, but there is no approval service")
 	}
-	// Over a limit a call is denied, and nobody is asked (S7.3).
-	if err := c.Quota.Reserve(ctx, q.caller.Namespace, d.combined.Spends); err != nil {
-		return err
+	// Over a limit a call is denied, and approvers are not asked (S7.3).
+	if err := c.Quota.Reserve(ctx, r.Caller.Namespace, r.Combined.Spends); err != nil {
+		return r, err
 	}
-	action, err := actionOf(q, s, d)
+	action, err := r.action()
 	if err != nil {
-		return err
+		return r, err
 	}
-	rest, err := c.restOn(ctx, q, s, &action)
+	rest, err := c.restOn(ctx, r, &action)
 	if err != nil {
-		return err
+		return r, err
 	}
-	digest := action.Digest()
-	// What was agreed to is this call, as this rule asks about it.
-	consumed := digest + " " + askedBy(d)
-	if q.consumed[consumed] == "" {
-		session, root := s.Run.SessionID, ""
-		if session != "" {
-			root = std.Names[0]
-		}
-		question := enforcer.Ask{
-			Action: action,
-			Asker:  consent.Asker{Principal: q.caller.Principal.Name, SessionID: session, RootID: root},
-			Message: fmt.Sprintf("May %s call %s in state %s of workflow %s?",
-				document.Quote(q.caller.Principal.Name), document.Quote(d.Capability), document.Quote(s.Run.State), document.Quote(s.Run.Workflow)),
-			Terms: s.Machine.Meta().Approval, RunID: s.Run.ID, UsedBy: q.req.CallID, WorkflowVersion: s.Run.WorkflowVersion,
-			Entry: s.Run.Entry,
-		}
-		if d.By != nil {
-			question.Policy, question.PolicyVersion, question.Rule = d.By.Policy, d.By.Version, d.By.Pointer()
-		}
-		asked, insteadOf, err := c.request(ctx, q, s, question)
-		moved := rest.moved
-		if err == nil && asked.Status == consent.Granted && !question.SameRule(&asked) {
-			moved = question.RuleChange(&asked)
-			asked, insteadOf, err = c.askInstead(ctx, q, s, question, asked, moved)
-		}
-		if err == nil {
-			err = rest.keep(ctx, c.Store, asked.ID)
-		}
-		if err != nil {
-			return err
-		}
-		d.ApprovalID = asked.ID
-		switch asked.Status {
-		case consent.Granted:
-			// Policies and the run are judged by as they are remembered. An approval is used up
-			// only by those that hold now: for a run that has changed it admits nothing, and would
-			// be said to be used.
-			if err := runs.CheckUnchanged(ctx, c.Store, append(std.Preconditions(), store.Check{Key: s.Key, Version: s.Run.Version})...); err != nil {
-				return err
-			}
-			err := c.Approvals.Consume(ctx, q.caller.Namespace, asked.ID, digest, q.req.CallID, insteadOf)
-			if fault.ReasonOf(err) == fault.FailedPrecondition || fault.ReasonOf(err) == fault.ApprovalDecided {
-				// Another call was faster, or nothing was left of it: this one asks anew.
-				return &store.ConflictError{Key: s.Key, Want: s.Run.Version, Have: s.Run.Version}
-			}
-			if err != nil {
-				return err
-			}
-			q.consumed[consumed] = asked.ID
-		case consent.Pending:
-			q.rests = nil // nothing is admitted
-			d.waits(asked)
-			if moved != "" {
-				d.Message += " What an earlier approval of this call was decided on has moved: " + moved + "."
-			}
-			return nil
-		default:
-			q.rests = nil
-			d.refused(asked)
-			return nil
-		}
+	// The grant is for this call, as this rule asks about it.
+	question := action.Digest() + " " + r.askedBy()
+	if id := r.used[question]; id != "" {
+		return r.Answered(Approval{ID: id, Rests: rest.checks}), nil
 	}
-	d.ApprovalID, q.approved = q.consumed[consumed], true
-	d.settle(combine(q, s, std, d.combined.State, std.Live))
-	q.approved = false
-	return nil
+	ask := r.question(action)
+	asked, insteadOf, err := c.request(ctx, r, ask)
+	moved := rest.moved
+	if err == nil && asked.Status == consent.Granted && !ask.SameRule(&asked) {
+		moved = ask.RuleChange(&asked)
+		asked, insteadOf, err = c.askInstead(ctx, r, ask, asked, moved)
+	}
+	if err == nil {
+		err = rest.keep(ctx, c.Store, asked.ID)
+	}
+	if err != nil {
+		return r, err
+	}
+	switch asked.Status {
+	case consent.Granted:
+		if err := c.consume(ctx, r, asked, action.Digest(), insteadOf); err != nil {
+			return r, err
+		}
+		r.used[question] = asked.ID
+		return r.Answered(Approval{ID: asked.ID, Rests: rest.checks}), nil
+	case consent.Pending:
+		return r.Pending(asked, moved), nil
+	default:
+		return r.Rejected(asked), nil
+	}
 }
 
-// inFlight is how long after a call has used its approval its decision may still be on its way.
+// question returns the question to approvers about an action.
+func (r Ruling) question(action consent.Action) enforcer.Ask {
+	s, caller := r.At, r.Caller.Principal.Name
+	ask := enforcer.Ask{
+		Action: action,
+		Asker:  consent.Asker{Principal: caller, SessionID: s.Run.SessionID},
+		Message: fmt.Sprintf("May %s call %s in state %s of workflow %s?",
+			document.Quote(caller), document.Quote(r.Decision.Capability), document.Quote(s.Run.State), document.Quote(s.Run.Workflow)),
+		Terms: s.Machine.Meta().Approval, RunID: s.Run.ID, UsedBy: r.Req.CallID, WorkflowVersion: s.Run.WorkflowVersion,
+		Entry: s.Run.Entry,
+	}
+	if s.Run.SessionID != "" {
+		ask.Asker.RootID = r.Std.Names[0]
+	}
+	if by := r.Decision.By; by != nil {
+		ask.Policy, ask.PolicyVersion, ask.Rule = by.Policy, by.Version, by.Pointer()
+	}
+	return ask
+}
+
+// consume uses a granted approval for the call. The policies and the run of the attempt may be old: an approval
+// must not be used for a run that has changed, where it admits no call.
+func (c *Service) consume(ctx context.Context, r Ruling, asked enforcer.Approval, digest, insteadOf string) error {
+	if err := runs.CheckUnchanged(ctx, c.Store, append(r.Std.Preconditions(), store.Check{Key: r.At.Key, Version: r.At.Run.Version})...); err != nil {
+		return err
+	}
+	err := c.Approvals.Consume(ctx, r.Caller.Namespace, asked.ID, digest, r.Req.CallID, insteadOf)
+	if fault.ReasonOf(err) == fault.FailedPrecondition || fault.ReasonOf(err) == fault.ApprovalDecided {
+		return r.busy() // another call was faster, or it has no use left: this call asks anew
+	}
+	return err
+}
+
+// busy returns the error by which the check is tried again.
+func (a Attempt) busy() error {
+	return &store.ConflictError{Key: a.At.Key, Want: a.At.Run.Version, Have: a.At.Run.Version}
+}
+
+// inFlight is the time for which the decision of a call that has used its approval may still be on its way.
 const inFlight = 2 * time.Second
 
-// request asks, or finds what was asked. An approval that another call has used is granted
-// when that call was never admitted, for example because its service died just then.
-// insteadOf is that call.
-func (c *Service) request(ctx context.Context, q *question, s *runs.Snapshot, ask enforcer.Ask) (asked enforcer.Approval, insteadOf string, err error) {
-	asked, err = c.Approvals.Request(ctx, q.caller.Namespace, ask)
+// request requests an approval, or returns the one that exists. An approval that another call has used counts as
+// granted if that call was never admitted, for example because its service died just then. insteadOf is that
+// call.
+func (c *Service) request(ctx context.Context, r Ruling, ask enforcer.Ask) (asked enforcer.Approval, insteadOf string, err error) {
+	asked, err = c.Approvals.Request(ctx, r.Caller.Namespace, ask)
 	if err != nil || asked.Status != consent.Used {
 		return asked, "", err
 	}
-	busy := &store.ConflictError{Key: s.Key, Want: s.Run.Version, Have: s.Run.Version}
-	if strings.HasPrefix(asked.UsedBy, typeid.Lease+"_") { // which does not answer any more
-		return c.settled(ctx, q, ask, asked.UsedBy, busy)
+	if strings.HasPrefix(asked.UsedBy, typeid.Lease+"_") { // a lease has no decision
+		return c.settled(ctx, r, ask, asked.UsedBy)
 	}
-	first, err := c.Calls.Decided(ctx, s.Root, asked.UsedBy)
+	first, err := c.Calls.Decided(ctx, r.At.Root, asked.UsedBy)
 	switch {
 	case err != nil:
 		return asked, "", err
 	case first == nil && c.Clock().Before(asked.UsedAt.Add(inFlight)):
-		return asked, "", busy
+		return asked, "", r.busy()
 	case first == nil:
-		// After this its decision cannot be committed any more.
-		if err := c.Calls.GiveUp(ctx, s.Root, asked.UsedBy, q.bound()); err != nil {
+		// From now on, its decision cannot be committed.
+		if err := c.Calls.GiveUp(ctx, r.At.Root, asked.UsedBy, r.bound()); err != nil {
 			return asked, "", err
 		}
 		fallthrough
@@ -135,45 +134,28 @@ func (c *Service) request(ctx context.Context, q *question, s *runs.Snapshot, as
 		insteadOf, asked.Status = asked.UsedBy, consent.Granted
 		return asked, insteadOf, nil
 	}
-	return c.settled(ctx, q, ask, asked.UsedBy, busy)
+	return c.settled(ctx, r, ask, asked.UsedBy)
 }
 
-// settled asks anew after a use that did come to something.
-func (c *Service) settled(ctx context.Context, q *question, ask enforcer.Ask, use string, busy error) (asked enforcer.Approval, insteadOf string, err error) {
+// settled requests a new approval after a use that has admitted a call.
+func (c *Service) settled(ctx context.Context, r Ruling, ask enforcer.Ask, use string) (asked enforcer.Approval, insteadOf string, err error) {
 	ask.SettledUse = use
-	asked, err = c.Approvals.Request(ctx, q.caller.Namespace, ask)
-	if err == nil && asked.Status == consent.Used { // yet another call was faster
-		err = busy
+	asked, err = c.Approvals.Request(ctx, r.Caller.Namespace, ask)
+	if err == nil && asked.Status == consent.Used { // another call was faster
+		err = r.busy()
 	}
 	return asked, "", err
 }
 
-// waits tells that humans have not decided yet.
-func (d *Decision) waits(asked enforcer.Approval) {
-	if !asked.Created {
-		d.Verdict.Code = toolcall.CodeApprovalPending
-	}
-	// No command line: agents read this, and would try one (S13.4).
-	d.Message += " The approval is " + asked.ID + "; a person with the role approver decides it, in the console, /ui/approvals."
-}
-
-// refused is the denial of what humans have refused, as long as the run is where it
-// was asked.
-func (d *Decision) refused(asked enforcer.Approval) {
-	d.Verdict = toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Tool: d.Tool}
-	d.Message = fmt.Sprintf("Tool %s is denied: a human was asked about exactly this call. %s Do something else, or fire an event; you can request a different call.",
-		document.Quote(d.Tool), asked.Outcome)
-}
-
-// actionOf is exactly what is asked for: this capability, with this input, of the
-// run as it stands.
-func actionOf(q *question, s *runs.Snapshot, d *Decision) (consent.Action, error) {
+// action returns the object of the question: this capability, with this input, of the run in this version.
+func (r Ruling) action() (consent.Action, error) {
+	s := r.At
 	text := func(name, value string) document.Member {
 		return document.Member{Name: name, Value: document.StringValue(value)}
 	}
 	var input document.Value
-	if len(q.req.Input) > 0 {
-		v, problem := document.Parse(q.req.Input, document.Limits{Bytes: len(q.req.Input) + 1})
+	if len(r.Req.Input) > 0 {
+		v, problem := document.Parse(r.Req.Input, document.Limits{Bytes: len(r.Req.Input) + 1})
 		if problem != nil {
 			return consent.Action{}, fault.New(fault.InvalidJSON, "input: %s", problem.Message)
 		}
@@ -185,7 +167,7 @@ func actionOf(q *question, s *runs.Snapshot, d *Decision) (consent.Action, error
 			text("run_id", s.Run.ID),
 			{Name: "run_version", Value: document.NumberValue(strconv.FormatInt(s.Run.Version, 10))},
 			text("workflow", s.Run.Workflow), text("state", s.Run.State), text("branch", s.Run.Branch),
-			text("capability", d.Capability), text("tool", d.Tool),
+			text("capability", r.Decision.Capability), text("tool", r.Req.Tool),
 		}),
 		Data: input,
 	}, nil

@@ -90,15 +90,14 @@ func TestAnotherRunVersionIsAnotherQuestion(t *testing.T) {
 	s.Approvals.Decide("apr_1", consent.Granted)
 	s.Engine.Fire(t, "GO")
 	stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Write"}), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
-	// The run was remembered as it stood before. What was agreed to is not said to be used.
+	// The cached run was old. The grant stays unused.
 	if by := s.Approvals.UsedBy["apr_1"]; by != "" {
 		t.Errorf("what admits nothing any more is used by %q", by)
 	}
 }
 
-// An approval whose call was not admitted, for its commit failed, admits the next call of the
-// same action: nobody is asked again. The first call cannot be admitted any more, also when
-// its commit was only late.
+// An approval whose call was not admitted, because its commit failed, admits the next call of the same action
+// without a new question. The first call cannot be admitted later, also if its commit was only late.
 func TestAnApprovalIsNotSpentForNothing(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {

@@ -82,7 +82,7 @@ func TestIterationsAreCountedExactly(t *testing.T) {
 	}
 }
 
-// S7.2: what cannot be decided and recorded is denied.
+// S7.2: a call is denied if its decision cannot be recorded.
 func TestFailsClosed(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]storetest.Fault{
@@ -116,18 +116,17 @@ func TestFailsClosed(t *testing.T) {
 	})
 }
 
-// Metrics are told of each answer, and of why there is no decision; not of rehearsals, and not
-// of questions that are none.
-func TestAnswersAreTold(t *testing.T) {
+// Metrics get each answer, and the reason of a missing decision. They do not get dry runs and invalid requests.
+func TestAnswersAreReported(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngine(t)
 	a := stage.NewApp(e, st)
-	var told []string
+	var got []string
 	a.Checks.Answered = func(_ context.Context, d *check.Decision, took time.Duration) {
 		if took <= 0 {
 			t.Errorf("it took %s", took)
 		}
-		told = append(told, string(d.Verdict.Decision)+" "+string(d.Undecided))
+		got = append(got, string(d.Verdict.Decision)+" "+string(d.Undecided))
 	}
 	for _, req := range []check.Request{{Tool: "Read"}, {Tool: "Bash"}, {Tool: "Read", DryRun: true}, {Tool: " Read"}} {
 		req.Target = enforcer.Target{RunID: "run_1"}
@@ -135,8 +134,8 @@ func TestAnswersAreTold(t *testing.T) {
 	}
 	st.Decide = func(int, *store.Batch) storetest.Fault { return storetest.Uncertain }
 	stage.Check(t, a, "Read", "")
-	if want := []string{"ALLOW ", "DENY ", "DENY COMMIT_UNCERTAIN"}; !slices.Equal(told, want) {
-		t.Errorf("told of %q, want %q", told, want)
+	if want := []string{"ALLOW ", "DENY ", "DENY COMMIT_UNCERTAIN"}; !slices.Equal(got, want) {
+		t.Errorf("metrics got %q, want %q", got, want)
 	}
 }
 
@@ -167,8 +166,7 @@ func TestCallIDs(t *testing.T) {
 	}
 }
 
-// A replica that has not heard of the last transition repeats what another one has
-// decided since.
+// A replica with an old run repeats the decision of another replica on the present run.
 func TestRepeatAtAnotherReplica(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngine(t)
@@ -272,8 +270,8 @@ func TestNamesOfToolsAreAsTheyShow(t *testing.T) {
 	}
 }
 
-// The id of a call is kept with a part of the digest of its input. Where two inputs have
-// that in common, the log tells them apart.
+// The store has a part of the digest with the ID of a call. If two inputs have that part in common, the log
+// distinguishes them.
 func TestDigestsThatBeginAlike(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngine(t)

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -11,12 +10,12 @@ import (
 
 // Decision is the answer to one tool call.
 type Decision struct {
-	// Verdict is the strictest of what the state and the policies say.
+	// Verdict is the strictest of the state and the policies.
 	Verdict toolcall.Verdict
 	Message string
 	CallID  string
 	Tool    string
-	// Capability is what policies call the tool.
+	// Capability is the name that policies have for the tool.
 	Capability string
 	// InputDigest is the hex SHA-256 of the tool's name and input.
 	InputDigest string
@@ -24,43 +23,38 @@ type Decision struct {
 	Machine     *workflow.Machine
 	// Iterations counts the allowed calls in this entry, this one included.
 	Iterations int64
-	// By is the part of a policy that has decided; nil when the state did.
+	// By is the part of a policy that has decided; nil if the state did.
 	By *rules.Source
-	// ApprovalID is the approval that is waited for, or that has admitted the call.
+	// ApprovalID identifies the approval that is pending, or that has admitted the call.
 	ApprovalID string
-	// LeaseID is the lease that has admitted the call; empty for none. ApprovalID is then
-	// that of the lease.
+	// LeaseID identifies the lease that has admitted the call; empty for none. ApprovalID is then that of
+	// the lease.
 	LeaseID string
-	// Shadows are what shadows would have decided, where that differs.
+	// Shadows are the decisions of shadows that differ.
 	Shadows []ledger.Shadow
-	// Unbound: the session drives no run, and what holds for it anyway has decided.
+	// Unbound: the session drives no run, and the policies that apply without one have decided.
 	Unbound bool
 	// EstimatedCost was reserved of budgets until the report.
 	EstimatedCost rules.MicroUSD
-	// Undecided is why the call was denied without a decision; empty when there is one.
+	// Undecided is the reason of a denial without a decision; empty if there is one.
 	Undecided fault.Reason
-	// Explanation is why, where that was asked for.
+	// Explanation is nil unless it was requested.
 	Explanation *Explanation
-	// Jail is what the line must run in; nil for no jail.
+	// Jail is the jail that the line must run in; nil for none.
 	Jail *ledger.Jail
-
-	combined rules.Combined
-	lease    *consent.Lease
-	// files is how many files the entry has changed after this call, where that is limited,
-	// and full the limit that has denied the call.
-	files    int64
-	full     []ledger.Limit
-	observed observed
 }
 
-// settle takes over what was combined: the verdict, who has decided, and what is
-// said to the agent.
-func (d *Decision) settle(c rules.Combined) {
-	d.combined, d.Verdict, d.By = c, c.State, nil
+// Lifted reports whether the call is allowed because its state judges no call now: see lifted. The answer is not
+// the state's consent to the tool.
+func (d *Decision) Lifted() bool { return lifted(&d.Verdict, d.Tool) }
+
+// settle takes over a combined verdict: the decision, the rule that has decided, and the message to the agent.
+func (d *Decision) settle(c *rules.Combined) {
+	d.Verdict, d.By = c.State, nil
 	if c.Decision == c.State.Decision {
 		d.Message = c.State.Message(d.Machine, d.Run)
 		for i := range c.Policies {
-			// What no rule is about is the state's decision.
+			// A call without a rule is the state's decision.
 			if p := &c.Policies[i]; c.Decision == toolcall.Allow && p.By != nil && p.By.Pattern != "" {
 				d.By = p.By
 				break
@@ -79,10 +73,4 @@ func (d *Decision) settle(c rules.Combined) {
 			break
 		}
 	}
-}
-
-// lifted reports that a call passes although its state judges nothing now: enforcement is
-// off, or the call only reads after a failure (S2.9, S6.2).
-func lifted(state toolcall.Verdict, tool string) bool {
-	return state.Decision == toolcall.Allow && !state.Counted && !toolcall.Own(tool) && !toolcall.Loads(tool)
 }

@@ -33,7 +33,7 @@ const bounded = `{"id": "w", "initial": "working", "states": {
 	"over": {"type": "final"}}}`
 
 // A dry run decides as a call would be decided at the same moment, limits of states and of
-// policies included, and leaves nothing behind.
+// policies included, and has no effects.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	test := func(t *testing.T, s *stage.Stage) {

@@ -17,17 +17,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// Explanation is why a call is decided as it is. It is made by the functions that decide;
-// what they do not say is not in it.
+// Explanation explains a decision. The functions that decide write it.
 type Explanation struct {
 	// InputKept is false for a recorded call whose input the log does not have.
 	InputKept bool
-	// State is what the state says, and StateMessage that in a sentence.
+	// State is the verdict of the state with its reasons, and StateMessage its sentence.
 	State        toolcall.Reasons
 	StateMessage string
 	// ToolsRestricted and AllowedTools are those of the state.
@@ -35,14 +33,14 @@ type Explanation struct {
 	AllowedTools    []string
 	Policies        []PolicyReasons
 	Limits          []LimitReason
-	// WouldAllow are sentences: what would have to be different.
+	// WouldAllow has sentences about the changes that would allow the call.
 	WouldAllow []string
 	// JailLevel and JailDigest are of the jail that the line must run in; 0 and empty for none.
 	JailLevel  jail.Level
 	JailDigest string
 }
 
-// PolicyReasons is what one policy says.
+// PolicyReasons explains the verdict of one policy.
 type PolicyReasons struct {
 	Name    string
 	Version int64
@@ -59,14 +57,14 @@ type LimitReason struct {
 	Rule string
 	// ResetsAt is the end of the present period; zero for none.
 	ResetsAt time.Time
-	// Used is what is counted now, and After what would be with the call.
+	// Used is the present count, and After the count with the call.
 	Used, Max, After int64
 	// ReopensAt is when a limit that has no room has some again; zero for never, or when it
 	// has room.
 	ReopensAt time.Time
 }
 
-// What the entry of a state counts, next to the measures of policies.
+// Measures of the entry of a state, in addition to those of policies.
 const (
 	MeasureIterations  rules.Measure = "iterations"
 	MeasureResultBytes rules.Measure = "result_bytes"
@@ -75,10 +73,10 @@ const (
 	PerEntry rules.Scope = "entry"
 )
 
-// explain says why a call is decided as it is. state is the verdict of the state.
-func (c *Service) explain(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, state toolcall.Verdict) (*Explanation, error) {
-	e := &Explanation{InputKept: true}
-	e.State = toolcall.Explain(s.Machine, s.Run, c.callIn(s, q.req))
+// explain explains a decision. state is the verdict of the state.
+func (c *Service) explain(ctx context.Context, a Attempt, state toolcall.Verdict) (*Explanation, error) {
+	s, e := a.At, &Explanation{InputKept: true}
+	e.State = toolcall.Explain(s.Machine, s.Run, a.call())
 	e.State.Verdict = state // the input is judged besides
 	if p := state.Jail; p != nil {
 		e.JailLevel, e.JailDigest = p.Level, p.Digest()
@@ -87,13 +85,13 @@ func (c *Service) explain(ctx context.Context, q *question, s *runs.Snapshot, st
 	if state.Decision == toolcall.Deny {
 		e.StateMessage = state.Message(s.Machine, s.Run)
 	}
-	if !toolcall.Own(q.req.Tool) {
-		call := callOf(q, s, std)
-		for i, set := range std.Live {
-			e.policy(set, std.Because[i], call)
+	if !toolcall.Own(a.Req.Tool) {
+		call := a.policyCall(Approval{})
+		for i, set := range a.Std.Live {
+			e.policy(set, a.Std.Because[i], call)
 		}
 	}
-	return e, c.finish(ctx, e, q, s)
+	return e, c.finish(ctx, e, a.Caller.Namespace, a.Req.Tool, s)
 }
 
 func (e *Explanation) ofState(s *runs.Snapshot) {
@@ -107,8 +105,8 @@ func (e *Explanation) policy(set *rules.Set, scope string, call rules.Call) {
 	e.Policies = append(e.Policies, p)
 }
 
-// finish adds the limits as they are now, and what would allow the call.
-func (c *Service) finish(ctx context.Context, e *Explanation, q *question, s *runs.Snapshot) error {
+// finish adds the limits in their present state, and the changes that would allow the call.
+func (c *Service) finish(ctx context.Context, e *Explanation, namespace, tool string, s *runs.Snapshot) error {
 	if err := c.stateLimits(ctx, e, s); err != nil {
 		return fault.From(err)
 	}
@@ -116,21 +114,21 @@ func (c *Service) finish(ctx context.Context, e *Explanation, q *question, s *ru
 	for i := range e.Policies {
 		for _, spend := range e.Policies[i].Limits {
 			if known[spend.Account] {
-				continue // policies share what a session has
+				continue // policies share the accounts of a session
 			}
 			known[spend.Account] = true
-			limit, err := c.limitOf(ctx, q.caller.Namespace, spend)
+			limit, err := c.limitOf(ctx, namespace, spend)
 			if err != nil {
 				return fault.From(err)
 			}
 			e.Limits = append(e.Limits, limit)
 		}
 	}
-	e.wouldAllow(q.req.Tool, s)
+	e.wouldAllow(tool, s)
 	return nil
 }
 
-// stateLimits are the limits of the entry of a state.
+// stateLimits adds the limits of the entry of the state.
 func (c *Service) stateLimits(ctx context.Context, e *Explanation, s *runs.Snapshot) error {
 	view := s.Machine.State(s.Run.State)
 	if view.MaxIterations == 0 && view.ContextBudgetBytes == 0 && view.MaxFilesPerState == 0 {
@@ -152,11 +150,7 @@ func (c *Service) stateLimits(ctx context.Context, e *Explanation, s *runs.Snaps
 	if view.MaxFilesPerState == 0 || len(e.State.Verdict.Paths) == 0 {
 		return nil
 	}
-	record, err := c.Store.Get(ctx, ledger.FilesOf(s.Key))
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	kept, err := ledger.DecodeFiles(record.Data)
+	kept, err := c.Calls.FilesOf(ctx, s.Key)
 	if err != nil {
 		return err
 	}
@@ -166,7 +160,7 @@ func (c *Service) stateLimits(ctx context.Context, e *Explanation, s *runs.Snaps
 	return nil
 }
 
-// limitOf is what a policy's limit has counted.
+// limitOf returns a limit of a policy with its present count.
 func (c *Service) limitOf(ctx context.Context, namespace string, spend rules.Spend) (LimitReason, error) {
 	owner := quota.Key(namespace, spend.Account)
 	used, err := c.Quota.Counted(ctx, owner, spend.Account)
@@ -197,10 +191,11 @@ func (c *Service) limitOf(ctx context.Context, namespace string, spend rules.Spe
 	return limit, nil
 }
 
-// full is true when the call has no room: where a call needs nothing, of what is spent.
+// full reports whether the limit has no room for the call. A call that adds 0 has no room in a limit that is
+// spent.
 func (l *LimitReason) full() bool { return l.After > l.Max || l.After == l.Used && l.Used >= l.Max }
 
-// wouldAllow says what would have to be different.
+// wouldAllow adds the changes that would allow the call.
 func (e *Explanation) wouldAllow(tool string, s *runs.Snapshot) {
 	if e.State.Verdict.Decision == toolcall.Deny {
 		e.stateWouldAllow(tool, s)
@@ -219,7 +214,7 @@ func (e *Explanation) wouldAllow(tool string, s *runs.Snapshot) {
 
 func (e *Explanation) add(sentence string) { e.WouldAllow = append(e.WouldAllow, sentence) }
 
-// stateWouldAllow is about what the state refuses.
+// stateWouldAllow adds the changes by which the state would allow the call.
 func (e *Explanation) stateWouldAllow(tool string, s *runs.Snapshot) {
 	name, view := document.Quote(s.Run.State), s.Machine.State(s.Run.State)
 	switch e.State.Verdict.Code {
@@ -282,7 +277,7 @@ func (e *Explanation) partWouldAllow(part *toolcall.Part, state string, view *wo
 	e.add(fmt.Sprintf("%s is not among the commands of state %s: %s%s.", text, state, strings.Join(quoted, ", "), more))
 }
 
-// wouldAllow is about a limit that has no room.
+// wouldAllow describes the change of a full limit that would allow the call.
 func (l *LimitReason) wouldAllow(s *runs.Snapshot) string {
 	if l.Scope == PerEntry {
 		return fmt.Sprintf("%s of state %s is reached, with %d of %d: leave the state by an event, and the next entry begins with none.",
@@ -303,9 +298,8 @@ func (l *LimitReason) wouldAllow(s *runs.Snapshot) string {
 	return fmt.Sprintf("An operator may raise the limit of rule %s of %s, which has counted %s; %s.", l.Rule, policy, used, again)
 }
 
-// ExplainRecorded says why a recorded call was decided so: computed again from what was
-// recorded, with the limits as they are now. What the log does not keep is as it was
-// recorded.
+// ExplainRecorded explains a recorded decision. It decides the recorded call again, with the present limits.
+// Data that the log does not keep is as recorded.
 func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledger.Decision) (*Explanation, error) {
 	s, err := c.recordedSnapshot(ctx, namespace, r)
 	if err != nil {
@@ -319,7 +313,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 	if strings.HasPrefix(r.Capability, "mcp:") && !strings.HasPrefix(r.Tool, "mcp__") {
 		was.Capability = r.Capability // its full name was given with it
 	}
-	// What humans have approved was asked about first.
+	// An approved call was asked about first.
 	was.Approved = false
 	was.Now = c.Clock().UTC()
 	// The log names who called and not in which role: nearly all are agents.
@@ -351,12 +345,11 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 			e.policy(set, "", was.Call)
 		}
 	}
-	return e, c.finish(ctx, e, &question{caller: caller, req: Request{Tool: r.Tool}}, s)
+	return e, c.finish(ctx, e, namespace, r.Tool, s)
 }
 
-// recordedState is what the state said. It is judged again, and where the record says
-// otherwise, that holds: the input, the standing of the run and what was counted then are
-// not all known.
+// recordedState decides a recorded call by its state. The record has priority, because the input, the status of
+// the run and its counters at the time are not all known.
 func (e *Explanation) recordedState(places toolcall.Places, s *runs.Snapshot, r *ledger.Decision) {
 	e.State = toolcall.Explain(s.Machine, s.Run, toolcall.Call{Tool: r.Tool, Input: r.Input, Places: places, Jail: r.JailLevel})
 	e.ofState(s)
@@ -378,7 +371,7 @@ func (e *Explanation) recordedState(places toolcall.Places, s *runs.Snapshot, r 
 	}
 }
 
-// recordedSnapshot is a run as a record tells of it.
+// recordedSnapshot returns a run in the state that a record names.
 func (c *Service) recordedSnapshot(ctx context.Context, namespace string, r *ledger.Decision) (*runs.Snapshot, error) {
 	if r.RunID == "" {
 		s := runs.StandIn(namespace, r.SessionID)

@@ -32,8 +32,8 @@ const explainedPolicy = `{"role": "agent", "meta": {"tools": ["Pay", "Mail", "Ed
 
 func command(line string) []byte { return fmt.Appendf(nil, `{"command": %q}`, line) }
 
-// What is explained is what is decided, before a call and after, as the log has it; and
-// whatever is not allowed is told what would allow it (S3, S7).
+// The explanation agrees with the decision, before a call and after, as the log has it. A denial names the changes
+// that would allow the call (S3, S7).
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
@@ -42,7 +42,7 @@ func TestExplain(t *testing.T) {
 		decided := map[toolcall.Code]bool{}
 		for i, c := range []struct {
 			call check.Request
-			says string // of what would allow it
+			says string // about a change that would allow it
 		}{
 			{check.Request{Tool: "Bash", Input: command("go test ./...")}, ""},
 			{check.Request{Tool: "Bash", Input: command("ls && git push -f")}, "\"git push -f\" is not among the commands of state \"testing\": \"go test *\", \"ls\"."},
@@ -74,7 +74,7 @@ func TestExplain(t *testing.T) {
 			plain := c.call
 			plain.Explain, plain.DryRun = false, true
 			if d := stage.Ask(t, a, plain); d.Explanation != nil {
-				t.Errorf("call %d is explained though nobody has asked", i)
+				t.Errorf("call %d is explained without a request", i)
 			}
 			logged, err := a.Log.Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: c.call.CallID})
 			if err != nil || logged.CallID != c.call.CallID || logged.Code != real.Verdict.Code {
@@ -145,7 +145,7 @@ func agrees(t *testing.T, d *check.Decision, says string) {
 	}
 }
 
-// The limits of a call are told with what they hold before it and would hold with it.
+// The limits of a call have their counts before it and with it.
 func TestExplainLimits(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
@@ -169,7 +169,7 @@ func TestExplainLimits(t *testing.T) {
 	})
 }
 
-// A record is explained by the version of the policy that decided it, whatever is live now.
+// A record is explained by the version of the policy that decided it, not by the live one.
 func TestExplainOldPolicy(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
@@ -218,7 +218,7 @@ func TestGetDecisionOfNoRun(t *testing.T) {
 	})
 }
 
-// S2.9: a recorded call that nothing has judged is explained by the reason.
+// S2.9: a recorded call without enforcement is explained by the reason.
 func TestRecordedCallThatIsNotEnforced(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t, stage.Open)

@@ -2,10 +2,6 @@ package check
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // maxDepth is how deep a tool's input may nest (S1.1).
@@ -13,24 +9,7 @@ const maxDepth = 64
 
 const badInput = "its input must be one JSON object in UTF-8, without duplicate keys, nested at most 64 levels deep"
 
-// judge decides a call in the pure core. What the state would allow is denied
-// when its input is not what a tool can be given: two readers of such text may
-// see two different calls.
-func (c *Service) judge(s *runs.Snapshot, req Request) toolcall.Verdict {
-	v := toolcall.Decide(s.Machine, s.Run, c.callIn(s, req))
-	switch {
-	case c.Jails == enforcer.JailsRequired && needsJail(s, req, &v):
-		return toolcall.JailRequired(req.Tool, noJail)
-	case v.Decision != toolcall.Allow || !v.Counted:
-	case !validInput(req.Input):
-		return toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeInvalidInput, Tool: req.Tool, Detail: badInput}
-	case s.Unbound:
-		v.Code, v.Detail, v.Jail = toolcall.CodeNotEnforced, toolcall.NoRun, nil
-	}
-	return v
-}
-
-// validInput is true for nothing, and for one JSON object.
+// validInput reports whether an input is empty or one JSON object.
 func validInput(input []byte) bool {
 	if len(input) == 0 {
 		return true

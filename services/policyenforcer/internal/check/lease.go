@@ -12,142 +12,130 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // leasePage is how many leases of a run are read at once.
 const leasePage = 100
 
-// leased lets a call pass that would be asked about when a lease answers the question: that of
-// this rule, here, for calls like this one (S9.6). Whatever is in doubt is asked about.
-func (c *Service) leased(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, d *Decision) error {
-	// A lease was not decided on values that move (S18.7).
-	if s.Unbound || d.By == nil || !c.Store.Spans() || len(s.Machine.Meta().ApprovalReads) > 0 {
-		return nil
+// leased returns the ruling that a lease lets pass, if a lease answers the question: that of this rule, here, for
+// calls like this one (S9.6). Otherwise it returns the question.
+func (c *Service) leased(ctx context.Context, r Ruling) (Ruling, error) {
+	s, by := r.At, r.Decision.By
+	// A lease was not decided on values that can change (S18.7).
+	if s.Unbound || by == nil || !c.Store.Spans() || len(s.Machine.Meta().ApprovalReads) > 0 {
+		return r, nil
 	}
 	scope := consent.Scope{
 		RunID: s.Run.ID, Branch: s.Run.Branch, Entry: s.Run.Entry, State: s.Run.State,
-		Policy: d.By.Policy, PolicyVersion: d.By.Version, Rule: d.By.Pointer(), Capability: d.Capability,
+		Policy: by.Policy, PolicyVersion: by.Version, Rule: by.Pointer(), Capability: r.Decision.Capability,
 	}
 	if s.Run.SessionID != "" {
-		scope.RootID = std.Names[0]
+		scope.RootID = r.Std.Names[0]
 	}
 	for after := ""; ; {
 		page, err := c.Store.List(ctx, store.Query{
-			Namespace: q.caller.Namespace, Kind: ledger.KindLease, Labels: ledger.LeaseLabels(s.Run.ID, consent.LeaseActive), After: after, Limit: leasePage,
+			Namespace: r.Caller.Namespace, Kind: ledger.KindLease, Labels: ledger.LeaseLabels(s.Run.ID, consent.LeaseActive), After: after, Limit: leasePage,
 		})
 		if err != nil {
-			return err
+			return r, err
 		}
 		for _, record := range page.Records {
 			l, err := ledger.DecodeLease(record)
 			if err != nil {
-				return fault.From(err)
+				return r, fault.From(err)
 			}
-			if !l.Lets(scope, c.Clock().UTC()) || !matches(s, q, l) {
+			if !l.Lets(scope, c.Clock().UTC()) || !r.matches(l) {
 				continue
 			}
-			if alike, err := c.termsAlike(ctx, q, s, l); !alike || err != nil {
+			if alike, err := c.termsAlike(ctx, r, l); !alike || err != nil {
 				if err != nil {
-					return err
+					return r, err
 				}
 				continue
 			}
-			taken, err := c.takeLease(ctx, q, s, std, d, l)
-			if taken || err != nil {
-				return err
+			passes, err := c.takeLease(ctx, r, l)
+			if err != nil || !passes.asks() {
+				return passes, err
 			}
 		}
 		if after = page.Next; after == "" {
-			return nil
+			return r, nil
 		}
 	}
 }
 
-// termsAlike reports that the run's version of the workflow asks under the terms that a lease was
-// given under. A run that was moved may stand in the same entry under terms by which its approver
-// could not have answered alone (S17.2).
-func (c *Service) termsAlike(ctx context.Context, q *question, s *runs.Snapshot, l *consent.Lease) (bool, error) {
-	if l.WorkflowVersion == 0 || l.WorkflowVersion == s.Run.WorkflowVersion {
+// termsAlike reports whether the run's version of the workflow asks under the terms that a lease was given
+// under. A run that was moved may be in the same entry under terms by which its approver could not have
+// answered alone (S17.2).
+func (c *Service) termsAlike(ctx context.Context, r Ruling, l *consent.Lease) (bool, error) {
+	if l.WorkflowVersion == 0 || l.WorkflowVersion == r.At.Run.WorkflowVersion {
 		return true, nil
 	}
-	before, err := c.Engine.Definition(ctx, q.caller.Namespace, s.Run.Workflow, l.WorkflowVersion)
+	before, err := c.Engine.Definition(ctx, r.Caller.Namespace, r.At.Run.Workflow, l.WorkflowVersion)
 	if err != nil {
 		return false, err
 	}
-	return reflect.DeepEqual(before.Machine.Meta().Approval, s.Machine.Meta().Approval), nil
+	return reflect.DeepEqual(before.Machine.Meta().Approval, r.At.Machine.Meta().Approval), nil
 }
 
-// matches reports that a call matches the pattern of a lease.
-func matches(s *runs.Snapshot, q *question, l *consent.Lease) bool {
-	state := s.Machine.State(s.Run.State)
-	pattern, err := toolcall.NewLeasePattern(state, q.req.Tool, l.Pattern)
-	return err == nil && pattern.Match(state, toolcall.Call{Tool: q.req.Tool, Input: q.req.Input})
+// matches reports whether the call matches the pattern of a lease.
+func (a Attempt) matches(l *consent.Lease) bool {
+	state := a.At.Machine.State(a.At.Run.State)
+	pattern, err := toolcall.NewLeasePattern(state, a.Req.Tool, l.Pattern)
+	return err == nil && pattern.Match(state, toolcall.Call{Tool: a.Req.Tool, Input: a.Req.Input})
 }
 
-// takeLease makes the decision that a lease lets pass, if it has calls left and nothing else asks.
-func (c *Service) takeLease(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, d *Decision, l *consent.Lease) (bool, error) {
-	counters, err := c.Store.Counters(ctx, ledger.LeaseOf(q.caller.Namespace, l.ID))
+// takeLease returns the ruling that a lease lets pass. If the lease has no call left, another rule asks or a
+// limit denies, it returns the question.
+func (c *Service) takeLease(ctx context.Context, r Ruling, l *consent.Lease) (Ruling, error) {
+	counters, err := c.Store.Counters(ctx, ledger.LeaseOf(r.Caller.Namespace, l.ID))
 	if err != nil {
-		return false, err
+		return r, err
 	}
 	if counters[ledger.LeaseCalls] >= l.Calls {
-		if !q.req.DryRun {
-			c.usedUp(ctx, q.caller.Namespace, l)
+		if !r.Req.DryRun {
+			c.usedUp(ctx, r.Caller.Namespace, l)
 		}
-		return false, nil
+		return r, nil
 	}
-	asks := d.By
-	q.leased = asks
-	passes := combine(q, s, std, d.combined.State, std.Live)
-	q.leased = nil
-	if passes.Decision != toolcall.Allow { // another rule asks, or a limit denies
-		return false, nil
+	if passes := r.Answered(Approval{Lease: l, Rule: r.Decision.By}); passes.Combined.Decision == toolcall.Allow {
+		return passes, nil
 	}
-	d.settle(passes)
-	d.By, d.lease, d.LeaseID, d.ApprovalID = asks, l, l.ID, l.ApprovalID
-	return true, nil
+	return r, nil
 }
 
-// unlease is for a decision that is another than the one that a lease let pass.
-func (d *Decision) unlease() {
-	if d.lease != nil {
-		d.lease, d.LeaseID, d.ApprovalID = nil, "", ""
-	}
-}
-
-// spendLease adds to a commit what makes a lease stand, and the call that it admits.
-func (d *Decision) spendLease(namespace string, batch *store.Batch) {
-	if d.lease == nil {
+// spendLease adds the precondition that the lease is unchanged, and the call that it admits.
+func (p *Plan) spendLease() {
+	l := p.Approval.Lease
+	if l == nil {
 		return
 	}
-	key := ledger.LeaseOf(namespace, d.lease.ID)
-	batch.Checks = append(batch.Checks, store.Check{Key: key, Version: d.lease.Version})
-	batch.Counters = append(batch.Counters, store.Counter{Owner: key, Name: ledger.LeaseCalls, Delta: 1, Limit: d.lease.Calls})
+	key := ledger.LeaseOf(p.Caller.Namespace, l.ID)
+	p.Batch.Checks = append(p.Batch.Checks, store.Check{Key: key, Version: l.Version})
+	p.Batch.Counters = append(p.Batch.Counters, store.Counter{Owner: key, Name: ledger.LeaseCalls, Delta: 1, Limit: l.Calls})
 }
 
-// leaseFull is true for the refusal of a lease that had no call left in the end: the check
-// begins anew, and asks.
-func (d *Decision) leaseFull(err error) bool {
+// leaseFull reports the refusal of a lease that had no call left at the commit. The check begins anew, and asks.
+func (p *Plan) leaseFull(err error) bool {
 	var full *store.LimitError
-	return d.lease != nil && errors.As(err, &full) && full.Name == ledger.LeaseCalls
+	return p.Approval.Lease != nil && errors.As(err, &full) && full.Name == ledger.LeaseCalls
 }
 
-// noteLease ends the lease of a decision that has taken its last call.
-func (c *Service) noteLease(ctx context.Context, namespace string, d *Decision, batch *store.Batch, counted []int64) {
-	if d.lease == nil {
+// endFullLease ends the lease of a decision that has taken its last call.
+func (c *Service) endFullLease(ctx context.Context, p *Plan, counted []int64) {
+	l := p.Approval.Lease
+	if l == nil {
 		return
 	}
-	for i := range batch.Counters {
-		if batch.Counters[i].Name == ledger.LeaseCalls && i < len(counted) && counted[i] >= d.lease.Calls {
-			c.usedUp(ctx, namespace, d.lease)
+	for i := range p.Batch.Counters {
+		if p.Batch.Counters[i].Name == ledger.LeaseCalls && i < len(counted) && counted[i] >= l.Calls {
+			c.usedUp(ctx, p.Caller.Namespace, l)
 		}
 	}
 }
 
-// usedUp notes that a lease has no call left. It admits none whether that is noted or not, and
-// the next call that is asked about notes it again.
+// usedUp ends a lease that has no call left. It admits none also if that fails, and the next question tries
+// again.
 func (c *Service) usedUp(ctx context.Context, namespace string, l *consent.Lease) {
 	next, _ := l.Ended(consent.LeaseUsedUp)
 	put, err := ledger.PutLease(namespace, next)

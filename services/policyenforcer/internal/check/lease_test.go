@@ -252,7 +252,7 @@ func TestLeaseOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// S9.6: what a state or a policy denies, and what a limit has no room for, no lease lets pass.
+// S9.6: no lease lets a call pass that a state, a policy or a full limit denies.
 func TestLeaseIsNotWider(t *testing.T) {
 	t.Parallel()
 	stage.OnBoth(t, func(t *testing.T, st store.Store) {
@@ -338,6 +338,6 @@ func TestNoLeaseWithoutSpanning(t *testing.T) {
 	s := stage.New(t, stage.Open)
 	s.Put(t, "p", asksPush, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 	lease(t, s, nil)
-	s.Store = stage.Narrow{s.Store}
+	s.Store = stage.Narrow{Store: s.Store}
 	stage.Expect(t, stage.Ask(t, s.App(), bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
 }

@@ -19,8 +19,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
-// S3.6: distinct files count, however many edit at the same time on whatever
-// replica; a new entry begins anew.
+// S3.6: distinct files count, with concurrent edits on several replicas; a new entry begins at 0.
 func TestFilesAreCountedExactly(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngineOf(t, stage.Limited)
@@ -63,7 +62,7 @@ func TestFilesAreCountedExactly(t *testing.T) {
 	}
 }
 
-// S14.4: bytes that were observed count, whatever the agent has said first of its call.
+// S14.4: observed bytes count, also after a claim of the agent.
 func TestObservedBytesAfterClaim(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngineOf(t, stage.Limited)
@@ -86,7 +85,7 @@ func TestObservedBytesAfterClaim(t *testing.T) {
 }
 
 // S3.7: bytes of results count against the budget, with a warning near its end;
-// reports are idempotent, and denied calls cost nothing.
+// reports are idempotent, and denied calls are free.
 func TestContextBudget(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngineOf(t, stage.Limited)
@@ -124,7 +123,7 @@ func TestContextBudget(t *testing.T) {
 }
 
 // S4.1: a successful edit of a matching file asks the engine for the interrupt,
-// before the report is taken; nothing else does.
+// before the report is taken. Other calls do not.
 func TestReportsInterrupt(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngineOf(t, stage.Limited)
@@ -192,7 +191,7 @@ func TestReportIsRepeatedUntilItInterrupted(t *testing.T) {
 	}
 }
 
-// S6.4: what is kept of an output is bounded.
+// S6.4: kept outputs are bounded.
 func TestOutputsAreCut(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngineOf(t, stage.Limited)

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 )
 
-// Messages quote what was called; nobody else is told its secrets.
+// Messages quote inputs; the log has them without secrets.
 func TestMessagesAreMasked(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t, `{"id": "w", "initial": "a", "states": {"a": {"allowed_tools": ["Bash"], "allowed_commands": ["ls"], "on": {"GO": "z"}}, "z": {"type": "final"}}}`)

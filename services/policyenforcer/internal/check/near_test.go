@@ -30,8 +30,8 @@ func limitsOfLast(t *testing.T, st store.Store) string {
 	return text
 }
 
-// TestRecordsTellOfStatesLimits: only of those of which more than 80 percent are used.
-func TestRecordsTellOfStatesLimits(t *testing.T) {
+// TestRecordsHaveStatesLimits: only those of which more than 80 percent are used.
+func TestRecordsHaveStatesLimits(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngineOf(t, `{"id": "w", "initial": "planning", "states": {
 		"planning": {"max_iterations": 10, "max_files_per_state": 4, "context_budget_bytes": 100, "on": {"READY": "done"}}, "done": {"type": "final"}}}`)
@@ -54,7 +54,7 @@ func TestRecordsTellOfStatesLimits(t *testing.T) {
 	}
 }
 
-func TestRecordsTellOfFilesAndBytes(t *testing.T) {
+func TestRecordsHaveFilesAndBytes(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngineOf(t, `{"id": "w", "initial": "planning", "states": {
 		"planning": {"max_files_per_state": 4, "context_budget_bytes": 100, "on": {"READY": "done"}}, "done": {"type": "final"}}}`)

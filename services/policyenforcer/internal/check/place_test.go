@@ -49,7 +49,7 @@ func TestPoliciesCoverTheNamesBelow(t *testing.T) {
 	}
 	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
 		s.Engine.Current.ID = "another"
-		r := stage.Registry{t, s.Store}
+		r := stage.Registry{T: t, Store: s.Store}
 		s.Put(t, "p", noWrites, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "alice"}, {Kind: policystore.AttachedToSession, ID: "team"}}})
 		r.Session("carol", "", "", "RUNNING")
 		a := placed(s, s.Store)
@@ -92,7 +92,7 @@ func TestNamesBelowSpendOneAccount(t *testing.T) {
 		for _, session := range []string{"alice", "alice/y", "alice//x", "Alice/x"} {
 			stage.Expect(t, in(t, a, stage.Agent, session), toolcall.Deny, toolcall.CodeRateLimited)
 		}
-		stage.Registry{t, s.Store}.Session("alice/z", "", "", "RUNNING")
+		stage.Registry{T: t, Store: s.Store}.Session("alice/z", "", "", "RUNNING")
 		stage.Expect(t, in(t, a, stage.Agent, "alice/z"), toolcall.Deny, toolcall.CodeRateLimited)
 	})
 }
@@ -101,7 +101,7 @@ func TestNamesBelowSpendOneAccount(t *testing.T) {
 func TestEndedSessionsMakeNoCalls(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
-		r := stage.Registry{t, s.Store}
+		r := stage.Registry{T: t, Store: s.Store}
 		a, other := placed(s, s.Store), placed(s, s.Store) // two replicas
 		id := s.Engine.Current.ID
 		s.Engine.Current.SessionID = "s"
@@ -172,7 +172,7 @@ func TestAnEndOvertakesADecision(t *testing.T) {
 	for _, repeat := range []bool{false, true} {
 		s := stage.New(t, stage.Open)
 		s.Engine.Current.SessionID = "s"
-		r := stage.Registry{t, s.Store}
+		r := stage.Registry{T: t, Store: s.Store}
 		r.Session("s", "", "", "RUNNING")
 		g := &gate{Store: s.Store}
 		a := placed(s, g)
@@ -196,7 +196,7 @@ func TestAnEndOvertakesADecision(t *testing.T) {
 func TestAgentsPolicy(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
-		r := stage.Registry{t, s.Store}
+		r := stage.Registry{T: t, Store: s.Store}
 		a := placed(s, s.Store)
 		s.Engine.Current.SessionID = "s"
 		s.Put(t, "strict", noWrites, policystore.Indexed{})

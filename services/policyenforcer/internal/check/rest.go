@@ -13,61 +13,56 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// askedBy is the rule that asks, of this version of its policy.
-func askedBy(d *Decision) string {
-	if d.By == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s@%d%s", d.By.Policy, d.By.Version, d.By.Pointer())
-}
-
-// askInstead asks anew where an approval was granted to what another rule had asked. One
-// that was used already is left to what has used it.
+// askInstead requests a new approval in place of one that was granted to another rule. An unused grant is
+// withdrawn.
 func (c *Service) askInstead(
-	ctx context.Context, q *question, s *runs.Snapshot, ask enforcer.Ask, granted enforcer.Approval, moved string,
+	ctx context.Context, r Ruling, ask enforcer.Ask, granted enforcer.Approval, moved string,
 ) (asked enforcer.Approval, insteadOf string, err error) {
 	if ask.SettledUse = granted.UsedBy; granted.UsedBy == "" {
-		if err := c.Approvals.Withdraw(ctx, q.caller.Namespace, granted.ID, "what it was decided on has moved: "+moved); err != nil {
+		if err := c.Approvals.Withdraw(ctx, r.Caller.Namespace, granted.ID, staleReason+moved); err != nil {
 			return asked, "", err
 		}
 	}
-	asked, insteadOf, err = c.request(ctx, q, s, ask)
+	asked, insteadOf, err = c.request(ctx, r, ask)
 	if err == nil && asked.Status == consent.Granted && !ask.SameRule(&asked) {
-		err = &store.ConflictError{Key: s.Key, Want: s.Run.Version, Have: s.Run.Version}
+		err = r.busy()
 	}
 	return asked, insteadOf, err
 }
 
-// mostQuestions is of how many questions about a run it is remembered what they rest on.
-// Forgetting one loses only what the agent would be told.
+// staleReason begins the reason of an approval whose values have changed.
+const staleReason = "the basis of its decision has changed: "
+
+// mostQuestions bounds the remembered questions of a run. If one is forgotten, the agent is not informed about
+// changed values.
 const mostQuestions = 16
 
-// remembered is what a question rested on when it was asked last.
+// remembered is a question with the values that it rested on last.
 type remembered struct {
-	// Question is the digest of its action without that.
+	// Question is the digest of its action without the values.
 	Question   string         `json:"question"`
 	ApprovalID string         `json:"approval_id"`
 	Reads      *consent.Reads `json:"reads"`
 }
 
-// resting is what a question rests on now. Its values are part of the action that people
-// agree to, so that no grant counts for others.
+// resting has the values that a question rests on. They are part of the action that people approve, so that no
+// grant counts for other values.
 type resting struct {
 	key   store.Key
 	now   remembered
 	known []remembered
-	// moved is what is another value since the question was asked last; empty for nothing.
+	// checks are the conditions that the values are unchanged.
+	checks []store.Check
+	// moved describes the values that have changed since the question was asked last; empty for none.
 	moved string
 }
 
-// restOn adds to an action what the decision on it rests on (S18.5), and withdraws the
-// approval of the same call that rested on other values. nil for a workflow that names
-// nothing.
-func (c *Service) restOn(ctx context.Context, q *question, s *runs.Snapshot, action *consent.Action) (*resting, error) {
-	q.rests = nil
+// restOn adds to an action the values that the decision on it rests on (S18.5), and withdraws the approval of the
+// same call that rested on other values. Workflows without approval.reads have none.
+func (c *Service) restOn(ctx context.Context, r Ruling, action *consent.Action) (*resting, error) {
+	s := r.At
 	pointers := s.Machine.Meta().ApprovalReads
 	if len(pointers) == 0 {
 		return &resting{}, nil
@@ -75,30 +70,34 @@ func (c *Service) restOn(ctx context.Context, q *question, s *runs.Snapshot, act
 	if s.Run.SessionID == "" || c.Shared == nil {
 		return nil, fault.New(fault.Unavailable, "the decision rests on the shared state, and the run has no session that shares one")
 	}
-	reads, err := c.Shared.Reads(ctx, q.caller.Namespace, s.Run.SessionIn(s.Run.Branch), pointers)
+	reads, err := c.Shared.Reads(ctx, r.Caller.Namespace, s.Run.SessionIn(s.Run.Branch), pointers)
 	if err != nil {
 		return nil, err
 	}
 	if reads.StateID == "" {
 		return nil, fault.New(fault.Unavailable, "the decision rests on the shared state, and the session shares none yet; its root creates one")
 	}
-	r := &resting{key: ledger.QuestionsOf(s.Key), now: remembered{Question: action.Digest(), Reads: reads}}
-	if r.known, err = c.questions(ctx, r.key); err != nil {
+	rest := &resting{key: ledger.QuestionsOf(s.Key), now: remembered{Question: action.Digest(), Reads: reads}}
+	if rest.known, err = c.questions(ctx, rest.key); err != nil {
 		return nil, err
 	}
 	action.Subject = document.ObjectValue(append(slices.Collect(membersOf(action.Subject)), reads.Subject()))
-	q.rests = []store.Check{{Key: ledger.State(q.caller.Namespace, reads.StateID), Version: reads.Version}}
-	for _, was := range r.known {
-		if was.Question != r.now.Question {
+	state := ledger.State(r.Caller.Namespace, reads.StateID)
+	// If the store does not span shards and the state is in another shard, it was read just now.
+	if shards := c.Store.Shards(); c.Store.Spans() || state.Shard(shards) == s.Key.Shard(shards) {
+		rest.checks = []store.Check{{Key: state, Version: reads.Version}}
+	}
+	for _, was := range rest.known {
+		if was.Question != rest.now.Question {
 			continue
 		}
-		if r.moved = was.Reads.Moved(reads); r.moved != "" {
-			if err := c.Approvals.Withdraw(ctx, q.caller.Namespace, was.ApprovalID, "what it was decided on has moved: "+r.moved); err != nil {
+		if rest.moved = was.Reads.Moved(reads); rest.moved != "" {
+			if err := c.Approvals.Withdraw(ctx, r.Caller.Namespace, was.ApprovalID, staleReason+rest.moved); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return r, nil
+	return rest, nil
 }
 
 func membersOf(v document.Value) func(func(document.Member) bool) {
@@ -111,7 +110,7 @@ func membersOf(v document.Value) func(func(document.Member) bool) {
 	}
 }
 
-// questions reads what is remembered of a run's questions.
+// questions reads the remembered questions of a run.
 func (c *Service) questions(ctx context.Context, key store.Key) ([]remembered, error) {
 	record, err := c.Store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -127,7 +126,7 @@ func (c *Service) questions(ctx context.Context, key store.Key) ([]remembered, e
 	return known, nil
 }
 
-// keep remembers which approval the question has, for what it rests on.
+// keep remembers the approval of the question.
 func (r *resting) keep(ctx context.Context, st store.Store, approvalID string) error {
 	if r.now.Reads == nil {
 		return nil
@@ -148,14 +147,4 @@ func (r *resting) keep(ctx context.Context, st store.Store, approvalID string) e
 	}
 	_, err = st.Commit(ctx, store.Batch{Puts: []store.Put{{Key: r.key, Expect: store.AnyVersion, Data: data}}})
 	return err
-}
-
-// restsWithin are the conditions that a commit of a run can have on what the question rests
-// on. In a store that does not span shards, those of other shards were read just now.
-func (q *question) restsWithin(st store.Store, run store.Key) []store.Check {
-	if st.Spans() {
-		return q.rests
-	}
-	shards := st.Shards()
-	return slices.DeleteFunc(slices.Clone(q.rests), func(c store.Check) bool { return c.Key.Shard(shards) != run.Shard(shards) })
 }

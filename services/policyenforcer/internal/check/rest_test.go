@@ -77,7 +77,7 @@ func onTable(t *testing.T, test func(t *testing.T, s *stage.Stage, shared *table
 var deploy = check.Request{Tool: "mcp__ops__deploy", Input: []byte(`{"to":"production"}`)}
 
 // A granted call is admitted when the values that the decision rests on are as they were;
-// else the approval is stale, the agent is told what moved, and people are asked again
+// else the approval is stale, the agent reads the changed values, and people are asked again
 // (S18.5, S18.7).
 func TestCallsRestOnSharedState(t *testing.T) {
 	t.Parallel()
@@ -95,8 +95,8 @@ func TestCallsRestOnSharedState(t *testing.T) {
 		s.Approvals.Decide("apr_2", consent.Granted)
 		shared.put(`{"plan":4}`)
 		d := stage.Ask(t, a, deploy)
-		stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_3", "has moved: /plan: 3 -> 4")
-		if s.Approvals.Status["apr_2"] != consent.Stale || s.Approvals.Outcome != "what it was decided on has moved: /plan: 3 -> 4" {
+		stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_3", "has changed: /plan: 3 -> 4")
+		if s.Approvals.Status["apr_2"] != consent.Stale || s.Approvals.Outcome != "the basis of its decision has changed: /plan: 3 -> 4" {
 			t.Errorf("the approval is %s: %s", s.Approvals.Status["apr_2"], s.Approvals.Outcome)
 		}
 		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalPending, "apr_3")
@@ -143,8 +143,7 @@ func TestSharedStateMovesAtTheCommit(t *testing.T) {
 	})
 }
 
-// What cannot be read, and a session that shares nothing, deny the call, and consume nothing
-// (S18.7).
+// Without the values or a shared state the call is denied, and no approval is used (S18.7).
 func TestSharedStateUnknown(t *testing.T) {
 	t.Parallel()
 	onTable(t, func(t *testing.T, s *stage.Stage, shared *table, process func(store.Store) *app.App) {
@@ -163,8 +162,8 @@ func TestSharedStateUnknown(t *testing.T) {
 	})
 }
 
-// A grant is for what a rule of this version of its policy asks: where another rule, or
-// another version, asks when it is used, it is stale and people are asked again (S18.7).
+// A grant is for one rule in one version of its policy. If another rule or version asks at its use, it is stale and
+// people are asked again (S18.7).
 func TestGrantOfAnotherRule(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {

@@ -62,7 +62,7 @@ type Config struct {
 type Observed struct {
 	Decision toolcall.Decision
 	Code     toolcall.Code // empty for an allowed call, or NOT_ENFORCED
-	// Reason explains why nothing was enforced; empty for any other code.
+	// Reason explains NOT_ENFORCED; empty for any other code.
 	Reason string
 	// Workflow and State are those of the decision; empty without a run.
 	Workflow, State string
@@ -78,7 +78,14 @@ type UsedLimit struct {
 }
 
 // Service decides tool calls.
-type Service struct{ Config }
+type Service struct {
+	Config
+	settings settings
+}
 
 // New returns the service of a configuration.
-func New(cfg Config) *Service { return &Service{cfg} }
+func New(cfg Config) *Service {
+	return &Service{cfg, settings{
+		masks: cfg.Masks, places: cfg.Places, jails: cfg.Jails, event: cfg.Announce.Decided, seen: cfg.Quota.Seen,
+	}}
+}

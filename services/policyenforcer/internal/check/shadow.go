@@ -6,15 +6,14 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// shadows are what the shadows of policies and of the workflow would have decided,
-// where that differs. They are judged by their rules alone: what a shadow's limits
-// would have counted, nobody has counted. Nothing that fails here decides anything.
-func (c *Service) shadows(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, enforced rules.Combined) []ledger.Shadow {
+// shadows returns the decisions of the shadows of policies and of the workflow that differ from the enforced
+// one. Shadows have rules and no counters. A failure here has no effect on the decision.
+func (c *Service) shadows(ctx context.Context, r Ruling) []ledger.Shadow {
+	enforced, std, s := &r.Combined, r.Std, r.At
 	var differing []ledger.Shadow
 	for _, sh := range std.Shadows {
 		sets := append([]*rules.Set(nil), std.Live...)
@@ -23,7 +22,7 @@ func (c *Service) shadows(ctx context.Context, q *question, s *runs.Snapshot, st
 		} else {
 			sets = append(sets, sh.Set)
 		}
-		other := combine(q, s, std, enforced.State, sets)
+		other := r.combine(enforced.State, sets, Approval{})
 		if other.Decision != enforced.Decision || other.Code != enforced.Code {
 			differing = append(differing, ledger.Shadow{
 				Policy: sh.Name, PolicyVersion: sh.Version, Decision: other.Decision, Code: other.Code, Message: other.Message(),
@@ -34,28 +33,31 @@ func (c *Service) shadows(ctx context.Context, q *question, s *runs.Snapshot, st
 	if !ok {
 		return differing
 	}
-	m, err := c.Policies.ShadowMachine(ctx, q.caller.Namespace, s.Run.Workflow, digest)
+	m, err := c.Policies.ShadowMachine(ctx, r.Caller.Namespace, s.Run.Workflow, digest)
 	if err != nil {
 		c.Log.LogAttrs(ctx, slog.LevelWarn, "the shadow of a workflow cannot be read",
 			slog.String("workflow", s.Run.Workflow), slog.Any("cause", err))
 		return differing
 	}
-	shadowed := *s
-	definition := *s.Definition
-	definition.Machine = m
-	shadowed.Definition = &definition
-	run := *s.Run
-	run.WorkflowVersion = m.Version() // it stands in for the run's own
-	shadowed.Run = &run
-	other := combine(q, &shadowed, std, c.judge(&shadowed, q.req), std.Live)
+	shadowed := r.under(m)
+	other := shadowed.combine(shadowed.byState(), std.Live, Approval{})
 	if other.Decision == enforced.Decision && other.Code == enforced.Code {
 		return differing
 	}
 	message := other.Message()
 	if other.State.Decision == toolcall.Deny {
-		message = other.State.Message(m, &run)
+		message = other.State.Message(m, shadowed.At.Run)
 	}
 	return append(differing, ledger.Shadow{
 		Workflow: s.Run.Workflow, WorkflowDigest: digest, Decision: other.Decision, Code: other.Code, Message: message,
 	})
+}
+
+// under returns the attempt with another machine in place of the run's own.
+func (a Attempt) under(m *workflow.Machine) Attempt {
+	s, definition, run := *a.At, *a.At.Definition, *a.At.Run
+	definition.Machine, run.WorkflowVersion = m, m.Version()
+	s.Definition, s.Run = &definition, &run
+	a.At = &s
+	return a
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
-// A shadow is judged and told, and changes nothing.
-func TestShadowsAreToldAndNotEnforced(t *testing.T) {
+// A shadow is reported and not enforced.
+func TestShadowsAreReportedAndNotEnforced(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t, stage.Open)
 	s.Put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})

@@ -21,7 +21,7 @@ type Simulation struct {
 	RunID      string
 }
 
-// Simulated is what the candidate would have changed.
+// Simulated has the decisions that the candidate would have changed.
 type Simulated struct {
 	Replayed int64
 	Changes  []SimulatedChange
@@ -43,9 +43,8 @@ const (
 	maxChanges  = 1_000
 )
 
-// Simulate replays recorded calls against a candidate: see rules.Simulate. Inputs
-// are replayed as far as the log has them: without, or masked, a candidate that needs
-// them denies.
+// Simulate replays recorded calls against a candidate: see rules.Simulate. Inputs are replayed as far as the log
+// has them. A candidate that needs a missing or masked input denies.
 func (c *Service) Simulate(ctx context.Context, caller enforcer.Caller, req Simulation) (*Simulated, error) {
 	policy, problems := rules.ParsePolicy(req.Definition)
 	if problems.HasErrors() {

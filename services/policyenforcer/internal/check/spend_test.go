@@ -19,7 +19,7 @@ import (
 )
 
 // S7.4: no more than the limit is admitted, for any number of callers and of
-// replicas, and a denied call takes nothing.
+// replicas, and a denied call is free.
 func TestLimitsHoldOnThreeReplicas(t *testing.T) {
 	t.Parallel()
 	limits := func(t *testing.T, s *stage.Stage) {
@@ -67,8 +67,7 @@ func TestLimitsHoldOnThreeReplicas(t *testing.T) {
 	stage.OnAllStores(t, stage.Open, limits)
 }
 
-// S7.5: an estimate is reserved, the report settles it, and nothing is counted
-// twice when it comes again.
+// S7.5: an estimate is reserved, the report settles it, and a repeat counts once.
 func TestReportSettlesWhatWasReserved(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
@@ -100,8 +99,7 @@ func TestReportSettlesWhatWasReserved(t *testing.T) {
 	})
 }
 
-// S14.4: what an agent says first of the cost and the bytes of its call takes nothing from what is
-// observed of it. The difference counts once.
+// S14.4: after an agent's claim, the observed cost and bytes of its call still count. The difference counts once.
 func TestObservedCostAfterClaim(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
@@ -114,7 +112,7 @@ func TestObservedCostAfterClaim(t *testing.T) {
 		}{
 			{outcome.Report{OK: true, CostUSD: "0"}, outcome.Report{OK: true, CostUSD: "0.7"}, 300_000},
 			{outcome.Report{NotExecuted: true}, outcome.Report{OK: true, CostUSD: "0.7"}, 300_000},
-			{outcome.Report{OK: false}, outcome.Report{OK: true}, 500_000}, // nothing is said of its cost: the estimate stays
+			{outcome.Report{OK: false}, outcome.Report{OK: true}, 500_000}, // without a cost, the estimate stays
 			{outcome.Report{OK: true}, outcome.Report{OK: true, CostUSD: "0.7"}, 300_000},
 			{outcome.Report{OK: true}, outcome.Report{OK: false}, 1_000_000},
 			{outcome.Report{OK: true, CostUSD: "0.2"}, outcome.Report{OK: true, CostUSD: "0.2"}, 800_000},
@@ -146,7 +144,7 @@ func TestObservedCostAfterClaim(t *testing.T) {
 	})
 }
 
-// S7.5: a cost is counted exactly, however it is written, and one that cannot be read spends what is left.
+// S7.5: a cost counts exactly in each notation, and an unreadable one spends the rest of the budget.
 func TestReportedCostsOfAnyForm(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
@@ -189,7 +187,7 @@ func TestTreesShareTheirRootsBudget(t *testing.T) {
 	stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Read"}), toolcall.Deny, toolcall.CodeRateLimited)
 }
 
-// The call id is the idempotency key: a repeat spends nothing.
+// The call ID is the idempotency key: a repeat is free.
 func TestARepeatSpendsNothing(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
@@ -204,7 +202,7 @@ func TestARepeatSpendsNothing(t *testing.T) {
 	})
 }
 
-// An email counts whatever is reported of it, and a call whose cost is not told keeps
+// An email counts with any report, and a call without a reported cost keeps
 // its estimate.
 func TestReportsGiveNothingBackThatMayBeSpent(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
-// S7.2: what cannot be judged is denied.
+// S7.2: a call that cannot be judged is denied.
 func TestWhatPoliciesCanNotJudgeIsDenied(t *testing.T) {
 	t.Parallel()
 	asks := `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`
@@ -63,7 +63,7 @@ func TestPoliciesChangeAtOnce(t *testing.T) {
 	})
 }
 
-// The stricter of state and policy wins; what a policy says does not end with the run.
+// The stricter of state and policy wins; policies apply also after the end of the run.
 func TestWhatAPolicyIsAttachedTo(t *testing.T) {
 	t.Parallel()
 	deny := `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`
@@ -105,7 +105,7 @@ func TestWhatAPolicyIsAttachedTo(t *testing.T) {
 	}
 }
 
-// A run that its session has left judges nothing any more: naming it lifts nothing.
+// A run that its session has left judges no calls: naming it lifts no rule.
 func TestALeftRunJudgesNothing(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t, stage.Open)
@@ -120,7 +120,7 @@ func TestALeftRunJudgesNothing(t *testing.T) {
 	stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "get_state"}), toolcall.Allow, "")
 }
 
-// What invokes a run holds it to its policies.
+// The policies of an invoking run apply to the invoked run.
 func TestPoliciesHoldInInvokedRuns(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t, stage.Open)
@@ -138,7 +138,7 @@ func TestPoliciesHoldInInvokedRuns(t *testing.T) {
 }
 
 // A tool of an MCP server is judged by its full name, also when it is called by its
-// plain one (S7.1); a name that is another tool's changes nothing.
+// plain one (S7.1); another tool's name has no effect.
 func TestPlainNamesAreNoWayRound(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t, stage.Open)

@@ -67,8 +67,8 @@ func TestASessionWithoutARun(t *testing.T) {
 	}
 }
 
-// What is missing of a run that there is denies: it is not taken for the lack of a run,
-// by which a hook lets a call pass, and by which only some policies would judge.
+// A run with missing parts denies. It is not a missing run, with which a hook lets a call pass and only some
+// policies apply.
 func TestAnIncompleteRunDenies(t *testing.T) {
 	t.Parallel()
 	for name, as := range map[string][]policystore.Attachment{"with policies": stage.ToRole(auth.Agent), "without": nil} {

@@ -35,8 +35,8 @@ func allowed(t *testing.T, a *app.App) (at []time.Time) {
 	}
 }
 
-// The log's times are those by which windows count: nobody who reads it finds a window with
-// more calls than the limit, no matter what replicas take the time for.
+// The log has the times by which windows count: no window in it has more calls than the limit, for any clocks of
+// replicas.
 func TestTheLogShowsNoWindowOverItsLimit(t *testing.T) {
 	t.Parallel()
 	const limit, callers = 15, 24

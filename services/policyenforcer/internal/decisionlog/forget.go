@@ -43,7 +43,7 @@ func (l *Log) forgottenOf(ctx context.Context, decisions store.Key) (*forgotten,
 		return nil, err
 	}
 	if err := json.Unmarshal(record.Data, f); err != nil {
-		return nil, fmt.Errorf("decode what was forgotten of %s: %w", decisions, err)
+		return nil, fmt.Errorf("decode the forgotten records of %s: %w", decisions, err)
 	}
 	f.version = record.Version
 	return f, nil
@@ -144,7 +144,7 @@ func (l *Log) forgetBatch(ctx context.Context, timer store.Timer) (batch store.B
 	}
 	data, err := json.Marshal(f)
 	if err != nil {
-		return batch, fmt.Errorf("encode what was forgotten: %w", err)
+		return batch, fmt.Errorf("encode the forgotten records: %w", err)
 	}
 	batch.Puts = []store.Put{{Key: forgottenKey(timer.Key), Expect: f.version, Data: data}}
 	batch.Forget = []store.Forget{

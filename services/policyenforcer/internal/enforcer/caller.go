@@ -1,5 +1,5 @@
-// Package enforcer defines the nouns that all parts of the policy enforcer share, and its ports: what
-// it needs of other services. It imports no other package of the policy enforcer.
+// Package enforcer defines the nouns that all parts of the policy enforcer share, and its ports to other
+// services. It imports no other package of the policy enforcer.
 package enforcer
 
 import (

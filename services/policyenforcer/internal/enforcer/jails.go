@@ -9,6 +9,6 @@ const (
 	JailsAuto Jails = "auto"
 	// JailsRequired denies a line that a state judges and that would run without a jail.
 	JailsRequired Jails = "required"
-	// JailsOff uses none: what demands one is denied.
+	// JailsOff uses none: a call that needs one is denied.
 	JailsOff Jails = "off"
 )

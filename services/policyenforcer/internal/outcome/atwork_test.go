@@ -13,8 +13,8 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
-// S14.6: tests that run while a call may still change files show nothing, whatever that call is and
-// however its end stays away; its end, and the time for which it is at work, make room for others.
+// S14.6: tests that run while a call may still change files give no evidence, for all kinds of calls and missing
+// ends. After the end of the call, or the time for which it is at work, tests count again.
 func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

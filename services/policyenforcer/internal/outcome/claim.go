@@ -19,7 +19,7 @@ import (
 // the claim.
 const observedReport = "observed"
 
-// claim is what an agent has said itself of its call, as far as a later observation corrects it.
+// claim is the agent's own report of its call, as far as a later observation corrects it.
 type claim struct {
 	OK      bool   `json:"ok,omitempty"`
 	Bytes   int64  `json:"bytes,omitempty"`
@@ -53,10 +53,9 @@ func (o *Service) claimOf(ctx context.Context, root store.Key, callID string) (*
 	return &c, nil
 }
 
-// observeClaimed takes what a report shows of a call of which its agent has spoken before: an edit
-// may still have been at work since, a test may end otherwise than the agent has said, and so may
-// bytes and cost be others. again is what the store said of the repeat; it stands where
-// the call was observed before.
+// observeClaimed takes an observed report of a call that its agent has reported before. An edit may have been at
+// work since, a test may have ended otherwise, and bytes and cost may differ. again is the store's error for the
+// repeat; it is returned if the call was observed before.
 func (o *Service) observeClaimed(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, again error) error {
 	if !caller.Observes || call == nil {
 		return again
@@ -89,8 +88,8 @@ func (o *Service) observeClaimed(ctx context.Context, caller enforcer.Caller, ro
 	return err
 }
 
-// correct adds to the batch of an observed report what it changes of the bytes and the cost that its
-// agent has claimed.
+// correct adds to the batch of an observed report its corrections of the bytes and the cost that the agent has
+// claimed.
 func (o *Service) correct(
 	ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, claimed *claim, batch *store.Batch,
 ) error {

@@ -19,8 +19,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 )
 
-// Costs are what a session has cost that the report of no call tells, as one source knows
-// it (S15.1).
+// Costs are the costs of a session that are in no report of a call, by one source (S15.1).
 type Costs struct {
 	Session, Source string
 	Costs           []Cost
@@ -28,12 +27,12 @@ type Costs struct {
 
 // Cost is one amount.
 type Cost struct {
-	// ID is what it is of. The same again counts nothing, unless it is a total.
+	// ID identifies the cost. A repeat is not counted, unless it is a total.
 	ID      string
 	CostUSD string
-	// Total: it is what ID has cost in all until now.
+	// Total: CostUSD is the sum of all costs of ID.
 	Total bool
-	// Tools are the calls that it was paid for.
+	// Tools are the calls that have caused the cost.
 	Tools []ToolUse
 }
 
@@ -43,28 +42,27 @@ type ToolUse struct {
 	Input []byte
 }
 
-// Costed is what follows from costs.
+// Costed is the result of costs.
 type Costed struct {
 	// Counted is how many were not known before.
 	Counted int
-	// Total is what the session has cost by its largest source.
+	// Total is the cost of the session by its largest source.
 	Total rules.MicroUSD
 }
 
-// kindCost is a record next to the account of a session tree's money, whose version makes
-// reports take turns. What each source knows of each session are counters of that account's
-// owner.
+// kindCost is the kind of a record next to the account of a session tree's money. Its version makes reports take
+// turns. The sums of each source and session are counters of that account's owner.
 const kindCost = "cost"
 
 // costKept is how long a cost is known to have been counted: agents may be resumed long
 // after, and read their transcripts again.
 const costKept = 31 * 24 * time.Hour
 
-// maxTotal bounds a total: far above what a session costs, and far below where numbers end.
+// maxTotal bounds a total. It is far above the cost of a session, and far below the largest number.
 const maxTotal = 1_000 * rules.MostCost
 
-// ReportCost counts what a session has cost. Several sources may tell of the same tokens:
-// what counts is the largest sum of one of them, never the sum of all.
+// ReportCost counts costs of a session. Several sources may report the same tokens, so the largest sum of one of
+// them counts.
 func (o *Service) ReportCost(ctx context.Context, caller enforcer.Caller, req Costs) (*Costed, error) {
 	_, session, refusal := principal.Who(caller.Principal).Accounts("", req.Session)
 	if refusal != nil {
@@ -124,7 +122,7 @@ func (o *Service) costsOf(namespace, root, session, source string) costs {
 	return l
 }
 
-// largest is what the largest source knows of the session.
+// largest returns the sum of the largest source of the session.
 func (l *costs) largest(counters map[string]int64) (most int64) {
 	for name, value := range counters {
 		if source, of := strings.CutPrefix(name, l.of); of && !strings.Contains(source, "/") {
@@ -134,7 +132,7 @@ func (l *costs) largest(counters map[string]int64) (most int64) {
 	return most
 }
 
-// count counts one cost, on condition that nobody has counted another in the meantime.
+// count counts one cost, on condition that no other one was counted in the meantime.
 func (o *Service) count(ctx context.Context, l costs, c *Cost, amount rules.MicroUSD, spent []rules.Change) (isNew bool, total rules.MicroUSD, err error) {
 	record, err := o.store.Get(ctx, l.turns)
 	if errors.Is(err, store.ErrNotFound) {
@@ -162,7 +160,7 @@ func (o *Service) count(ctx context.Context, l costs, c *Cost, amount rules.Micr
 			return false, rules.MicroUSD(before), nil
 		}
 		add(series, delta)
-		once = nil // what it has grown by is new, whenever it is told
+		once = nil // its growth is new in any report
 	}
 	if counters[l.of+l.source]+delta > int64(maxTotal) {
 		return false, 0, fault.New(fault.LimitReached, "a session cannot cost more than a billion dollars")
@@ -186,8 +184,8 @@ func (o *Service) count(ctx context.Context, l costs, c *Cost, amount rules.Micr
 	return true, rules.MicroUSD(after), nil
 }
 
-// charge adds to the batch what a cost takes of the budgets of capabilities. In a store that
-// does not span shards that is done first, once per cost.
+// charge adds the part of a cost that spends the budgets of capabilities. In a store that does not span shards
+// it is committed first, once per cost.
 func (o *Service) charge(ctx context.Context, l costs, c *Cost, spent []rules.Change, batch *store.Batch) error {
 	if len(spent) == 0 || c.Total {
 		return nil
@@ -200,19 +198,7 @@ func (o *Service) charge(ctx context.Context, l costs, c *Cost, spent []rules.Ch
 		batch.Counters = append(batch.Counters, counters...)
 		return nil
 	}
-	for _, at := range quota.ByShard(counters, o.store.Shards()) {
-		group := make([]store.Counter, len(at))
-		for i, index := range at {
-			group[i] = counters[index]
-		}
-		_, err := o.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &store.Idempotency{
-			Owner: group[0].Owner, Name: l.of + l.source + "/" + c.ID, Digest: "cost", TTL: costKept,
-		}})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.quota.Once(ctx, counters, store.Idempotency{Name: l.of + l.source + "/" + c.ID, Digest: "cost", TTL: costKept})
 }
 
 func accountsOf(changes []rules.Change) []rules.Spend {
@@ -223,8 +209,8 @@ func accountsOf(changes []rules.Change) []rules.Spend {
 	return spends
 }
 
-// paidFor is what a cost takes of the budgets of the capabilities that it was paid for, in
-// equal parts; the first call bears what cannot be divided.
+// paidFor returns the parts of a cost that spend the budgets of its tools. The parts are equal; the first one
+// has the remainder.
 func (o *Service) paidFor(ctx context.Context, caller enforcer.Caller, session string, tools []ToolUse, amount rules.MicroUSD) ([]rules.Change, error) {
 	if len(tools) == 0 || amount == 0 {
 		return nil, nil

@@ -25,7 +25,7 @@ func cost(t *testing.T, a *app.App, session, source string, costs ...outcome.Cos
 	return costed
 }
 
-// S15.1: what an agent's messages cost spends the budget of its session, once per message.
+// S15.1: the cost of an agent's messages spends the budget of its session, once per message.
 func TestCostsSpendTheBudgetOfTheSession(t *testing.T) {
 	t.Parallel()
 	stage.OnAllStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
@@ -33,7 +33,7 @@ func TestCostsSpendTheBudgetOfTheSession(t *testing.T) {
 		s.Sessions["child"] = "s"
 		a := s.App()
 		stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Allow, "")
-		for i, want := range []int{2, 0} { // a replay counts nothing
+		for i, want := range []int{2, 0} { // a replay is not counted
 			costed := cost(t, a, "s", "transcript", outcome.Cost{ID: "m1", CostUSD: "0.4"}, outcome.Cost{ID: "m2", CostUSD: "0.2"})
 			if costed.Counted != want || costed.Total != 600_000 {
 				t.Fatalf("report %d: %+v", i, costed)

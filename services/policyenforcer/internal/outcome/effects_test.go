@@ -55,7 +55,7 @@ func newEffects(t *testing.T, st store.Store) *effects {
 	return f
 }
 
-// restart forgets what the process had in memory.
+// restart begins a new process, with empty caches.
 func (f *effects) restart() {
 	f.app = app.New(f.store, f.engine, stage.Announcer{}, f.clock.now, slog.New(slog.DiscardHandler), app.Config{})
 }
@@ -153,7 +153,7 @@ func count(all []string, one string) (n int) {
 	return n
 }
 
-// S16.4: a person settles a call once; the first word stands.
+// S16.4: a person settles a call once; the first outcome counts.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	stage.OnBoth(t, func(t *testing.T, st store.Store) {
@@ -205,7 +205,7 @@ func TestReconcile(t *testing.T) {
 		f.want("of which of two?", "d1?", "d2")
 		f.report(stage.Witnessed, "d2", "mcp__ci__deploy", "{}")
 		status("s4", stage.Witnessed, `{"state": "broken"}`)
-		f.want("told")
+		f.want("reconciled")
 		if n := count(stage.Payloads(t, st), "settled d1 failed"); n != 1 {
 			t.Errorf("it was announced %d times", n)
 		}
@@ -255,7 +255,7 @@ func TestTooManyWait(t *testing.T) {
 	})
 }
 
-// S16.6: a policy refuses, or asks about, what repeats an unknown call, and nothing else.
+// S16.6: a policy refuses repeats of an unknown call or asks about them, and no other calls.
 func TestRepeatsOfUnknownCalls(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]toolcall.Decision{"allow": toolcall.Allow, "ask": toolcall.Ask, "deny": toolcall.Deny} {
@@ -298,7 +298,7 @@ func TestRepeatsOfUnknownCalls(t *testing.T) {
 	}
 }
 
-// A workflow without effect_deadline pays nothing (S16.1).
+// A workflow without effect_deadline has no additional reads and writes (S16.1).
 func TestWithoutDeadlineNothingWaits(t *testing.T) {
 	t.Parallel()
 	e, faulty := stage.NewEngineOf(t, stage.Sample)

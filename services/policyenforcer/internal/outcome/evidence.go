@@ -11,10 +11,10 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// takeEvidence adds to the batch of a report what it shows. s is the run of the call.
+// takeEvidence adds the evidence and the effects of a report to its batch. s is the run of the call.
 func (o *Service) takeEvidence(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, batch *store.Batch) error {
 	r.Evidence = nil
-	if call.WorkflowVersion != s.Run.WorkflowVersion { // what another version calls by that name may be something else (S17.2)
+	if call.WorkflowVersion != s.Run.WorkflowVersion { // evidence of that name may differ in another version (S17.2)
 		moved := *call
 		moved.Gives = nil
 		call = &moved

@@ -19,8 +19,8 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
-// S14.4: what an agent says of a call first takes nothing from what is observed of it: an edit
-// that is still at work voids, and a test that has failed has failed.
+// S14.4: an observation counts also after a claim of the agent: an edit that is still at work voids, and a test that
+// has failed has failed.
 func TestEvidenceAfterClaim(t *testing.T) {
 	t.Parallel()
 	stage.OnBoth(t, func(t *testing.T, st store.Store) {
@@ -55,8 +55,8 @@ func TestEvidenceAfterClaim(t *testing.T) {
 	})
 }
 
-// S6.5: the id of a call stands for its folder and its full name, too. A check that comes first under
-// the id of another call, and leaves them out, gives that call nothing.
+// S6.5: the ID of a call covers its folder and its full name. A check that comes first under
+// the ID of another call, without them, has no effect on that call.
 func TestFolderIsOfTheCall(t *testing.T) {
 	t.Parallel()
 	stage.OnBoth(t, func(t *testing.T, st store.Store) {
@@ -87,7 +87,7 @@ func TestFolderIsOfTheCall(t *testing.T) {
 }
 
 // S17.2: a call that one version of a workflow has allowed gives no evidence to another, which
-// may call something else by that name; what it may have edited is void all the same.
+// may use the name for other evidence. Its edits void all the same.
 func TestEvidenceOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	stage.OnBoth(t, func(t *testing.T, st store.Store) {
@@ -115,8 +115,8 @@ func TestEvidenceOfAnotherVersion(t *testing.T) {
 	})
 }
 
-// S14.1, S14.4: the order is that of what was allowed, and a crash between a decision and its
-// report gives nothing and leaves what was voided void.
+// S14.1, S14.4: the order is that of the decisions. A crash between a decision and its report gives no evidence, and
+// voided evidence stays void.
 func TestEvidenceFollowsDecisions(t *testing.T) {
 	t.Parallel()
 	stage.OnBoth(t, func(t *testing.T, st store.Store) {
@@ -138,7 +138,7 @@ func TestEvidenceFollowsDecisions(t *testing.T) {
 		stage.ReportAs(t, a, stage.Witnessed, "t1", "Bash", true) // a repeat changes nothing
 		want("reported twice", true)
 
-		// The edit does not happen: its decision was not committed, and nothing is void.
+		// The edit does not happen: its decision was not committed, and the evidence stays.
 		faulty.Decide = func(_ int, batch *store.Batch) storetest.Fault {
 			for _, p := range batch.Puts {
 				if strings.Contains(p.Key.Kind, "evidence") {
@@ -183,8 +183,7 @@ func TestEvidenceFollowsDecisions(t *testing.T) {
 	})
 }
 
-// S14.1: whatever races with whatever, on several replicas, evidence that is held was of a call
-// that was allowed after the last edit that was.
+// S14.1: in races on several replicas, satisfied evidence is of a call that was allowed after the last allowed edit.
 func TestEvidenceRaces(t *testing.T) {
 	t.Parallel()
 	stage.OnBoth(t, func(t *testing.T, st store.Store) {
@@ -272,7 +271,7 @@ func (r *reads) Get(ctx context.Context, key store.Key) (store.Record, error) {
 	return r.Store.Get(ctx, key)
 }
 
-// S14.4: where no evidence is declared, nothing is read or kept of any.
+// S14.4: without declared evidence, no evidence is read or kept.
 func TestWithoutEvidenceNothingIsPaid(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngineOf(t, stage.Limited)

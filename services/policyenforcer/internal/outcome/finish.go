@@ -21,25 +21,25 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// What a jail has witnessed comes in three commits, each of which happens once, so that a repeat continues
-// where the one before has ended: the witness itself; the interrupt that its files fire; and what it means for
-// the evidence, the account and the limits of its run.
+// A witness is recorded by three commits: the witness itself; the interrupt that its files fire; and its
+// effects on the evidence, the account and the limits of its run. Each happens once, so that a repeat continues
+// after the last one.
 
-// Finish is what a jail has witnessed of a line.
+// Finish has the witness of a line.
 type Finish struct {
 	RunID, CallID string
 	// Witness is a jail.Witness in JSON, and Signature that with the key of the line.
 	Witness, Signature []byte
 }
 
-// FinishedCommand is what has followed from a witness.
+// FinishedCommand is the result of a witness.
 type FinishedCommand struct {
 	Evidence []string `json:"evidence,omitempty"`
-	// Notice is for the agent; empty when there is nothing to say.
+	// Notice informs the agent; empty for none.
 	Notice string `json:"notice,omitempty"`
 }
 
-// Witnessed reports that this is the word of the call's jail.
+// Witnessed reports whether the call's jail has reported it.
 func (r *Reported) Witnessed() bool { return r.byJail }
 
 // testimony is a witness that was signed by the jail of its call.
@@ -49,7 +49,7 @@ type testimony struct {
 	digest  string
 }
 
-// Finish records what a jail has witnessed of a line that it has started.
+// Finish records the witness of a line, by the jail that has started it.
 func (o *Service) Finish(ctx context.Context, caller enforcer.Caller, req Finish) (*FinishedCommand, error) {
 	s, err := o.runs.Load(ctx, caller.Namespace, enforcer.Target{RunID: req.RunID})
 	if err != nil {
@@ -133,7 +133,7 @@ func (o *Service) keepWitness(ctx context.Context, root store.Key, req Finish, w
 	return err
 }
 
-// witnessOf is what a jail has witnessed of a call; nil for nothing yet.
+// witnessOf returns the witness of a call, or nil.
 func (o *Service) witnessOf(ctx context.Context, root store.Key, callID string) (*testimony, error) {
 	data, err := once.Answer(ctx, o.store, root, ledger.WitnessName(callID))
 	if data == nil || err != nil {
@@ -146,8 +146,8 @@ func (o *Service) witnessOf(ctx context.Context, root store.Key, callID string) 
 	return w, nil
 }
 
-// tree is the digest of the files that the command ran on, from its begin to its end; empty when that is not
-// known, or they have changed.
+// tree returns the digest of the files that the command ran on, from its begin to its end. It is empty if that
+// is not known or the files have changed.
 func (w *testimony) tree() string {
 	if w.TreeAfter == "" || w.changed() != "" {
 		return ""
@@ -155,7 +155,8 @@ func (w *testimony) tree() string {
 	return w.TreeBefore
 }
 
-// changed is the first file that has changed during the command; empty when none has, or that is not known.
+// changed returns the first file that has changed during the command. It is empty for none, and if that is not
+// known.
 func (w *testimony) changed() string {
 	switch {
 	case w.TreeBefore == "" || w.TreeAfter == "":
@@ -169,7 +170,7 @@ func (w *testimony) changed() string {
 	}
 }
 
-// ended is when the command has ended, as far as that can be: between its decision and now.
+// ended returns the end of the command, limited to the time between its decision and now.
 func (w *testimony) ended(call *ledger.Call, now time.Time) time.Time {
 	switch at := w.Ended.UTC(); {
 	case at.After(now):
@@ -181,8 +182,8 @@ func (w *testimony) ended(call *ledger.Call, now time.Time) time.Time {
 	}
 }
 
-// interruptByWitness asks the engine to divert the run when the command has written a file that an interrupt
-// watches, or one of which no one knows (S4.1).
+// interruptByWitness asks the engine to divert the run if the command has written a file that an interrupt
+// watches, or an unknown file (S4.1).
 func (o *Service) interruptByWitness(ctx context.Context, caller enforcer.Caller, s *runs.Snapshot, call *ledger.Call, w *testimony) (*enforcer.Interrupted, error) {
 	unknown := call.FilesUnknown(w.Witness)
 	if len(w.Written) == 0 && !unknown {
@@ -202,7 +203,7 @@ func (o *Service) interruptByWitness(ctx context.Context, caller enforcer.Caller
 	return o.engine.Interrupt(ctx, s.Root.ID, w.CallID, w.Written)
 }
 
-// takeWitness commits what follows from a witness.
+// takeWitness commits the effects of a witness.
 func (o *Service) takeWitness(ctx context.Context, caller enforcer.Caller, root store.Key, call *ledger.Call, r *Reported, w *testimony) (*FinishedCommand, error) {
 	s, err := o.reportedOn(ctx, caller.Namespace, nil, call)
 	if err != nil {
@@ -243,12 +244,12 @@ func (o *Service) takeWitness(ctx context.Context, caller enforcer.Caller, root 
 	return first, json.Unmarshal(result.Answer, first)
 }
 
-// evidenceOfWitness adds to the batch of a witness what it shows. s is the run of the call.
+// evidenceOfWitness adds the evidence and the effects of a witness to its batch. s is the run of the call.
 func (o *Service) evidenceOfWitness(
 	ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, w *testimony, batch *store.Batch,
 ) error {
 	gives := call.Gives
-	if call.WorkflowVersion != s.Run.WorkflowVersion { // what another version calls by that name may be something else (S17.2)
+	if call.WorkflowVersion != s.Run.WorkflowVersion { // evidence of that name may differ in another version (S17.2)
 		gives = nil
 	}
 	keeps := s.EffectDeadline() > 0
@@ -294,7 +295,7 @@ func ranAlone(record *evidence.Record, call *ledger.Call, callID string) bool {
 	return record.Edits == call.Edits && !slices.ContainsFunc(record.Calls, func(c evidence.Call) bool { return c.Edits && c.ID != callID })
 }
 
-// observation is what a jail has seen, as evidence keeps it.
+// observation returns the observation of a jail, as evidence keeps it.
 func (o *Service) observation(caller enforcer.Caller, call *ledger.Call, r *Reported, w *testimony) evidence.Observation {
 	return evidence.Observation{
 		At: w.ended(call, o.clock().UTC()), CallID: r.CallID, By: caller.Principal.Name, Edits: call.Edits, Entry: call.Entry,
@@ -302,8 +303,8 @@ func (o *Service) observation(caller enforcer.Caller, call *ledger.Call, r *Repo
 	}
 }
 
-// sees adds to the record an observation of a command in a jail, which ended as r says. One during which files
-// have changed shows nothing of the files.
+// sees adds an observation of a command in a jail to the record. r has its end. An observation during which
+// files have changed gives no evidence about the files.
 func (r *Reported) sees(record evidence.Record, call *ledger.Call, spec *evidence.Spec, o evidence.Observation, output []byte) evidence.Record {
 	as := spec.As(r.OK, output)
 	if !spec.AfterEdit || !as {
@@ -326,17 +327,9 @@ func (o *Service) countWritten(ctx context.Context, s *runs.Snapshot, call *ledg
 	if len(w.Written) == 0 && !unknown || s.Run.Entry != call.Entry || s.Machine.State(s.Run.State).MaxFilesPerState == 0 {
 		return nil
 	}
-	key := ledger.FilesOf(s.Key)
-	record, err := o.store.Get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
-		record, err = store.Record{Version: store.Absent}, nil
-	}
+	kept, err := o.calls.FilesOf(ctx, s.Key)
 	if err != nil {
 		return err
-	}
-	kept, err := ledger.DecodeFiles(record.Data)
-	if err != nil {
-		return fault.From(err)
 	}
 	root := pathglob.RootOf(s.Run.Workspace)
 	paths := make([]string, len(w.Written))
@@ -350,10 +343,5 @@ func (o *Service) countWritten(ctx context.Context, s *runs.Snapshot, call *ledg
 	if len(added) == 0 && (!unknown || before.Unknown) {
 		return nil
 	}
-	data, err := kept.With(s.Run.Branch, ledger.FilesOfEntry{Entry: s.Run.Entry, Files: files, Unknown: before.Unknown || unknown}).Encode()
-	if err != nil {
-		return fault.From(err)
-	}
-	batch.Puts = append(batch.Puts, store.Put{Key: key, Expect: record.Version, Data: data})
-	return nil
+	return kept.Put(s.Run.Branch, ledger.FilesOfEntry{Entry: s.Run.Entry, Files: files, Unknown: before.Unknown || unknown}, batch)
 }

@@ -30,8 +30,8 @@ func (o *Service) addFinished(ctx context.Context, root store.Key, call *ledger.
 	return nil
 }
 
-// takeJailed adds to the batch of a client's report what it says of a command that ran in a jail. How that has
-// ended, its jail knows alone: the report adds its output, and that it continues in the background.
+// takeJailed adds to the batch of a client's report the parts that its jail does not know: the output of the
+// command, and that it continues in the background.
 func (o *Service) takeJailed(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, batch *store.Batch) error {
 	if !call.Voids && len(call.Gives) == 0 && s.EffectDeadline() == 0 {
 		return nil

@@ -23,8 +23,8 @@ type noticedFile struct {
 	state, file string
 }
 
-// news are the files that the notice of a command names: a discarded change once for each file and state, because
-// builds and tests write the same ones each time.
+// news returns the files that the notice of a command names: a discarded change once for each file and state,
+// because builds and tests write the same files each time.
 func (o *Service) news(run store.Key, state string, w *testimony) []string {
 	files := w.kept()
 	if w.profile.Writes != jail.WritesDiscard {
@@ -40,8 +40,8 @@ func (o *Service) news(run store.Key, state string, w *testimony) []string {
 	})
 }
 
-// kept are the files that the jail has kept from a command, without the records that programs keep: hidden files outside of
-// the workspace, other than those that are protected, and what git knows of the times of files.
+// kept returns the files that the jail has kept from a command, without the records of programs: unprotected
+// hidden files outside of the workspace, and git's times of files.
 func (w *testimony) kept() (files []string) {
 	for _, file := range w.Tried {
 		if file != ".git/index" && (!path.IsAbs(file) || !strings.Contains(file, "/.") || w.protects(file)) {
@@ -59,7 +59,8 @@ func (w *testimony) protects(file string) bool {
 	})
 }
 
-// notice says what the jail has kept from a command, and how a person allows it; empty when it has kept nothing.
+// notice describes the changes and connections that the jail has refused, and how a person allows them. It is
+// empty for none.
 func (w *testimony) notice(state string, files []string) string {
 	var sentences []string
 	if len(files) > 0 {
@@ -87,7 +88,7 @@ func (w *testimony) notice(state string, files []string) string {
 	return strings.Join(sentences, " ")
 }
 
-// refused are the hosts that a command was not let to: those that no rule names, and others.
+// refused returns the hosts that the jail has refused: those that no rule names, and others.
 func (w *testimony) refused() (unnamed []string, named []jail.Asked) {
 	rules, err := jail.ParseHosts(w.profile.Hosts)
 	for _, asked := range w.Hosts {
@@ -133,7 +134,7 @@ var buildFolders = []string{
 	".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", ".venv", "venv", ".gradle", ".next", ".nuxt", ".turbo", ".cache", ".terraform",
 }
 
-// builds is the outermost folder of a file of the workspace that builds fill; empty for none.
+// builds returns the outermost folder of builds that has a file of the workspace, or empty.
 func builds(file string) string {
 	parts := strings.Split(file, "/")
 	for i, name := range parts[:len(parts)-1] {

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 )
 
-// S3.10: the agent reads what the jail has kept from a command, and what would allow it.
+// S3.10: the agent reads the refusals of the jail, and the changes that would allow them.
 func TestNoticeOfAJail(t *testing.T) {
 	t.Parallel()
 	discard := &jail.Profile{Writes: jail.WritesDiscard, Protect: []string{".envrc", "~/.bashrc"}}

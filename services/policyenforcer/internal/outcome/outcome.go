@@ -1,5 +1,5 @@
-// Package outcome records the ends of allowed calls: reports, what jails have witnessed of commands, costs,
-// and what they mean for evidence, budgets and the open calls of a family of runs.
+// Package outcome records the ends of allowed calls: reports, witnesses of jails, costs and settlements, with
+// their effects on evidence, budgets and the open calls of a family of runs.
 package outcome
 
 import (

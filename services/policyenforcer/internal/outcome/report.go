@@ -29,9 +29,9 @@ type Report struct {
 	FilesChanged []string
 	ResultBytes  int64
 	CostUSD      string
-	// Output is what the tool answered; kept only where the workflow says so.
+	// Output is the answer of the tool. It is kept only if the workflow has capture_output.
 	Output []byte
-	// Unknown: nobody can tell how the call ended, whatever OK says. It shows nothing.
+	// Unknown: the end of the call is not known, and OK does not count.
 	Unknown bool
 	// Background is the client's name of the program that the call leaves in the background, and
 	// BackgroundEnded that of one whose end the result shows; empty for none.
@@ -40,8 +40,8 @@ type Report struct {
 	NotExecuted bool
 }
 
-// maxResultBytes is far above the size of any result, and so far below what a counter holds that the
-// results of a state's entry cannot overflow it.
+// maxResultBytes bounds the size of a result. It is so far below the largest counter that the results of a
+// state's entry cannot overflow it.
 const maxResultBytes = 1 << 40
 
 // Reported is a report that was taken.
@@ -59,10 +59,10 @@ type Reported struct {
 	Interrupt *enforcer.Interrupted
 	// Evidence are the names of that which the report has given.
 	Evidence []string
-	// Warning is for the agent; empty when there is nothing to warn of.
+	// Warning informs the agent about its budget; empty for none.
 	Warning string
-	// Witness is the digest of what a jail has witnessed of the call, and Tree that of the files that it ran
-	// on; empty for none.
+	// Witness is the digest of the witness of the call, and Tree that of the files that it ran on; empty for
+	// none.
 	Witness, Tree string
 	// byJail: it is the word of the call's jail.
 	byJail bool
@@ -150,9 +150,8 @@ func (o *Service) reportedCall(ctx context.Context, caller enforcer.Caller, req 
 	return s, root, call, err
 }
 
-// decidedCall returns the decision on a reported call, nil for none, the family that keeps it, and a
-// snapshot of its run. A session that drives no run reports what policies alone have allowed, also
-// after it has begun a run.
+// decidedCall returns the decision on a reported call, or nil, the family that keeps it, and a snapshot of its
+// run. A session without a run reports calls that policies alone have allowed, also after it has begun a run.
 func (o *Service) decidedCall(ctx context.Context, caller enforcer.Caller, req Report) (*runs.Snapshot, store.Key, *ledger.Call, error) {
 	s, noRun := o.runs.Cached(ctx, caller, req.Target)
 	bySession := req.Target.RunID == "" && req.Target.SessionID != ""
@@ -223,7 +222,7 @@ func (o *Service) fireInterrupt(ctx context.Context, caller enforcer.Caller, s *
 	return o.engine.Interrupt(ctx, s.Root.ID, req.CallID, req.FilesChanged)
 }
 
-// changedFiles are the files that a call named and those that were reported.
+// changedFiles returns the files that a call named and those that were reported.
 func changedFiles(call *ledger.Call, req Report) []string {
 	return append(append([]string(nil), call.Verdict.Paths...), req.FilesChanged...)
 }
@@ -266,7 +265,7 @@ func (o *Service) take(ctx context.Context, caller enforcer.Caller, root store.K
 // commitReport commits the changes of a report, with the budgets that it settles and its event.
 func (o *Service) commitReport(ctx context.Context, caller enforcer.Caller, root store.Key, call *ledger.Call, r *Reported, batch *store.Batch) (store.Result, error) {
 	if caller.Observes && call != nil && len(call.Spends) > 0 && !o.store.Spans() {
-		// What is settled before the commit is not undone where that is a repeat of a claim.
+		// A settlement before the commit would stay if the commit repeats a claim.
 		if claimed, err := o.claimOf(ctx, root, r.CallID); claimed != nil || err != nil {
 			return store.Result{Replayed: true}, err
 		}
@@ -282,7 +281,7 @@ func (o *Service) commitReport(ctx context.Context, caller enforcer.Caller, root
 	return o.store.Commit(ctx, *batch)
 }
 
-// reportedOn is the run of a call: as it is known, or as the engine has it.
+// reportedOn returns the run of a call, from memory or from the engine.
 func (o *Service) reportedOn(ctx context.Context, namespace string, known *runs.Snapshot, call *ledger.Call) (*runs.Snapshot, error) {
 	if known != nil && known.Run.ID == call.RunID && known.Run.Branch == call.Branch {
 		return known, nil
@@ -294,15 +293,15 @@ func (o *Service) reportedOn(ctx context.Context, namespace string, known *runs.
 	return o.runs.Snapshot(ctx, namespace, run)
 }
 
-// settled are the changes of budgets from the reservation of a call to the cost that a report says of its
-// cost (S7.5). That it was made stays counted, and so do its emails: a failed call may have sent them.
+// settled returns the changes of budgets from the reservation of a call to its reported cost (S7.5). The call
+// itself stays counted, and so do its emails: a failed call may have sent them.
 func settled(call *ledger.Call, r *Report) []rules.Change {
 	if call == nil {
 		return nil
 	}
 	switch cost, known := quota.ReadCost(r.CostUSD); {
 	case r.CostUSD == "" && r.OK:
-		return nil // nothing is said of its cost: what was estimated stays
+		return nil // without a cost, the estimate stays
 	case known:
 		return rules.Settle(call.Spent(), cost)
 	default:
@@ -310,8 +309,8 @@ func settled(call *ledger.Call, r *Report) []rules.Change {
 	}
 }
 
-// settle adds to the batch of a report what it changes of budgets. Where the store cannot
-// commit across shards, it is committed before, once by each name.
+// settle adds the changes of budgets to the batch of a report. In a store that does not span shards they are
+// committed first, once by each name.
 func (o *Service) settle(ctx context.Context, namespace string, root store.Key, name string, changes []rules.Change, r *Reported, batch *store.Batch) error {
 	if len(changes) == 0 {
 		return nil
@@ -321,24 +320,11 @@ func (o *Service) settle(ctx context.Context, namespace string, root store.Key, 
 		batch.Counters = append(batch.Counters, counters...)
 		return nil
 	}
-	for _, at := range quota.ByShard(counters, o.store.Shards()) {
-		group := make([]store.Counter, len(at))
-		for i, index := range at {
-			group[i] = counters[index]
-		}
-		_, err := o.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &store.Idempotency{
-			Owner: group[0].Owner, Name: name + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: once.Kept,
-		}})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.quota.Once(ctx, counters, store.Idempotency{Name: name + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: once.Kept})
 }
 
-// keep adds to the batch what the run keeps of a result. The bytes belong to the
-// present entry; those of a call that has interrupted belonged to the one that it
-// left.
+// keep adds the kept parts of a result to the batch. The bytes belong to the present entry. Those of a call that
+// has interrupted belonged to the entry that it left.
 func (o *Service) keep(caller enforcer.Caller, s *runs.Snapshot, r *Reported, batch *store.Batch) error {
 	capture := s.Machine.Meta().CaptureOutput
 	counts := countsBytes(s, r)
@@ -359,8 +345,8 @@ func countsBytes(s *runs.Snapshot, r *Reported) bool {
 	return s.Machine.State(s.Run.State).ContextBudgetBytes > 0 && r.Interrupt == nil && !s.Run.Over && !s.Run.Status.Ended()
 }
 
-// keepResult adds an entry of the history that tells of a result: what it has given, and
-// what it was where the history keeps that.
+// keepResult adds an entry of the history about a result: the evidence that it has given, and its output if the
+// history keeps that.
 func (o *Service) keepResult(caller enforcer.Caller, s *runs.Snapshot, r *Reported, capture bool, batch *store.Batch) error {
 	result := ledger.Result{
 		RunVersion: s.Run.Version, Branch: s.Run.Branch, State: s.Run.State, Time: o.clock().UTC(), Actor: caller.Principal.Name,
@@ -380,7 +366,7 @@ func (o *Service) keepResult(caller enforcer.Caller, s *runs.Snapshot, r *Report
 	return nil
 }
 
-// cut is at most n bytes of an output, without a part of a character at its end.
+// cut returns at most n bytes of an output, without a part of a character at its end.
 func cut(output []byte, n int) []byte {
 	end := n
 	for end > n-utf8.UTFMax && !utf8.RuneStart(output[end]) {
@@ -389,8 +375,8 @@ func cut(output []byte, n int) []byte {
 	return output[:end]
 }
 
-// warn says when the context budget is nearly spent (S3.7).
-// spent are the counters of the report's commit; a repeated one has none.
+// warn adds a warning if the context budget is nearly spent (S3.7). spent are the counters of the report's
+// commit; a repeated one has none.
 func (o *Service) warn(ctx context.Context, s *runs.Snapshot, r *Reported, spent []int64) error {
 	if s == nil || r.Interrupt != nil {
 		return nil

@@ -17,9 +17,8 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// closeReported takes a reported call from those that wait: it has ended as the report says.
-// What is unknown already needs a report that the agent has not made itself (S16.4), and a
-// report that cannot tell makes it unknown.
+// closeReported closes a reported call. An unknown call needs a report that the agent has not made itself
+// (S16.4), and a report without an outcome makes the call unknown.
 func closeReported(caller enforcer.Caller, r *Reported, record *evidence.Record) (lost []evidence.Call, changed bool) {
 	if r.Unknown {
 		*record, lost = record.Doubt(time.Time{}, r.CallID)
@@ -33,32 +32,31 @@ func closeReported(caller enforcer.Caller, r *Reported, record *evidence.Record)
 	return nil, true
 }
 
-// reconcile closes the calls of which an observed result of another tool tells how they
-// ended (S16.5).
+// reconcile closes the calls whose outcome an observed result of another tool has (S16.5).
 func reconcile(caller enforcer.Caller, s *runs.Snapshot, r *Reported, record *evidence.Record) []Settled {
 	if !caller.Observes || r.Unknown || !r.OK {
 		return nil
 	}
-	next, told := s.Machine.Reconcile(*record, s.Run.ID, r.Tool, r.Output)
+	next, ended := s.Machine.Reconcile(*record, s.Run.ID, r.Tool, r.Output)
 	*record = next
-	settled := make([]Settled, len(told))
-	for i, t := range told {
-		settled[i] = Settled{Call: t.Call, Outcome: Failed, By: caller.Principal.Name, Note: "told by call " + r.CallID + " of " + r.Tool}
-		if t.OK {
+	settled := make([]Settled, len(ended))
+	for i, e := range ended {
+		settled[i] = Settled{Call: e.Call, Outcome: Failed, By: caller.Principal.Name, Note: "reported by call " + r.CallID + " of " + r.Tool}
+		if e.OK {
 			settled[i].Outcome = OK
 		}
 	}
 	return settled
 }
 
-// Settle outcomes.
+// Outcomes of settled calls.
 const (
 	OK          = "ok"
 	Failed      = "failed"
 	NotExecuted = "not_executed"
 )
 
-// Settled is a call of which somebody has said how it ended.
+// Settled is a call whose outcome a person or another call has supplied.
 type Settled struct {
 	evidence.Call
 	Outcome, By, Note string
@@ -112,7 +110,7 @@ func (o *Service) announceSettled(root store.Key, settled []Settled, batch *stor
 	return nil
 }
 
-// Calls are those of a run's family that wait for their reports (S14.6, S16.1).
+// Calls returns the calls of a run's family that wait for their reports (S14.6, S16.1).
 func (o *Service) Calls(ctx context.Context, caller enforcer.Caller, target enforcer.Target) ([]evidence.Call, error) {
 	s, err := o.runs.Cached(ctx, caller, target)
 	if err != nil {
@@ -126,7 +124,7 @@ func (o *Service) Calls(ctx context.Context, caller enforcer.Caller, target enfo
 	return record.Calls, nil
 }
 
-// Settle records how a call ended of which nobody has reported it (S16.4).
+// Settle records the outcome of a call without a report (S16.4).
 func (o *Service) Settle(ctx context.Context, caller enforcer.Caller, target enforcer.Target, callID, outcome, note string) (*Settled, error) {
 	switch outcome {
 	case OK, Failed, NotExecuted:
@@ -176,7 +174,7 @@ func (o *Service) Settle(ctx context.Context, caller enforcer.Caller, target enf
 
 func settledName(callID string) string { return "settled/" + callID }
 
-// settledBefore is how a call was settled; nil for one that was not.
+// settledBefore returns the settlement of a call, or nil.
 func (o *Service) settledBefore(ctx context.Context, root store.Key, callID string) (*Settled, error) {
 	answer, err := o.store.Answer(ctx, root, settledName(callID))
 	if errors.Is(err, store.ErrNotFound) {
@@ -192,7 +190,7 @@ func (o *Service) settledBefore(ctx context.Context, root store.Key, callID stri
 	return &first, nil
 }
 
-// again is for a call that is settled a second time: the first word stands.
+// again returns the first settlement of a call that is settled again. Another outcome is a mismatch.
 func again(first *Settled, outcome string, err error) (*Settled, error) {
 	if err == nil && first.Outcome != outcome {
 		err = fault.New(fault.IdempotencyMismatch, "call %q was settled as %s by %q already; that stands", first.ID, first.Outcome, first.By)

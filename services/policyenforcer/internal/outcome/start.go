@@ -28,7 +28,7 @@ type Start struct {
 	Level   jail.Level
 }
 
-// StartedCommand is what a jail gets for the line that it has claimed.
+// StartedCommand is the answer to the jail that has claimed a line.
 type StartedCommand struct {
 	RunID string
 	Jail  *ledger.Jail
@@ -42,13 +42,13 @@ const startWithin = evidence.AtWork
 // keyBytes is the length of the key of a line.
 const keyBytes = 32
 
-// notStarted refuses a start, and says what to do instead.
+// notStarted returns the refusal of a start, with the next step.
 func notStarted(callID, format string, args ...any) error {
 	return fault.New(fault.FailedPrecondition, "call %q is not started: "+format+"; ask for the call again, under another id", append([]any{callID}, args...)...)
 }
 
-// Start claims an allowed line: once, for exactly what was judged, while its run is still where it was
-// judged.
+// Start claims an allowed line once. The line must be the one that was judged, and its run must still be in
+// the entry in which it was judged.
 func (o *Service) Start(ctx context.Context, caller enforcer.Caller, req Start) (*StartedCommand, error) {
 	if !caller.Observes {
 		return nil, fault.New(fault.PermissionDenied,
@@ -62,7 +62,7 @@ func (o *Service) Start(ctx context.Context, caller enforcer.Caller, req Start) 
 	})
 }
 
-// tryStart claims a line on condition that nothing has changed of what permits it.
+// tryStart claims a line on condition that its permission is unchanged.
 func (o *Service) tryStart(ctx context.Context, caller enforcer.Caller, req Start, started *ledger.Started) (*StartedCommand, error) {
 	s, err := o.runs.Load(ctx, caller.Namespace, req.Target)
 	if err != nil {
@@ -132,7 +132,7 @@ func (o *Service) checkSessions(ctx context.Context, caller enforcer.Caller, at 
 	if err := o.runs.Freshen(ctx, caller, at, req.Target); err != nil {
 		return err
 	}
-	std, err := o.runs.StandingOf(ctx, caller, at, req.Target)
+	std, err := o.runs.StatusOf(ctx, caller, at, req.Target)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ type startedError struct{ cause error }
 
 func (e *startedError) Error() string { return e.cause.Error() }
 
-// Unwrap is the fault.
+// Unwrap returns the fault.
 func (e *startedError) Unwrap() error { return e.cause }
 
 func errStarted(callID string, first *ledger.Started) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
-// S3.9: what policies alone have allowed is reported by the session, and counts.
+// S3.9: a call that policies alone have allowed is reported by the session, and counts.
 func TestAReportWithoutARun(t *testing.T) {
 	t.Parallel()
 	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {

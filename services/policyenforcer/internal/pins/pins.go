@@ -275,7 +275,7 @@ func (r *Registry) Accept(ctx context.Context, caller enforcer.Caller, server, t
 			return nil, fault.New(fault.NotFound, "no change of the tool %q of the server %q waits to be accepted", tool, server)
 		case now.Changed != digest:
 			return nil, fault.New(fault.VersionConflict,
-				"the tool %q of the server %q has changed again since: list it, and accept what it is now", tool, server)
+				"the tool %q of the server %q has changed again since: list it, and accept its present version", tool, server)
 		}
 		all := append(slices.Clone(now.Accepted), now.Changed)
 		now = pin{Accepted: all[max(0, len(all)-maxAccepted):]}

@@ -63,7 +63,7 @@ func (st *Store) changeAttachments(ctx context.Context, caller enforcer.Caller, 
 	if err != nil {
 		return nil, err
 	}
-	return x.withStanding(*v), nil
+	return x.withStatus(*v), nil
 }
 
 // validate returns an error for an invalid attachment.

@@ -115,8 +115,8 @@ func (t *IndexText) bounded(bytes int) error {
 // names returns the names of all policies, sorted.
 func (x *Index) names() []string { return slices.Sorted(maps.Keys(x.text.Policies)) }
 
-// withStanding returns a version with the present status of its policy.
-func (x *Index) withStanding(v Version) *Policy {
+// withStatus returns a version with the present status of its policy.
+func (x *Index) withStatus(v Version) *Policy {
 	p := x.text.Policies[v.Name]
 	return &Policy{Version: v, Live: p.Live, Shadow: p.Shadow, Attachments: p.Attachments}
 }

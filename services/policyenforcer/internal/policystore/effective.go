@@ -16,8 +16,8 @@ import (
 // Effective has the policies that apply to a call in addition to its state, and their shadows.
 type Effective struct {
 	Index *Index
-	// Standing is the status of the sessions of the call.
-	*runs.Standing
+	// Status is the status of the sessions of the call.
+	*runs.Status
 	Live []*rules.Set
 	// Because has the reason why each policy of Live applies, such as "workflow deploy".
 	Because []string
@@ -42,11 +42,11 @@ func (st *Store) Effective(ctx context.Context, caller enforcer.Caller, s *runs.
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := st.runs.StandingOf(ctx, caller, s, target)
+	sessions, err := st.runs.StatusOf(ctx, caller, s, target)
 	if err != nil {
 		return nil, err
 	}
-	std, role := &Effective{Index: index, Standing: sessions}, string(caller.Principal.Role)
+	std, role := &Effective{Index: index, Status: sessions}, string(caller.Principal.Role)
 	if caller.Principal.Role.Drives() { // what runs agents is held to what agents are
 		role = string(auth.Agent)
 	}

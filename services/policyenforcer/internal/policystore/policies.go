@@ -67,7 +67,7 @@ func (st *Store) Get(ctx context.Context, namespace, name string, version int64)
 	if err != nil {
 		return nil, err
 	}
-	return x.withStanding(*v), nil
+	return x.withStatus(*v), nil
 }
 
 // List returns a page of policies by name, each in its live version or else its shadow.
@@ -92,7 +92,7 @@ func (st *Store) List(ctx context.Context, namespace, after string, limit int) (
 		if err != nil {
 			return nil, "", err
 		}
-		page = append(page, x.withStanding(*v))
+		page = append(page, x.withStatus(*v))
 	}
 	return page, "", nil
 }
@@ -116,7 +116,7 @@ func (st *Store) Promote(ctx context.Context, caller enforcer.Caller, name strin
 	if err != nil {
 		return nil, err
 	}
-	return x.withStanding(*v), nil
+	return x.withStatus(*v), nil
 }
 
 // Delete removes a policy without attachments. Its versions stay readable by number, and the next version

@@ -67,7 +67,7 @@ func (st *Store) Put(ctx context.Context, caller enforcer.Caller, req Put) (p *P
 	if err != nil {
 		return nil, false, nil, err
 	}
-	return x.withStanding(*v), created, problems, nil
+	return x.withStatus(*v), created, problems, nil
 }
 
 // checkPolicyName returns an error for an invalid name. Policies of processes have names of another form.

@@ -1,4 +1,4 @@
-// Package quota counts what policies limit: calls, money and mails, per policy, principal and session tree.
+// Package quota counts the limits of policies: calls, money and mails, per policy, principal and session tree.
 package quota
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 )
 
-// Accounts counts what policies limit, in a store.
+// Accounts counts the limits of policies, in a store.
 type Accounts struct {
 	store store.Store
 	clock func() time.Time
@@ -98,10 +98,7 @@ func (a *Accounts) Reserve(ctx context.Context, namespace string, spends []rules
 	counters := a.Counters(namespace, spends)
 	var taken []rules.Spend
 	for _, at := range ByShard(counters, a.store.Shards()) {
-		group := make([]store.Counter, len(at))
-		for i, index := range at {
-			group[i] = counters[index]
-		}
+		group := Pick(counters, at)
 		result, err := a.store.Commit(ctx, store.Batch{Counters: group})
 		if err == nil {
 			for i, index := range at {
@@ -127,10 +124,7 @@ func (a *Accounts) Release(ctx context.Context, namespace string, spends []rules
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	for _, at := range ByShard(counters, a.store.Shards()) {
-		group := make([]store.Counter, len(at))
-		for i, index := range at {
-			group[i] = counters[index]
-		}
+		group := Pick(counters, at)
 		if _, err := a.store.Commit(ctx, store.Batch{Counters: group}); err != nil {
 			a.log.LogAttrs(ctx, slog.LevelWarn, "the reservation of a call could not be returned, and stays spent",
 				slog.String("of", group[0].Owner.String()), slog.Any("cause", err))
@@ -153,6 +147,27 @@ func ByShard(counters []store.Counter, shards int) [][]int {
 		groups[at] = append(groups[at], i)
 	}
 	return groups
+}
+
+// Pick returns the counters of one group of ByShard.
+func Pick(counters []store.Counter, at []int) []store.Counter {
+	group := make([]store.Counter, len(at))
+	for i, index := range at {
+		group[i] = counters[index]
+	}
+	return group
+}
+
+// Once commits counters shard by shard, each shard once by the name of the change.
+func (a *Accounts) Once(ctx context.Context, counters []store.Counter, change store.Idempotency) error {
+	for _, at := range ByShard(counters, a.store.Shards()) {
+		group, id := Pick(counters, at), change
+		id.Owner = group[0].Owner
+		if _, err := a.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &id}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Kind is the kind of the owners of counters.

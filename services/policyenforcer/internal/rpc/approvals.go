@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
-// statusOf is how an approval stands for a call, in the core's word. One that was used
+// statusOf returns the status of an approval for a call. One that was used
 // is granted to the call that has used it, which may use it again, and used for any other.
 func statusOf(a *approvalv1.Approval, usedBy string) consent.Status {
 	if a.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_USED && usedBy != "" && a.GetUsedBy() == usedBy {
@@ -23,7 +23,7 @@ func statusOf(a *approvalv1.Approval, usedBy string) consent.Status {
 }
 
 // Approvals asks humans through the approval service's contract, with the
-// enforcer's own credentials: what is asked, and on whose behalf, is its own word.
+// enforcer's own credentials: the question and its asker are the enforcer's.
 type Approvals struct {
 	service approvalv1.ApprovalServiceClient
 	peer    peerv1.ApprovalPeerServiceClient
@@ -77,14 +77,14 @@ func (a *Approvals) Withdraw(ctx context.Context, namespace, approvalID, reason 
 	if !ended(err) {
 		return err
 	}
-	// It was not granted: then nobody needs to decide it any more.
+	// It was not granted, so its question is cancelled.
 	if _, err = a.service.CancelApproval(ctx, &approvalv1.CancelApprovalRequest{ApprovalId: approvalID, Reason: reason}); ended(err) {
 		return nil
 	}
 	return err
 }
 
-// ended is true of the refusal of what an approval is past.
+// ended reports whether an approval has ended, by a refusal of its service.
 func ended(err error) bool {
 	switch fault.ReasonOf(err) {
 	case fault.FailedPrecondition, fault.ApprovalDecided, fault.NotFound:

@@ -23,23 +23,16 @@ func (s *Enforcer) decisionProto(d *check.Decision) *policyv1.CheckToolCallRespo
 		resp.Jail = jailProto(j)
 	}
 	if d.Run == nil || d.Unbound {
-		return resp // nothing could be learnt of the run: a denial; or there is none
+		return resp // the run is unknown, or there is none
 	}
 	state := d.Machine.State(d.Run.State)
 	resp.RunId, resp.RunVersion, resp.State, resp.Branch = d.Run.ID, d.Run.Version, d.Run.State, d.Run.Branch
-	if !lifted(d) {
+	if !d.Lifted() {
 		resp.ToolsRestricted, resp.AllowedTools = state.ToolsRestricted, state.AllowedTools
 		resp.MaxIterations = state.MaxIterations
 	}
 	resp.LegalEvents = s.legal.Of(state)
 	return resp
-}
-
-// lifted is whether a call is allowed only because nothing is enforced now (S2.9,
-// S6.2). Then the state restricts no tool, and nobody may take the answer for the
-// state's consent to this one.
-func lifted(d *check.Decision) bool {
-	return d.Verdict.Decision == toolcall.Allow && !d.Verdict.Counted && !toolcall.Own(d.Tool) && !toolcall.Loads(d.Tool)
 }
 
 func interruptedProto(in *enforcer.Interrupted) *policyv1.Interrupted {

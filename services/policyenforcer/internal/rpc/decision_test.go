@@ -22,7 +22,7 @@ func TestLiftedEnforcementIsNoConsent(t *testing.T) {
 		t.Fatal(problems)
 	}
 	m := workflow.Compile(def, 1)
-	s := NewEnforcer(nil, nil, nil)
+	s := NewEnforcer(nil, nil, nil, nil)
 	for _, c := range []struct {
 		status     workflow.Status
 		tool       string

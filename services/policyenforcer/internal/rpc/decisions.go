@@ -11,15 +11,15 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 )
 
 // Decisions serves DecisionService.
 type Decisions struct {
 	policyv1.UnimplementedDecisionServiceServer
-	App *app.App
-	Log *decisionlog.Log
+	Checks *check.Service
+	Log    *decisionlog.Log
 }
 
 // ListDecisions implements DecisionService.
@@ -57,7 +57,7 @@ func (s *Decisions) GetDecision(ctx context.Context, req *policyv1.GetDecisionRe
 	}
 	resp := &policyv1.GetDecisionResponse{Decision: recordProto(found)}
 	if req.GetExplain() {
-		why, err := s.App.Checks.ExplainRecorded(ctx, rpc.Namespace(ctx), found)
+		why, err := s.Checks.ExplainRecorded(ctx, rpc.Namespace(ctx), found)
 		if err != nil {
 			return nil, err
 		}

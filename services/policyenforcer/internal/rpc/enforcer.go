@@ -1,5 +1,4 @@
-// Package rpc translates between the policy enforcer's contract and its use
-// cases, and does nothing else.
+// Package rpc translates between the policy enforcer's contract and its use cases.
 package rpc
 
 import (
@@ -22,7 +21,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/protomap"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
@@ -49,24 +47,25 @@ const (
 // Enforcer serves PolicyEnforcerService.
 type Enforcer struct {
 	policyv1.UnimplementedPolicyEnforcerServiceServer
-	app   *app.App
-	runs  enginev1.RunServiceClient
-	legal protomap.LegalEvents
-	busy  chan struct{}
-	pool  *pool
+	checks   *check.Service
+	outcomes *outcome.Service
+	runs     enginev1.RunServiceClient
+	legal    protomap.LegalEvents
+	busy     chan struct{}
+	pool     *pool
 	// refused announces a caller that a gateway has refused.
 	refused func(context.Context, *policyv1.ReportRefusalRequest) error
 }
 
-// NewEnforcer makes the service. runs is the engine's, and refused announces a caller that a gateway
+// NewEnforcer returns the service. runs is the engine's, and refused announces a caller that a gateway
 // has refused.
-func NewEnforcer(a *app.App, runs enginev1.RunServiceClient, refused func(context.Context, *policyv1.ReportRefusalRequest) error) *Enforcer {
+func NewEnforcer(checks *check.Service, outcomes *outcome.Service, runs enginev1.RunServiceClient, refused func(context.Context, *policyv1.ReportRefusalRequest) error) *Enforcer {
 	return &Enforcer{
-		app: a, runs: runs, legal: protomap.NewLegalEvents(), busy: make(chan struct{}, maxBusy), pool: newPool(), refused: refused,
+		checks: checks, outcomes: outcomes, runs: runs, legal: protomap.NewLegalEvents(), busy: make(chan struct{}, maxBusy), pool: newPool(), refused: refused,
 	}
 }
 
-// End ends what waits for more work. Calls under way continue.
+// End ends the idle goroutines. Calls under way continue.
 func (s *Enforcer) End() { s.pool.end() }
 
 func caller(ctx context.Context) enforcer.Caller {
@@ -80,7 +79,7 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.app.Checks.Check(ctx, caller(ctx), check.Request{
+	d, err := s.checks.Check(ctx, caller(ctx), check.Request{
 		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(), EstimatedCost: cost, Qualified: req.GetQualifiedTool(),
 		DryRun: req.GetDryRun(), Explain: req.GetExplain(), Folder: req.GetFolder(),
@@ -96,7 +95,7 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 
 // ReportToolCall implements PolicyEnforcerService.
 func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
-	reported, err := s.app.Outcomes.Report(ctx, caller(ctx), outcome.Report{
+	reported, err := s.outcomes.Report(ctx, caller(ctx), outcome.Report{
 		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		CallID: req.GetCallId(), Tool: req.GetTool(), OK: req.GetOk(), FilesChanged: req.GetFilesChanged(),
 		ResultBytes: req.GetResultBytes(), CostUSD: req.GetCostUsd(), Output: req.GetOutput(), Unknown: req.GetOutcomeUnknown(),
@@ -124,7 +123,7 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 
 // StartCommand implements PolicyEnforcerService.
 func (s *Enforcer) StartCommand(ctx context.Context, req *policyv1.StartCommandRequest) (*policyv1.StartCommandResponse, error) {
-	started, err := s.app.Outcomes.Start(ctx, caller(ctx), outcome.Start{
+	started, err := s.outcomes.Start(ctx, caller(ctx), outcome.Start{
 		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()}, CallID: req.GetCallId(),
 		Command: req.GetCommand(), Level: jail.Level(req.GetLevel()),
 	})
@@ -136,7 +135,7 @@ func (s *Enforcer) StartCommand(ctx context.Context, req *policyv1.StartCommandR
 
 // FinishCommand implements PolicyEnforcerService.
 func (s *Enforcer) FinishCommand(ctx context.Context, req *policyv1.FinishCommandRequest) (*policyv1.FinishCommandResponse, error) {
-	finished, err := s.app.Outcomes.Finish(ctx, caller(ctx), outcome.Finish{
+	finished, err := s.outcomes.Finish(ctx, caller(ctx), outcome.Finish{
 		RunID: req.GetRunId(), CallID: req.GetCallId(), Witness: req.GetWitness(), Signature: req.GetSignature(),
 	})
 	if err != nil {
@@ -159,7 +158,7 @@ func (s *Enforcer) ReportCost(ctx context.Context, req *policyv1.ReportCostReque
 		}
 		costs.Costs = append(costs.Costs, cost)
 	}
-	costed, err := s.app.Outcomes.ReportCost(ctx, caller(ctx), costs)
+	costed, err := s.outcomes.ReportCost(ctx, caller(ctx), costs)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +167,7 @@ func (s *Enforcer) ReportCost(ctx context.Context, req *policyv1.ReportCostReque
 
 // ListOpenCalls implements PolicyEnforcerService.
 func (s *Enforcer) ListOpenCalls(ctx context.Context, req *policyv1.ListOpenCallsRequest) (*policyv1.ListOpenCallsResponse, error) {
-	calls, err := s.app.Outcomes.Calls(ctx, caller(ctx), enforcer.Target{RunID: req.GetRunId()})
+	calls, err := s.outcomes.Calls(ctx, caller(ctx), enforcer.Target{RunID: req.GetRunId()})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +180,7 @@ func (s *Enforcer) ListOpenCalls(ctx context.Context, req *policyv1.ListOpenCall
 
 // SettleToolCall implements PolicyEnforcerService.
 func (s *Enforcer) SettleToolCall(ctx context.Context, req *policyv1.SettleToolCallRequest) (*policyv1.SettleToolCallResponse, error) {
-	settled, err := s.app.Outcomes.Settle(ctx, caller(ctx), enforcer.Target{RunID: req.GetRunId()}, req.GetCallId(), req.GetOutcome(), req.GetNote())
+	settled, err := s.outcomes.Settle(ctx, caller(ctx), enforcer.Target{RunID: req.GetRunId()}, req.GetCallId(), req.GetOutcome(), req.GetNote())
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +204,7 @@ func openCall(c *evidence.Call) *policyv1.OpenCall {
 
 // CheckToolCalls implements PolicyEnforcerService. Messages are worked on
 // concurrently, so a slow one does not hold up the others. When the server
-// drains, what was received is answered and the stream ends.
+// drains, received messages are answered and the stream ends.
 func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.CheckToolCallsRequest, policyv1.CheckToolCallsResponse]) error {
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
@@ -262,12 +261,12 @@ func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.Check
 	}
 }
 
-// places is how many of a stream's inFlight a message takes.
+// places returns the part of a stream's inFlight that a message takes.
 func places(req *policyv1.CheckToolCallsRequest) int {
 	return 1 + max(0, min(len(req.GetCalls()), maxBatch)-1)/callsPerPlace
 }
 
-// message is what a stream received.
+// message is one message of a stream, or its error.
 type message struct {
 	req *policyv1.CheckToolCallsRequest
 	err error

@@ -19,7 +19,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
-// waiting is an engine that answers nothing until it is told to.
+// waiting is an engine that answers on a signal.
 type waiting struct {
 	asked   atomic.Int64
 	release chan struct{}
@@ -54,7 +54,8 @@ func TestCallsAtOnceAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		engine := &waiting{release: make(chan struct{})}
-		s := NewEnforcer(app.New(noStore{}, engine, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{}), nil, nil)
+		a := app.New(noStore{}, engine, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{})
+		s := NewEnforcer(a.Checks, a.Outcomes, nil, nil)
 		defer s.End()
 		s.busy = make(chan struct{}, 8)
 		const messages = 20

@@ -68,7 +68,7 @@ func (a *alive) keep(key string, d *enforcer.Definition, bytes int) *enforcer.De
 	return d
 }
 
-// forget drops a definition that nothing refers to.
+// forget drops a definition that is not in use.
 func (a *alive) forget(key string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,18 +93,18 @@ func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServic
 	return &Engine{workflows: workflows, runs: runs, peer: peer, compile: compile, definitions: snapshot.New[string, *enforcer.Definition](definitionBytes)}
 }
 
-// Caches are what it keeps in memory.
+// Caches returns the memory that the cache uses.
 func (e *Engine) Caches() []snapshot.Use {
 	return []snapshot.Use{e.definitions.UseBytes("enforcer_definitions")}
 }
 
-// Forget drops what is cached.
+// Forget drops the cached definitions.
 func (e *Engine) Forget() {
 	e.alive.clear() // first, or the cache could be given one of them again
 	e.definitions.Clear()
 }
 
-// Run implements enforcer.Runs. Only what decides is taken: not the context.
+// Run implements enforcer.Runs. It omits the context of the run.
 func (e *Engine) Run(ctx context.Context, _ string, target enforcer.Target) (run *workflow.View, superseded string, err error) {
 	resp, err := e.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{
 		RunId: target.RunID, SessionId: target.SessionID, Branch: target.Branch, Active: true,
@@ -141,7 +141,7 @@ func (e *Engine) Interrupt(ctx context.Context, runID, callID string, files []st
 	return &enforcer.Interrupted{Name: resp.GetInterrupt(), From: resp.GetFrom(), Run: run, Machine: d.Machine, Files: files}, nil
 }
 
-// runOf is a run as decisions need it.
+// runOf returns the parts of a run that decisions need.
 func runOf(r *enginev1.Run) *workflow.View {
 	run := workflow.Run{
 		ID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),

@@ -21,7 +21,7 @@ type Announcer struct{}
 
 var _ app.Announcer = Announcer{}
 
-// Decided is the head of the event of a decision: the log has its payload.
+// Decided returns the head of the event of a decision. The log has its payload.
 func (Announcer) Decided(namespace, root string, d *ledger.Decision) (store.Event, error) {
 	return decided.Head(namespace, root, d)
 }
@@ -46,7 +46,7 @@ func (Announcer) Reported(namespace, actor string, r *outcome.Reported, at time.
 	return bus.Encode(ev)
 }
 
-// Unknown announces a call whose outcome nobody has reported.
+// Unknown announces a call without a report of its outcome.
 func (Announcer) Unknown(namespace string, c *evidence.Call, at time.Time) (store.Event, error) {
 	return outcomeEvent(namespace, "unknown", "interlock", c, "unknown", "", at)
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 )
 
-// effects are what rules do.
+// effects converts the effects of rules.
 var effects = protomap.Enums[toolcall.Decision, policyv1.RuleEffect](policyv1.RuleEffect_value, "RULE_EFFECT_")
 
-// explanationProto is nil for none.
+// explanationProto returns nil for no explanation.
 func explanationProto(e *check.Explanation) *policyv1.Explanation {
 	if e == nil {
 		return nil

@@ -15,7 +15,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/protomap"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
@@ -25,11 +24,11 @@ const defaultPageSize = 100
 // Policies serves PolicyService.
 type Policies struct {
 	policyv1.UnimplementedPolicyServiceServer
-	App   *app.App
-	Store *policystore.Store
+	Checks *check.Service
+	Store  *policystore.Store
 }
 
-// The core's words in the contract's: kinds are what a policy can be attached to.
+// Conversions of the core's enumerations to the contract's.
 var (
 	kinds    = protomap.LowerEnums[policystore.AttachmentKind, policyv1.AttachmentKind](policyv1.AttachmentKind_value, "ATTACHMENT_KIND_")
 	measures = protomap.LowerEnums[rules.Measure, policyv1.Measure](policyv1.Measure_value, "MEASURE_")
@@ -131,7 +130,7 @@ func (s *Policies) GetPolicyUsage(ctx context.Context, req *policyv1.GetPolicyUs
 
 // SimulatePolicy implements PolicyService.
 func (s *Policies) SimulatePolicy(ctx context.Context, req *policyv1.SimulatePolicyRequest) (*policyv1.SimulatePolicyResponse, error) {
-	simulated, err := s.App.Checks.Simulate(ctx, caller(ctx), check.Simulation{
+	simulated, err := s.Checks.Simulate(ctx, caller(ctx), check.Simulation{
 		Definition: req.GetDefinition(), Since: since(req.GetSince()), RunID: req.GetRunId(),
 	})
 	if err != nil {
@@ -211,7 +210,7 @@ func pageSize(asked int32) int {
 	return int(asked)
 }
 
-// since is a moment, or the beginning of time when none was named.
+// since returns a time, or the zero time for none.
 func since(at *timestamppb.Timestamp) time.Time {
 	if at == nil {
 		return time.Time{}

@@ -36,7 +36,7 @@ func services(t *testing.T) (context.Context, *Policies, *Decisions) {
 	t.Cleanup(func() { _ = st.Close() })
 	a := app.New(st, nil, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{})
 	ctx := auth.WithPrincipal(t.Context(), auth.Principal{Name: "olga", Role: auth.Operator})
-	return ctx, &Policies{App: a, Store: a.Policies}, &Decisions{App: a, Log: a.Log}
+	return ctx, &Policies{Checks: a.Checks, Store: a.Policies}, &Decisions{Checks: a.Checks, Log: a.Log}
 }
 
 // A policy's life through the contract.

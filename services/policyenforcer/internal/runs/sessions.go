@@ -16,8 +16,8 @@ import (
 // placeOf identifies the place of a session.
 type placeOf struct{ namespace, session, parent string }
 
-// Standing is the status of the sessions of a call.
-type Standing struct {
+// Status is the status of the sessions of a call.
+type Status struct {
 	sessionread.Place
 	// Ended names a session that has ended, or is empty.
 	Ended string
@@ -35,9 +35,9 @@ func sessionsOf(caller enforcer.Caller, s *Snapshot, target enforcer.Target) []s
 	return names
 }
 
-// StandingOf returns the status of the sessions of a call. It may be old, so the commit must have its checks.
-func (r *Reader) StandingOf(ctx context.Context, caller enforcer.Caller, s *Snapshot, target enforcer.Target) (*Standing, error) {
-	all := &Standing{}
+// StatusOf returns the status of the sessions of a call. It may be old, so the commit must have its checks.
+func (r *Reader) StatusOf(ctx context.Context, caller enforcer.Caller, s *Snapshot, target enforcer.Target) (*Status, error) {
+	all := &Status{}
 	for i, name := range sessionsOf(caller, s, target) {
 		p, err := r.Place(ctx, caller, name, false)
 		if err != nil {
@@ -93,7 +93,7 @@ func (r *Reader) Freshen(ctx context.Context, caller enforcer.Caller, s *Snapsho
 }
 
 // Verdict returns the denial of a call in a session that has ended (S11.6).
-func (std *Standing) Verdict(tool string) (v toolcall.Verdict, ended bool) {
+func (std *Status) Verdict(tool string) (v toolcall.Verdict, ended bool) {
 	if std.Ended == "" || toolcall.Own(tool) {
 		return v, false
 	}
@@ -101,7 +101,7 @@ func (std *Standing) Verdict(tool string) (v toolcall.Verdict, ended bool) {
 }
 
 // Message explains the denial of a call in a session that has ended.
-func (std *Standing) Message(tool string) string {
+func (std *Status) Message(tool string) string {
 	return fmt.Sprintf("Tool %s is denied: session %s has ended or was deleted, and no call is allowed in it. "+
 		"An operator or a session above can resume a session that has ended; or work in a new session.", document.Quote(tool), document.Quote(std.Ended))
 }

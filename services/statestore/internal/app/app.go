@@ -25,7 +25,7 @@ const (
 	kindSchema = "schema"
 	// KindState is also the entity of events about states.
 	KindState = ledger.KindState
-	// kindLock is the lease on a state, under the state's id.
+	// kindLock is the lock on a state, under the state's id.
 	kindLock = "state_lock"
 	// KindSession is under a session's home, an id that lives in the shard of its
 	// tree. See ref.

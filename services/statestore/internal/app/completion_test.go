@@ -39,7 +39,7 @@ func (r *rig) is(name, want string) *app.Member {
 // task takes the task that a session has, as a runner does.
 func (r *rig) task(a *app.App, name string) *app.Task {
 	r.Helper()
-	l := r.lease(a, app.Runner{Name: "runner", MaxInFlight: 1})
+	l := r.claim(a, app.Runner{Name: "runner", MaxInFlight: 1})
 	defer l.stop()
 	task := receive(r, l.tasks)
 	if task.Member.Name != name {
@@ -75,14 +75,14 @@ func TestChildReportsBeforeItIsDone(t *testing.T) {
 				r.Errorf("the prompt lacks %q:\n%s", part, task.Prompt)
 			}
 		}
-		r.is("child", "RUNNING PENDING 1 STATE_UPDATE LEASED")
+		r.is("child", "RUNNING PENDING 1 STATE_UPDATE CLAIMED")
 		if _, err := r.Update(r.Context(), agent("child"), merge("", `[`)); err == nil {
 			r.Error("a bad update was accepted")
 		}
-		r.is("child", "RUNNING PENDING 1 STATE_UPDATE LEASED")
+		r.is("child", "RUNNING PENDING 1 STATE_UPDATE CLAIMED")
 		r.update(agent("child"), merge("", `{"todo":false}`))
 		r.update(agent("child"), merge("", `{"more":1}`))
-		r.is("child", "RUNNING COMPLETED 1 STATE_UPDATE LEASED")
+		r.is("child", "RUNNING COMPLETED 1 STATE_UPDATE CLAIMED")
 		r.is("root", "RUNNING SKIPPED 0")
 		r.ack(task)
 		r.is("child", "ENDED COMPLETED 1")
@@ -149,7 +149,7 @@ func TestChildThatDoesNotReportFails(t *testing.T) {
 					}
 				}
 				pass(20*time.Second - 1)
-				r.is("child", "RUNNING PENDING 3 STATE_UPDATE LEASED")
+				r.is("child", "RUNNING PENDING 3 STATE_UPDATE CLAIMED")
 				pass(1)
 			}
 		}
@@ -224,9 +224,9 @@ func TestStateIsDeletedWhileItsReportIsDue(t *testing.T) {
 	everywhere(t, app.Config{}, func(r *rig) {
 		id := r.family()
 		r.session(app.NewSession{Name: "in place", Parent: "root"})
-		r.session(app.NewSession{Name: "leased", Parent: "root"})
-		r.stop("leased", session.Stop{})
-		leased := r.task(r.App, "leased")
+		r.session(app.NewSession{Name: "claimed", Parent: "root"})
+		r.stop("claimed", session.Stop{})
+		claimed := r.task(r.App, "claimed")
 		r.stop("child", session.Stop{})
 		if _, prompt, err := r.StopSession(r.Context(), agent("in place"), "in place", session.Stop{InPlace: true}, ""); err != nil || prompt == "" {
 			r.Fatalf("%q, %v", prompt, err)
@@ -234,12 +234,12 @@ func TestStateIsDeletedWhileItsReportIsDue(t *testing.T) {
 		if err := r.DeleteState(r.Context(), operator, id, 0, true); err != nil {
 			r.Fatal(err)
 		}
-		r.ack(leased)
+		r.ack(claimed)
 		if _, prompt, err := r.StopSession(r.Context(), agent("in place"), "in place", session.Stop{InPlace: true}, ""); err != nil || prompt != "" {
 			r.Errorf("it is asked %q, %v", prompt, err)
 		}
 		// The runner that would have been given the child's task gets the next one.
-		l := r.lease(r.App, app.Runner{Name: "runner", MaxInFlight: 3})
+		l := r.claim(r.App, app.Runner{Name: "runner", MaxInFlight: 3})
 		var back *app.Task
 		for delivered := 0; delivered < 3; delivered += len(back.Callbacks) {
 			back = receive(r, l.tasks)
@@ -249,7 +249,7 @@ func TestStateIsDeletedWhileItsReportIsDue(t *testing.T) {
 			r.ack(back)
 		}
 		l.stop()
-		for _, name := range []string{"child", "in place", "leased"} {
+		for _, name := range []string{"child", "in place", "claimed"} {
 			if m := r.member(name); m.Status != session.Ended || m.Update == session.UpdateFailed {
 				r.Errorf("%s is %s %s", name, m.Status, m.Update)
 			}

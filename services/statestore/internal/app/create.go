@@ -99,7 +99,7 @@ func (c *creation) rootSession(ctx context.Context) (*Member, error) {
 			return m, err
 		}
 		if c.Existing {
-			return nil, fault.New(fault.NotFound, "there is no session %q; create it with POST /sessions, or give a session_name", clip(name))
+			return nil, fault.New(fault.NotFound, "there is no session %q; create it with POST /v1/sessions, or give a session_name", clip(name))
 		}
 	}
 	caller := c.caller

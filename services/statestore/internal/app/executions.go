@@ -91,7 +91,7 @@ func (a *App) beginWith(ctx context.Context, v *values) (*Execution, error) {
 	return ex, nil
 }
 
-// beginFor begins the execution of a session whose task is being leased (S12.4).
+// beginFor begins the execution of a session whose task is being claimed (S12.4).
 func (a *App) beginFor(ctx context.Context, caller Caller, m *Member, next *session.Session) (*Execution, error) {
 	if m.StateRef == "" {
 		return nil, nil

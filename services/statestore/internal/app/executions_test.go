@@ -363,7 +363,7 @@ func TestTasksBringTheirExecution(t *testing.T) {
 
 // Runners race for a task whose component is begun first: a runner that does not get it
 // leaves nothing but an execution that is forgotten.
-func TestLostLeaseLeavesNoValues(t *testing.T) {
+func TestLostClaimLeavesNoValues(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{}, func(r *rig) {
 		r.component(wizard)
@@ -373,7 +373,7 @@ func TestLostLeaseLeavesNoValues(t *testing.T) {
 		slow := r.before(func(batch *store.Batch) bool {
 			return puts(app.KindSession)(batch)
 		}, func() { winner = r.task(r.App, "s"); close(taken) })
-		l := r.lease(slow, app.Runner{Name: "slow"})
+		l := r.claim(slow, app.Runner{Name: "slow"})
 		receive(r, taken)
 		slow.Changed("default", "task", "") // once more, to no avail
 		l.stop()

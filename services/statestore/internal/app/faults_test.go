@@ -85,7 +85,7 @@ func (d *deaf) Answer(ctx context.Context, owner store.Key, name string) ([]byte
 	return d.Store.Answer(ctx, owner, name)
 }
 
-// That the outcome is not known is not to be told as "nothing was changed", because
+// That the outcome is not known is not to be told as "no change was made", because
 // the store is gone altogether afterwards.
 func TestOutcomeStaysUnknown(t *testing.T) {
 	t.Parallel()

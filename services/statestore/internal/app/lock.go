@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/typeid"
 )
 
-// Lock takes the lease on a state for a holder, or with a token renews it (S10.5). A
+// Lock takes the lock on a state for a holder, or with a token renews it (S10.5). A
 // repeat, by the same holder with the same key, takes it anew.
 func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl time.Duration, token int64, key string) (store.Lease, error) {
 	st, err := a.lockable(ctx, caller, id)
@@ -33,7 +33,7 @@ func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl ti
 	if key == "" {
 		once = typeid.New(typeid.Event)
 	}
-	// The store gives a holder its own lease anew. Names are not proof: a caller that
+	// The store gives a holder its own lock anew. Names are not proof: a caller that
 	// takes a held lock, under any name, must wait.
 	lease, err := a.store.AcquireLease(ctx, of, holder+holderMark+once, ttl)
 	var held *store.HeldError
@@ -59,7 +59,7 @@ func holderName(holder string) string {
 	return name
 }
 
-// Unlock gives a lease back. One that has lapsed is given back already.
+// Unlock gives a lock back. One that has lapsed is given back already.
 func (a *App) Unlock(ctx context.Context, caller Caller, id string, token int64) error {
 	st, err := a.lockable(ctx, caller, id)
 	if err != nil {
@@ -97,8 +97,8 @@ func (a *App) lockable(ctx context.Context, caller Caller, id string) (*State, e
 	return st, mayWrite(acting, st)
 }
 
-// announceLock commits the event of a lease, which the store keeps apart from
-// records. A lease that another has taken in the meantime is announced by that one.
+// announceLock commits the event of a lock, which the store keeps apart from
+// records. A lock that another has taken in the meantime is announced by that one.
 func (a *App) announceLock(ctx context.Context, caller Caller, st *State, lease store.Lease, locked bool, fence *store.Fence) error {
 	lease.Holder = holderName(lease.Holder)
 	event, err := a.announce.StateLocked(caller.Namespace, caller.Principal.Name, st.Key.ID, lease, locked, a.now())
@@ -113,7 +113,7 @@ func (a *App) announceLock(ctx context.Context, caller Caller, st *State, lease 
 }
 
 func fencedFault(id string) *fault.Error {
-	return fault.New(fault.Fenced, "the lock on state %s is no longer held with this fencing token; nothing was changed: take the lock again, read the state, and decide again", id)
+	return fault.New(fault.Fenced, "the lock on state %s is no longer held with this fencing token; no change was made: take the lock again, read the state, and decide again", id)
 }
 
 // lockedFault describes why a fence refused a write.
@@ -121,7 +121,7 @@ func lockedFault(id string, e *store.FencedError, now time.Time) *fault.Error {
 	if e.Token != store.Unheld {
 		return fencedFault(id)
 	}
-	return heldFault("state %s is locked by %q until %s, so nothing was changed; try again then", id, holderName(e.Holder), e.Until, now)
+	return heldFault("state %s is locked by %q until %s, so no change was made; try again then", id, holderName(e.Holder), e.Until, now)
 }
 
 // heldFault names who holds the lock on a state; the format takes the state, the

@@ -23,7 +23,7 @@ func (a *App) restricted(
 	}
 	touched, known := rules.Touched(cur.Data, data, e.patch)
 	if !known {
-		return nil, fault.New(fault.TooLarge, "it takes too long to find out whether the change touches what only some may write; nothing was changed. Make it smaller, or send it in parts")
+		return nil, fault.New(fault.TooLarge, "it takes too long to find out whether the change touches values with restricted writers; no change was made. Make it smaller, or send it in parts")
 	}
 	w := writing{a: a, caller: e.caller, acting: e.acting}
 	var denied []document.Restriction
@@ -39,7 +39,7 @@ func (a *App) restricted(
 	if len(denied) == 0 {
 		return w.guards, nil
 	}
-	return nil, w.refuse("the change touches %s, which %s; %s asked, so nothing was changed. Leave it out, or let one of those write it", denied)
+	return nil, w.refuse("the change touches %s, which %s; %s asked, so no change was made. Leave it out, or let one of those write it", denied)
 }
 
 // writing is who changes a state, as far as lists of writers ask.
@@ -175,7 +175,7 @@ func place(pointer string) string {
 
 func whoMay(list []document.WriterRule) string {
 	if len(list) == 0 {
-		return "nobody may write after the state was created"
+		return "no one may write after the state was created"
 	}
 	names := make([]string, 0, len(list))
 	for _, rule := range list[:min(len(list), 10)] {
@@ -207,7 +207,7 @@ func (w *writing) who() string {
 func mayReplaceSchema(caller Caller, cur *State, rules *document.Schema) error {
 	if rules.Restricted() && caller.agent() {
 		return fault.New(fault.NotAWriter,
-			"version %d of schema %q says who may write what, so only an operator moves the state to another version; nothing was changed", cur.SchemaVersion, cur.SchemaName)
+			"version %d of schema %q restricts the writers of values, so only an operator moves the state to another version; no change was made", cur.SchemaVersion, cur.SchemaName)
 	}
 	return nil
 }

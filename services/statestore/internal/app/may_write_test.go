@@ -118,7 +118,7 @@ func TestNotAWriterTeaches(t *testing.T) {
 		u.StateID = st.Key.ID
 		_, err := r.Update(r.Context(), agent("lead"), u)
 		want := `the change touches /v, which only session:rev-*, state:reviewing may write; ` +
-			`the role agent in session "lead" whose run of "gate" is in state "coding" asked, so nothing was changed. Leave it out, or let one of those write it`
+			`the role agent in session "lead" whose run of "gate" is in state "coding" asked, so no change was made. Leave it out, or let one of those write it`
 		if got := r.refused(err, fault.NotAWriter).Message; got != want {
 			t.Errorf("says %q", got)
 		}

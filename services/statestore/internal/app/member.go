@@ -74,14 +74,14 @@ func (m *Member) labels() map[string]string {
 const (
 	TaskDelayed = "DELAYED"
 	TaskReady   = "READY"
-	TaskLeased  = "LEASED"
+	TaskClaimed = "CLAIMED"
 )
 
 // StatusOf returns where a task is.
 func StatusOf(t *session.Task) string {
 	switch {
-	case t.Leased():
-		return TaskLeased
+	case t.Claimed():
+		return TaskClaimed
 	case t.Ready:
 		return TaskReady
 	default:
@@ -144,7 +144,7 @@ func (a *App) homeOf(ctx context.Context, namespace, name string) (store.Key, er
 }
 
 func noSession(name string) error {
-	return fault.New(fault.NotFound, "there is no session %q; create it with POST /sessions", clip(name))
+	return fault.New(fault.NotFound, "there is no session %q; create it with POST /v1/sessions", clip(name))
 }
 
 // Member returns a session by its id or name, as it is now.
@@ -173,7 +173,7 @@ func (a *App) actor(ctx context.Context, caller Caller) (*Member, error) {
 		}
 	}
 	if fault.ReasonOf(err) == fault.NotFound {
-		return nil, fault.New(fault.PermissionDenied, "session %q does not exist and cannot act; create it with POST /sessions", clip(caller.Session))
+		return nil, fault.New(fault.PermissionDenied, "session %q does not exist and cannot act; create it with POST /v1/sessions", clip(caller.Session))
 	}
 	return nil, err
 }

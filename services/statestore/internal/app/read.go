@@ -59,7 +59,7 @@ func (a *App) readable(ctx context.Context, caller Caller, id string) (*State, e
 	return st, nil
 }
 
-// withLock adds who holds the lease on a state.
+// withLock adds who holds the lock on a state.
 func (a *App) withLock(ctx context.Context, st *State) (*State, error) {
 	lease, err := a.store.GetLease(ctx, lockKey(st.Key))
 	if errors.Is(err, store.ErrNotFound) {

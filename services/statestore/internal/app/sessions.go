@@ -355,7 +355,7 @@ func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, ke
 		if err != nil {
 			return session.Result{}, err
 		}
-		if m.Task.Leased() || prompt != "" && m.Prompt != "" {
+		if m.Task.Claimed() || prompt != "" && m.Prompt != "" {
 			return session.Result{}, fault.New(fault.SessionBusy, "a runner works for session %q, or will soon; wait until it has stopped", clip(m.Name))
 		}
 		return m.Resume(prompt, c), nil

@@ -70,9 +70,9 @@ func halt(t *testing.T, process *os.Process) {
 	t.Fatal("the process does not stop")
 }
 
-// S10.5: a writer that slept past its lease, and wakes up in the belief that it still
+// S10.5: a writer that slept past its lock, and wakes up in the belief that it still
 // holds the lock, changes nothing. By the server's clock, and in another process.
-func TestWriterThatSleptPastItsLease(t *testing.T) {
+func TestWriterThatSleptPastItsLock(t *testing.T) {
 	t.Parallel()
 	prefix := redistest.Prefix()
 	r := &rig{T: t}

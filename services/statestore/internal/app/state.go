@@ -34,7 +34,7 @@ type State struct {
 	// changes since lead to this one; Since is how many bytes their patches have.
 	Base  int64
 	Since int
-	// Lock is who holds the lease on it, where that was looked up; nil if there is none.
+	// Lock is who holds it, where that was looked up; nil if there is none.
 	Lock *store.Lease
 }
 
@@ -215,7 +215,7 @@ func (a *App) stateOf(caller Caller, acting *Member, id string) (store.Key, erro
 	case acting == nil:
 		return store.Key{}, fault.New(fault.InvalidRequest, "name the state: give its id, or a session that shares it")
 	case acting.StateID == "":
-		return store.Key{}, fault.New(fault.NotFound, "session %q shares no workflow state; its root creates one with state_create (POST /workflow-states)", clip(acting.Name))
+		return store.Key{}, fault.New(fault.NotFound, "session %q shares no workflow state; its root creates one with state_create (POST /v1/states)", clip(acting.Name))
 	default:
 		return stateKey(caller.Namespace, acting.StateID), nil
 	}
@@ -286,5 +286,5 @@ func (a *App) SizeWarning(st *State) string {
 	if st.Bytes < limit/5*4 {
 		return ""
 	}
-	return fmt.Sprintf("the state has %d of at most %d bytes; what would exceed that is refused: keep large data elsewhere, and references here", st.Bytes, limit)
+	return fmt.Sprintf("the state has %d of at most %d bytes; larger writes are refused: keep large data elsewhere, and references here", st.Bytes, limit)
 }

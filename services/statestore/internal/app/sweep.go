@@ -27,7 +27,7 @@ func system(namespace string) Caller {
 	return Caller{Namespace: namespace, Principal: auth.Principal{Name: "interlock", Role: auth.Operator}}
 }
 
-// Sweep fires timers until ctx ends: tasks that become ready, leases that lapse, attempts
+// Sweep fires timers until ctx ends: tasks that become ready, claims that lapse, attempts
 // that take too long, remains of ended sessions.
 func (a *App) Sweep(ctx context.Context) { a.sweeper().Run(ctx) }
 

@@ -39,8 +39,8 @@ func (s *slow) Commit(ctx context.Context, batch store.Batch) (store.Result, err
 }
 
 // A sweep that finds nothing to do for a timer clears it; not the one that was set
-// since for another reason, or its lease would never lapse.
-func TestSweepKeepsTheTimerOfANewLease(t *testing.T) {
+// since for another reason, or its claim would never lapse.
+func TestSweepKeepsTheTimerOfANewClaim(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{}, func(r *rig) {
 		r.session(app.NewSession{Name: "s", Prompt: "go"})
@@ -58,7 +58,7 @@ func TestSweepKeepsTheTimerOfANewLease(t *testing.T) {
 		}
 		r.clock.Advance(1)
 		r.replica(late).SweepOnce(r.Context())
-		r.is("s", "RUNNING SKIPPED 0 RESUME LEASED")
+		r.is("s", "RUNNING SKIPPED 0 RESUME CLAIMED")
 		r.advance(30 * time.Second)
 		r.is("s", "FINISHED SKIPPED 0 RESUME READY")
 	})

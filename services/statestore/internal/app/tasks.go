@@ -54,8 +54,8 @@ func (r Runner) fits(m *Member) bool {
 // process, and of one of its own that has ended elsewhere.
 const pollTasks = 500 * time.Millisecond
 
-// Lease gives a runner tasks until ctx ends or send fails (S11.5).
-func (a *App) Lease(ctx context.Context, caller Caller, r Runner, send func(*Task) error) error {
+// Claim gives a runner tasks until ctx ends or send fails (S11.5).
+func (a *App) Claim(ctx context.Context, caller Caller, r Runner, send func(*Task) error) error {
 	if r.MaxInFlight <= 0 {
 		r.MaxInFlight = 1
 	}
@@ -63,7 +63,7 @@ func (a *App) Lease(ctx context.Context, caller Caller, r Runner, send func(*Tas
 	defer stop()
 	ticker := time.NewTicker(pollTasks)
 	defer ticker.Stop()
-	held := map[store.Key]int64{} // the tasks of this runner, by the lease's token
+	held := map[store.Key]int64{} // the tasks of this runner, by the claim's token
 	for {
 		if err := a.stillHeld(ctx, held); err != nil {
 			return err
@@ -90,14 +90,14 @@ func (a *App) stillHeld(ctx context.Context, held map[store.Key]int64) error {
 		if err != nil && fault.ReasonOf(err) != fault.NotFound {
 			return err
 		}
-		if err != nil || !m.Task.Leased() || m.Task.Token != token {
+		if err != nil || !m.Task.Claimed() || m.Task.Token != token {
 			delete(held, key)
 		}
 	}
 	return nil
 }
 
-// giveReady leases the tasks that are ready to a runner, as many as it takes.
+// giveReady claims the tasks that are ready to a runner, as many as it takes.
 func (a *App) giveReady(ctx context.Context, caller Caller, r Runner, held map[store.Key]int64, send func(*Task) error) error {
 	query := store.Query{Namespace: caller.Namespace, Kind: KindSession, Labels: map[string]string{"task": TaskReady}, Limit: 100}
 	for len(held) < r.MaxInFlight {
@@ -113,12 +113,12 @@ func (a *App) giveReady(ctx context.Context, caller Caller, r Runner, held map[s
 			if len(held) >= r.MaxInFlight || !r.fits(m) {
 				continue
 			}
-			task, err := a.leaseTask(ctx, caller, r, m)
+			task, err := a.claimTask(ctx, caller, r, m)
 			switch {
 			case storeFails(err):
 				return err
 			case err != nil: // one task must not keep the runner from the others
-				a.log.LogAttrs(ctx, slog.LevelWarn, "a task cannot be leased", slog.String("of", m.Key.String()), slog.Any("cause", err))
+				a.log.LogAttrs(ctx, slog.LevelWarn, "a task cannot be claimed", slog.String("of", m.Key.String()), slog.Any("cause", err))
 				continue
 			case task == nil:
 				continue // another runner was faster
@@ -146,10 +146,10 @@ func storeFails(err error) bool {
 	}
 }
 
-// leaseTask gives one session's task to a runner, or answers nil when it is gone.
-func (a *App) leaseTask(ctx context.Context, caller Caller, r Runner, m *Member) (*Task, error) {
+// claimTask gives one session's task to a runner, or answers nil when it is gone.
+func (a *App) claimTask(ctx context.Context, caller Caller, r Runner, m *Member) (*Task, error) {
 	t := a.newTree(caller)
-	result := m.Lease(r.Name, t.clock)
+	result := m.Claim(r.Name, t.clock)
 	if !result.Changed {
 		return nil, nil
 	}
@@ -183,7 +183,7 @@ func (a *App) leaseTask(ctx context.Context, caller Caller, r Runner, m *Member)
 // withdraw ends the task of a session that was to update a state which is gone.
 func (a *App) withdraw(ctx context.Context, caller Caller, at store.Key) error {
 	_, err := a.step(ctx, caller, at, once.Key{}, func(m *Member, c session.Clock) (session.Result, error) {
-		if m.StateID != "" || m.Task == nil || m.Task.Kind != session.KindStateUpdate || m.Task.Leased() {
+		if m.StateID != "" || m.Task == nil || m.Task.Kind != session.KindStateUpdate || m.Task.Claimed() {
 			return session.Result{Session: m.Session}, nil
 		}
 		return m.Stop(session.Stop{Error: m.Error}, c), nil
@@ -265,7 +265,7 @@ func (a *App) referred(ctx context.Context, caller Caller, m *Member, r placehol
 
 // nothingToUpdate is the text for an agent whose state was deleted just after it was
 // asked to update it.
-const nothingToUpdate = "The workflow state was deleted: there is nothing to update. You may stop.\n"
+const nothingToUpdate = "The workflow state was deleted: no update is needed. You may stop.\n"
 
 // updatePrompt asks for the report of a session, with the state and the schema as
 // they are now. NOT_FOUND when the state is gone.
@@ -283,7 +283,7 @@ func (a *App) updatePrompt(ctx context.Context, m *Member, attempt int) (string,
 	}), nil
 }
 
-// ExtendTask keeps a lease for another lease time.
+// ExtendTask keeps a claim for another claim time.
 func (a *App) ExtendTask(ctx context.Context, caller Caller, id string, token int64) (time.Time, error) {
 	m, err := a.onTask(ctx, caller, id, func(m *Member, c session.Clock) session.Result { return m.Extend(token, c) })
 	if err != nil {
@@ -325,7 +325,7 @@ func (a *App) onTask(ctx context.Context, caller Caller, id string, decide func(
 		}
 		r := decide(m, c)
 		if !r.Changed {
-			return r, fault.New(fault.Fenced, "the lease on task %s is no longer held with this token: it expired, and the task is given to another runner", id)
+			return r, fault.New(fault.Fenced, "the claim on task %s is no longer held with this token: it expired, and the task is given to another runner", id)
 		}
 		return r, nil
 	})
@@ -367,7 +367,7 @@ func (a *App) Tasks(ctx context.Context, caller Caller, q TaskQuery) ([]*Task, s
 		}
 		return []*Task{{Task: m.Task, Member: m}}, "", nil
 	}
-	statuses := []string{TaskDelayed, TaskReady, TaskLeased}
+	statuses := []string{TaskDelayed, TaskReady, TaskClaimed}
 	if q.Status != "" {
 		statuses = []string{q.Status}
 	}

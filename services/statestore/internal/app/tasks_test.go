@@ -22,12 +22,12 @@ type leasing struct {
 	stop  func() // ends it and demands that it ended because of that
 }
 
-func (r *rig) lease(a *app.App, runner app.Runner) *leasing {
+func (r *rig) claim(a *app.App, runner app.Runner) *leasing {
 	ctx, cancel := context.WithCancel(r.Context())
 	l := &leasing{tasks: make(chan *app.Task, 1000)}
 	done := make(chan error, 1)
 	go func() {
-		done <- a.Lease(ctx, operator, runner, func(t *app.Task) error {
+		done <- a.Claim(ctx, operator, runner, func(t *app.Task) error {
 			l.tasks <- t
 			return nil
 		})
@@ -50,7 +50,7 @@ func TestRunnersGetTheirTasks(t *testing.T) {
 		} {
 			r.session(app.NewSession{Name: name, Labels: labels, Prompt: "start " + name})
 		}
-		runner := r.lease(r.App, app.Runner{Name: "linux box", Labels: map[string]string{"os": "linux", "disk": "big"}, MaxInFlight: 10})
+		runner := r.claim(r.App, app.Runner{Name: "linux box", Labels: map[string]string{"os": "linux", "disk": "big"}, MaxInFlight: 10})
 		got := map[string]bool{}
 		for range 2 {
 			task := receive(r, runner.tasks)
@@ -72,14 +72,14 @@ func TestRunnersGetTheirTasks(t *testing.T) {
 		for i := range 5 {
 			r.session(app.NewSession{Name: fmt.Sprint("more", i), Prompt: "go"})
 		}
-		runner = r.lease(r.App, app.Runner{Name: "one"})
+		runner = r.claim(r.App, app.Runner{Name: "one"})
 		for range 5 {
 			task := receive(r, runner.tasks)
 			r.Changed("default", "task", "")
 			r.Changed("default", app.KindSession, "")
-			tasks, _, err := r.Tasks(r.Context(), operator, app.TaskQuery{Status: app.TaskLeased, Limit: 10})
+			tasks, _, err := r.Tasks(r.Context(), operator, app.TaskQuery{Status: app.TaskClaimed, Limit: 10})
 			if err != nil || len(tasks) != 1 || tasks[0].ID != task.ID || len(runner.tasks) != 0 {
-				r.Errorf("%d tasks are leased, %v", len(tasks), err)
+				r.Errorf("%d tasks are claimed, %v", len(tasks), err)
 			}
 			r.ack(task)
 		}
@@ -87,8 +87,8 @@ func TestRunnersGetTheirTasks(t *testing.T) {
 	})
 }
 
-// Two runners never have one lease, through whatever replicas; every task is given.
-func TestRunnersNeverShareALease(t *testing.T) {
+// Two runners never have one claim, through whatever replicas; every task is given.
+func TestRunnersNeverShareAClaim(t *testing.T) {
 	t.Parallel()
 	const tasks = 60
 	everywhere(t, app.Config{}, func(r *rig) {
@@ -97,7 +97,7 @@ func TestRunnersNeverShareALease(t *testing.T) {
 		}
 		var runners []*leasing
 		for i, a := range r.replicas(4) {
-			runners = append(runners, r.lease(a, app.Runner{Name: fmt.Sprint("runner", i), MaxInFlight: 7}))
+			runners = append(runners, r.claim(a, app.Runner{Name: fmt.Sprint("runner", i), MaxInFlight: 7}))
 		}
 		var mu sync.Mutex
 		given := map[string]string{}
@@ -139,9 +139,9 @@ func TestRunnersNeverShareALease(t *testing.T) {
 	})
 }
 
-// S11.3: a runner that dies loses its lease, and the task is given again, with its id
+// S11.3: a runner that dies loses its claim, and the task is given again, with its id
 // and another token; the old one is no good.
-func TestLeaseLapses(t *testing.T) {
+func TestClaimLapses(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{}, func(r *rig) {
 		r.session(app.NewSession{Name: "s", Prompt: "go"})
@@ -153,7 +153,7 @@ func TestLeaseLapses(t *testing.T) {
 			r.Errorf("extended to %v, %v", expires, err)
 		}
 		r.advance(30*time.Second - 1)
-		r.is("s", "RUNNING SKIPPED 0 START LEASED")
+		r.is("s", "RUNNING SKIPPED 0 START CLAIMED")
 		r.clock.Advance(1)
 		// It has lapsed, whether or not anybody has swept.
 		_, err = r.ExtendTask(r.Context(), operator, first.ID, first.Token)
@@ -236,7 +236,7 @@ func TestCallbacksAreDeliveredTogether(t *testing.T) {
 		}
 		r.stop("child1", session.Stop{})
 		r.stop("child2", session.Stop{})
-		r.is("root", "RUNNING SKIPPED 0 CALLBACK LEASED")
+		r.is("root", "RUNNING SKIPPED 0 CALLBACK CLAIMED")
 		// The runner dies: what it had comes again, with the ids of before, and the others.
 		r.advance(30 * time.Second)
 		r.App = r.replica(r.open())
@@ -277,17 +277,17 @@ func TestTaskLists(t *testing.T) {
 			if i%3 == 0 {
 				continue
 			}
-			l := r.lease(r.App, app.Runner{Name: "runner", Labels: map[string]string{"only": name}})
+			l := r.claim(r.App, app.Runner{Name: "runner", Labels: map[string]string{"only": name}})
 			task := receive(r, l.tasks)
 			l.stop()
-			if want[name] = app.TaskLeased; i%3 == 1 {
+			if want[name] = app.TaskClaimed; i%3 == 1 {
 				want[name] = app.TaskDelayed
 				if _, err := r.FailTask(r.Context(), operator, task.ID, task.Token, "", true); err != nil {
 					r.Fatal(err)
 				}
 			}
 		}
-		for _, status := range []string{"", app.TaskDelayed, app.TaskReady, app.TaskLeased} {
+		for _, status := range []string{"", app.TaskDelayed, app.TaskReady, app.TaskClaimed} {
 			for limit := 1; limit <= 10; limit++ {
 				got, order := map[string]string{}, []string{}
 				for after := ""; ; {
@@ -346,7 +346,7 @@ func TestTaskThatCanNotBeGiven(t *testing.T) {
 		r.family()
 		r.stop("child", session.Stop{}) // whose prompt needs the state
 		r.session(app.NewSession{Name: "fine", Prompt: "go"})
-		l := r.lease(r.replica(&unreadable{r.store, app.KindState}), app.Runner{Name: "runner", MaxInFlight: 5})
+		l := r.claim(r.replica(&unreadable{r.store, app.KindState}), app.Runner{Name: "runner", MaxInFlight: 5})
 		if task := receive(r, l.tasks); task.Member.Name != "fine" {
 			r.Errorf("it got a task of %s", task.Member.Name)
 		}

@@ -191,7 +191,7 @@ func (e *edit) apply(
 	}
 	size := document.Size(data, most+1)
 	if size > most {
-		return State{}, nil, nil, fault.New(fault.TooLarge, "the state would be larger than %d bytes; nothing was changed. Store large results elsewhere and refer to them here", most)
+		return State{}, nil, nil, fault.New(fault.TooLarge, "the state would be larger than %d bytes; no change was made. Store large results elsewhere and refer to them here", most)
 	}
 	problems := rules.ValidateChange(cur.Data, data)
 	if e.target != nil {
@@ -203,7 +203,7 @@ func (e *edit) apply(
 			number = e.target.Number
 		}
 		return State{}, nil, nil, violations(fault.New(fault.SchemaViolation,
-			"the state would not conform to schema %q version %d, so nothing was changed (it stays at version %d): %s", name, number, cur.Version, first(problems)), "", problems).
+			"the state would not conform to schema %q version %d, so no change was made (it stays at version %d): %s", name, number, cur.Version, first(problems)), "", problems).
 			Meta("current_version", strconv.FormatInt(cur.Version, 10))
 	}
 	next := *cur
@@ -218,7 +218,7 @@ func (e *edit) change(cur *State, most int) (document.Value, *document.Patch, er
 		next, failed := e.patch.Apply(cur.Data, document.PatchLimits{Bytes: most})
 		if failed != nil {
 			p := failed.Problem()
-			return next, nil, fault.New(patchReason(failed.Code), "the patch does not apply to version %d, so nothing was changed: operation %d (%s %s): %s",
+			return next, nil, fault.New(patchReason(failed.Code), "the patch does not apply to version %d, so no change was made: operation %d (%s %s): %s",
 				cur.Version, failed.Operation, failed.Op, clip(failed.Path), failed.Message).
 				Violate("/operations"+p.Pointer, failed.Code, failed.Message).Meta("current_version", strconv.FormatInt(cur.Version, 10))
 		}
@@ -226,7 +226,7 @@ func (e *edit) change(cur *State, most int) (document.Value, *document.Patch, er
 	case !e.merge.IsZero():
 		next, problem := document.MergePatch(cur.Data, e.merge, document.PatchLimits{Bytes: most})
 		if problem != nil {
-			return next, nil, fault.New(patchReason(problem.Code), "the patch does not apply, so nothing was changed: %s", problem.Message)
+			return next, nil, fault.New(patchReason(problem.Code), "the patch does not apply, so no change was made: %s", problem.Message)
 		}
 		return next, document.Diff(cur.Data, next), nil
 	case !e.data.IsZero():

@@ -238,10 +238,10 @@ func (v *values) commit(ctx context.Context, caller Caller, record store.Record,
 	}
 	after, problems := v.component.Check(before, changed)
 	if problems.HasErrors() {
-		return nil, violations(fault.New(fault.SchemaViolation, "the values do not conform to component %q, so nothing was stored: %s", v.component.Slug, first(problems)), "", problems)
+		return nil, violations(fault.New(fault.SchemaViolation, "the values do not conform to component %q, so no value was stored: %s", v.component.Slug, first(problems)), "", problems)
 	}
 	if size := document.Size(after.Values, v.a.cfg.MaxStateBytes+1); size > v.a.cfg.MaxStateBytes {
-		return nil, fault.New(fault.TooLarge, "the values would be larger than %d bytes; nothing was stored", v.a.cfg.MaxStateBytes)
+		return nil, fault.New(fault.TooLarge, "the values would be larger than %d bytes; no value was stored", v.a.cfg.MaxStateBytes)
 	}
 	ex := v.answer(after, mine.Version+1)
 	ex.ID = record.Key.ID

@@ -18,27 +18,27 @@ type Tasks struct {
 	App *app.App
 }
 
-// LeaseTasks implements TaskService.
-func (s *Tasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.ServerStreamingServer[statev1.LeaseTasksResponse]) error {
+// ClaimTasks implements TaskService.
+func (s *Tasks) ClaimTasks(req *statev1.ClaimTasksRequest, stream grpc.ServerStreamingServer[statev1.ClaimTasksResponse]) error {
 	ctx := stream.Context()
 	runner := app.Runner{Name: req.GetRunner(), Labels: req.GetLabels(), MaxInFlight: int(req.GetMaxInFlight())}
-	return s.App.Lease(ctx, caller(ctx, ""), runner, func(t *app.Task) error {
-		return stream.Send(&statev1.LeaseTasksResponse{Task: taskProto(t)})
+	return s.App.Claim(ctx, caller(ctx, ""), runner, func(t *app.Task) error {
+		return stream.Send(&statev1.ClaimTasksResponse{Task: taskProto(t)})
 	})
 }
 
 // ExtendTask implements TaskService.
 func (s *Tasks) ExtendTask(ctx context.Context, req *statev1.ExtendTaskRequest) (*statev1.ExtendTaskResponse, error) {
-	expires, err := s.App.ExtendTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken())
+	expires, err := s.App.ExtendTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetClaimToken())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.ExtendTaskResponse{LeaseExpiresAt: timestamppb.New(expires)}, nil
+	return &statev1.ExtendTaskResponse{ClaimExpiresAt: timestamppb.New(expires)}, nil
 }
 
 // CompleteTask implements TaskService.
 func (s *Tasks) CompleteTask(ctx context.Context, req *statev1.CompleteTaskRequest) (*statev1.CompleteTaskResponse, error) {
-	m, err := s.App.AckTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken(), req.GetResult())
+	m, err := s.App.AckTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetClaimToken(), req.GetResult())
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (s *Tasks) CompleteTask(ctx context.Context, req *statev1.CompleteTaskReque
 
 // FailTask implements TaskService.
 func (s *Tasks) FailTask(ctx context.Context, req *statev1.FailTaskRequest) (*statev1.FailTaskResponse, error) {
-	m, err := s.App.FailTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken(), req.GetError(), req.GetRetry())
+	m, err := s.App.FailTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetClaimToken(), req.GetError(), req.GetRetry())
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +82,8 @@ func taskProto(t *app.Task) *statev1.Task {
 	out := &statev1.Task{
 		TaskId: t.ID, Kind: taskKinds[t.Kind], SessionId: m.ID, SessionName: m.Name, WorkflowStateId: m.StateID,
 		Prompt: t.Prompt, Instructions: t.Instructions, Attempt: int32(t.Attempt), Callbacks: callbackProtos(t.Callbacks), Labels: m.Labels, // bounded
-		Status: taskStatuses[app.StatusOf(t.Task)], Given: int32(t.Given), Runner: t.Runner, LeaseToken: t.Token, // bounded
-		LeaseExpiresAt: stamp(t.Expires), CreatedAt: timestamppb.New(t.CreatedAt), Error: t.Error,
+		Status: taskStatuses[app.StatusOf(t.Task)], Given: int32(t.Given), Runner: t.Runner, ClaimToken: t.Token, // bounded
+		ClaimExpiresAt: stamp(t.Expires), CreatedAt: timestamppb.New(t.CreatedAt), Error: t.Error,
 		ParentSessionId: m.ParentID, RootSessionId: m.RootID, DueAt: stamp(t.Due),
 	}
 	if t.Execution != nil {

@@ -39,7 +39,8 @@ type Event struct {
 	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// What the event is about: "run", "toolcall", "workflow", ...
 	Entity string `protobuf:"bytes,3,opt,name=entity,proto3" json:"entity,omitempty"`
-	// Id of the entity within its namespace.
+	// Id of the entity within its namespace. Of a tool call it is the id of its run: ids of
+	// calls are unique in a run only, and are in the payload.
 	EntityId string `protobuf:"bytes,4,opt,name=entity_id,json=entityId,proto3" json:"entity_id,omitempty"`
 	// What happened, the last tokens of the NATS subject: "transitioned",
 	// "interrupt.fired", ...
@@ -51,7 +52,8 @@ type Event struct {
 	Time *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
 	// Name of the principal that caused it.
 	Actor string `protobuf:"bytes,8,opt,name=actor,proto3" json:"actor,omitempty"`
-	// What else there is to know, by kind of event.
+	// What else there is to know, by kind of event. tools/shapes reads the names of all
+	// events here.
 	//
 	// Types that are valid to be assigned to Payload:
 	//
@@ -628,7 +630,9 @@ type Event_SessionCreated struct {
 }
 
 type Event_SessionChanged struct {
-	// Of the other changes of a session.
+	// Of session.stopped, session.resumed, session.state_update.pending,
+	// session.state_update.completed, session.state_update.failed, session.callback and
+	// session.ended.
 	SessionChanged *SessionChanged `protobuf:"bytes,42,opt,name=session_changed,json=sessionChanged,proto3,oneof"`
 }
 
@@ -638,7 +642,7 @@ type Event_SessionGranted struct {
 }
 
 type Event_TaskChanged struct {
-	// Of every change of a task.
+	// Of task.queued, task.claimed, task.lapsed, task.done, task.failed and task.dropped.
 	TaskChanged *TaskChanged `protobuf:"bytes,44,opt,name=task_changed,json=taskChanged,proto3,oneof"`
 }
 
@@ -653,17 +657,21 @@ type Event_ComponentCommitted struct {
 }
 
 type Event_ApprovalChanged struct {
-	// Of every change of an approval.
+	// Of approval.requested, approval.escalated, approval.restored, approval.voted,
+	// approval.granted, approval.rejected, approval.expired, approval.cancelled,
+	// approval.used and approval.stale.
 	ApprovalChanged *ApprovalChanged `protobuf:"bytes,47,opt,name=approval_changed,json=approvalChanged,proto3,oneof"`
 }
 
 type Event_RunApprovalChanged struct {
-	// Of run.approval.parked and what follows it.
+	// Of run.approval.parked, run.approval.rejected, run.approval.expired,
+	// run.approval.cancelled and run.approval.stale.
 	RunApprovalChanged *RunApprovalChanged `protobuf:"bytes,48,opt,name=run_approval_changed,json=runApprovalChanged,proto3,oneof"`
 }
 
 type Event_PolicyChanged struct {
-	// Of every change of a policy.
+	// Of policy.put, policy.promoted, policy.deleted, policy.attached, policy.detached,
+	// policy.shadowed and policy.unshadowed.
 	PolicyChanged *PolicyChanged `protobuf:"bytes,49,opt,name=policy_changed,json=policyChanged,proto3,oneof"`
 }
 
@@ -673,12 +681,12 @@ type Event_DecisionsSealed struct {
 }
 
 type Event_UpstreamChanged struct {
-	// Of upstream.changed and upstream.accepted.
+	// Of upstream.changed, upstream.accepted and upstream.forgotten.
 	UpstreamChanged *UpstreamChanged `protobuf:"bytes,51,opt,name=upstream_changed,json=upstreamChanged,proto3,oneof"`
 }
 
 type Event_LeaseChanged struct {
-	// Of every change of a lease.
+	// Of lease.granted, lease.revoked and lease.used_up.
 	LeaseChanged *LeaseChanged `protobuf:"bytes,52,opt,name=lease_changed,json=leaseChanged,proto3,oneof"`
 }
 
@@ -2858,13 +2866,13 @@ func (x *StateDeleted) GetForced() bool {
 	return false
 }
 
-// StateLocked announces a lease on a state, taken or given back. A lease that lapses is
+// StateLocked announces a lock on a state, taken or given back. A lock that lapses is
 // not announced. The event's version is the fencing token.
 type StateLocked struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who holds the lease, or held it.
+	// Who holds the lock, or held it.
 	Holder string `protobuf:"bytes,1,opt,name=holder,proto3" json:"holder,omitempty"`
-	// When the lease lapses. Absent when it was given back.
+	// When the lock lapses. Absent when it was given back.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3154,7 +3162,7 @@ func (x *SessionGranted) GetStateId() string {
 	return ""
 }
 
-// TaskChanged announces what happened to a task (types "queued", "leased", "lapsed",
+// TaskChanged announces what happened to a task (types "queued", "claimed", "lapsed",
 // "done", "failed" and "dropped").
 type TaskChanged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

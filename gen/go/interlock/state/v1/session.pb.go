@@ -228,7 +228,7 @@ type Session struct {
 	OpenChildren int32 `protobuf:"varint,13,opt,name=open_children,json=openChildren,proto3" json:"open_children,omitempty"`
 	// Callbacks of children that are not delivered.
 	Callbacks []*Callback `protobuf:"bytes,14,rep,name=callbacks,proto3" json:"callbacks,omitempty"`
-	// The task that is queued or leased for it; empty for none.
+	// The task that is queued or claimed for it; empty for none.
 	TaskId string `protobuf:"bytes,15,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
 	// A runner must have these labels to take its tasks.
 	Labels map[string]string `protobuf:"bytes,16,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`

@@ -237,7 +237,7 @@ func (x *State) GetWarning() string {
 	return ""
 }
 
-// Lock is a lease on a state (S10.5).
+// Lock is the lock on a state (S10.5).
 type Lock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who holds it, in the holder's own words.

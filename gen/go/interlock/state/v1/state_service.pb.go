@@ -1238,20 +1238,20 @@ func (x *Writer) GetTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// LockStateRequest takes or renews the lease on a state.
+// LockStateRequest takes or renews the lock on a state.
 type LockStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The state.
 	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
 	// The session that acts, by id or name; empty for none.
 	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// Who holds the lease, in the caller's own words: others are told.
+	// Who holds the lock, in the caller's own words: others are told.
 	Holder string `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
-	// How long the lease lasts: 1 second to 1 hour.
+	// How long the lock lasts: 1 second to 1 hour.
 	Ttl *durationpb.Duration `protobuf:"bytes,4,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	// To renew the lease: its token. 0 to take it.
+	// To renew the lock: its token. 0 to take it.
 	FencingToken int64 `protobuf:"varint,5,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
-	// A repeated request by the same holder takes the lease anew, and the token of the
+	// A repeated request by the same holder takes the lock anew, and the token of the
 	// lost response is void. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -1330,12 +1330,12 @@ func (x *LockStateRequest) GetIdempotencyKey() string {
 	return ""
 }
 
-// LockStateResponse is the lease.
+// LockStateResponse is the lock.
 type LockStateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Token that writes must have while the lease is held. It only grows for each state.
+	// Token that writes must have while the lock is held. It only grows for each state.
 	FencingToken int64 `protobuf:"varint,1,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
-	// When the lease lapses.
+	// When the lock lapses.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1385,14 +1385,14 @@ func (x *LockStateResponse) GetExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// UnlockStateRequest names the lease to give back.
+// UnlockStateRequest names the lock to give back.
 type UnlockStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The state.
 	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
 	// The session that acts, by id or name; empty for none.
 	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// Token of the lease.
+	// Token of the lock.
 	FencingToken  int64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1449,7 +1449,7 @@ func (x *UnlockStateRequest) GetFencingToken() int64 {
 	return 0
 }
 
-// UnlockStateResponse says that the caller holds no lease.
+// UnlockStateResponse says that the caller holds no lock.
 type UnlockStateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

@@ -68,10 +68,10 @@ type StateServiceClient interface {
 	// at a version. Values that moved, with others or by their index in a list, keep their
 	// writer.
 	GetStateWriters(ctx context.Context, in *GetStateWritersRequest, opts ...grpc.CallOption) (*GetStateWritersResponse, error)
-	// LockState takes or renews the lease on a state (S10.5). While it is held only writes
+	// LockState takes or renews the lock on a state (S10.5). While it is held only writes
 	// with its fencing token are accepted.
 	LockState(ctx context.Context, in *LockStateRequest, opts ...grpc.CallOption) (*LockStateResponse, error)
-	// UnlockState gives the lease back. A lease that has lapsed is no error.
+	// UnlockState gives the lock back. A lock that has lapsed is no error.
 	UnlockState(ctx context.Context, in *UnlockStateRequest, opts ...grpc.CallOption) (*UnlockStateResponse, error)
 	// WatchState streams every change after a version, then every new one, until the state
 	// is deleted.
@@ -241,10 +241,10 @@ type StateServiceServer interface {
 	// at a version. Values that moved, with others or by their index in a list, keep their
 	// writer.
 	GetStateWriters(context.Context, *GetStateWritersRequest) (*GetStateWritersResponse, error)
-	// LockState takes or renews the lease on a state (S10.5). While it is held only writes
+	// LockState takes or renews the lock on a state (S10.5). While it is held only writes
 	// with its fencing token are accepted.
 	LockState(context.Context, *LockStateRequest) (*LockStateResponse, error)
-	// UnlockState gives the lease back. A lease that has lapsed is no error.
+	// UnlockState gives the lock back. A lock that has lapsed is no error.
 	UnlockState(context.Context, *UnlockStateRequest) (*UnlockStateResponse, error)
 	// WatchState streams every change after a version, then every new one, until the state
 	// is deleted.

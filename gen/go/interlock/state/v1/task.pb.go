@@ -94,7 +94,7 @@ const (
 	// It waits for a runner.
 	TaskStatus_TASK_STATUS_READY TaskStatus = 2
 	// A runner works on it.
-	TaskStatus_TASK_STATUS_LEASED TaskStatus = 3
+	TaskStatus_TASK_STATUS_CLAIMED TaskStatus = 3
 	// Its agent has run and stopped.
 	TaskStatus_TASK_STATUS_DONE TaskStatus = 4
 	// It is not wanted any more, or was given up.
@@ -107,7 +107,7 @@ var (
 		0: "TASK_STATUS_UNSPECIFIED",
 		1: "TASK_STATUS_DELAYED",
 		2: "TASK_STATUS_READY",
-		3: "TASK_STATUS_LEASED",
+		3: "TASK_STATUS_CLAIMED",
 		4: "TASK_STATUS_DONE",
 		5: "TASK_STATUS_DROPPED",
 	}
@@ -115,7 +115,7 @@ var (
 		"TASK_STATUS_UNSPECIFIED": 0,
 		"TASK_STATUS_DELAYED":     1,
 		"TASK_STATUS_READY":       2,
-		"TASK_STATUS_LEASED":      3,
+		"TASK_STATUS_CLAIMED":     3,
 		"TASK_STATUS_DONE":        4,
 		"TASK_STATUS_DROPPED":     5,
 	}
@@ -175,11 +175,11 @@ type Task struct {
 	Given int32 `protobuf:"varint,11,opt,name=given,proto3" json:"given,omitempty"`
 	// Name of the runner that works on it, or did last; empty for none.
 	Runner string `protobuf:"bytes,12,opt,name=runner,proto3" json:"runner,omitempty"`
-	// Token of the lease, for ExtendTask, CompleteTask and FailTask. It changes each time
+	// Token of the claim, for ExtendTask, CompleteTask and FailTask. It changes each time
 	// the task is given.
-	LeaseToken int64 `protobuf:"varint,13,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
-	// When the lease lapses. Absent while nobody works on it.
-	LeaseExpiresAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=lease_expires_at,json=leaseExpiresAt,proto3" json:"lease_expires_at,omitempty"`
+	ClaimToken int64 `protobuf:"varint,13,opt,name=claim_token,json=claimToken,proto3" json:"claim_token,omitempty"`
+	// When the claim lapses. Absent while nobody works on it.
+	ClaimExpiresAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=claim_expires_at,json=claimExpiresAt,proto3" json:"claim_expires_at,omitempty"`
 	// When it was queued.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Why it failed last; empty when it did not.
@@ -313,16 +313,16 @@ func (x *Task) GetRunner() string {
 	return ""
 }
 
-func (x *Task) GetLeaseToken() int64 {
+func (x *Task) GetClaimToken() int64 {
 	if x != nil {
-		return x.LeaseToken
+		return x.ClaimToken
 	}
 	return 0
 }
 
-func (x *Task) GetLeaseExpiresAt() *timestamppb.Timestamp {
+func (x *Task) GetClaimExpiresAt() *timestamppb.Timestamp {
 	if x != nil {
-		return x.LeaseExpiresAt
+		return x.ClaimExpiresAt
 	}
 	return nil
 }
@@ -396,9 +396,9 @@ const file_interlock_state_v1_task_proto_rawDesc = "" +
 	" \x01(\x0e2\x1e.interlock.state.v1.TaskStatusR\x06status\x12\x14\n" +
 	"\x05given\x18\v \x01(\x05R\x05given\x12\x16\n" +
 	"\x06runner\x18\f \x01(\tR\x06runner\x12\x1f\n" +
-	"\vlease_token\x18\r \x01(\x03R\n" +
-	"leaseToken\x12D\n" +
-	"\x10lease_expires_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\x0eleaseExpiresAt\x129\n" +
+	"\vclaim_token\x18\r \x01(\x03R\n" +
+	"claimToken\x12D\n" +
+	"\x10claim_expires_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\x0eclaimExpiresAt\x129\n" +
 	"\n" +
 	"created_at\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x14\n" +
 	"\x05error\x18\x10 \x01(\tR\x05error\x12*\n" +
@@ -415,13 +415,13 @@ const file_interlock_state_v1_task_proto_rawDesc = "" +
 	"\x0fTASK_KIND_START\x10\x01\x12\x1a\n" +
 	"\x16TASK_KIND_STATE_UPDATE\x10\x02\x12\x16\n" +
 	"\x12TASK_KIND_CALLBACK\x10\x03\x12\x14\n" +
-	"\x10TASK_KIND_RESUME\x10\x04*\xa0\x01\n" +
+	"\x10TASK_KIND_RESUME\x10\x04*\xa1\x01\n" +
 	"\n" +
 	"TaskStatus\x12\x1b\n" +
 	"\x17TASK_STATUS_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13TASK_STATUS_DELAYED\x10\x01\x12\x15\n" +
-	"\x11TASK_STATUS_READY\x10\x02\x12\x16\n" +
-	"\x12TASK_STATUS_LEASED\x10\x03\x12\x14\n" +
+	"\x11TASK_STATUS_READY\x10\x02\x12\x17\n" +
+	"\x13TASK_STATUS_CLAIMED\x10\x03\x12\x14\n" +
 	"\x10TASK_STATUS_DONE\x10\x04\x12\x17\n" +
 	"\x13TASK_STATUS_DROPPED\x10\x05BFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
 
@@ -453,7 +453,7 @@ var file_interlock_state_v1_task_proto_depIdxs = []int32{
 	4, // 1: interlock.state.v1.Task.callbacks:type_name -> interlock.state.v1.Callback
 	3, // 2: interlock.state.v1.Task.labels:type_name -> interlock.state.v1.Task.LabelsEntry
 	1, // 3: interlock.state.v1.Task.status:type_name -> interlock.state.v1.TaskStatus
-	5, // 4: interlock.state.v1.Task.lease_expires_at:type_name -> google.protobuf.Timestamp
+	5, // 4: interlock.state.v1.Task.claim_expires_at:type_name -> google.protobuf.Timestamp
 	5, // 5: interlock.state.v1.Task.created_at:type_name -> google.protobuf.Timestamp
 	5, // 6: interlock.state.v1.Task.due_at:type_name -> google.protobuf.Timestamp
 	6, // 7: interlock.state.v1.Task.execution:type_name -> interlock.state.v1.Execution

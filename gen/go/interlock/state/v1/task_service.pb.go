@@ -23,8 +23,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// LeaseTasksRequest says who takes tasks, and which.
-type LeaseTasksRequest struct {
+// ClaimTasksRequest says who takes tasks, and which.
+type ClaimTasksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the runner, for people.
 	Runner string `protobuf:"bytes,1,opt,name=runner,proto3" json:"runner,omitempty"`
@@ -36,20 +36,20 @@ type LeaseTasksRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *LeaseTasksRequest) Reset() {
-	*x = LeaseTasksRequest{}
+func (x *ClaimTasksRequest) Reset() {
+	*x = ClaimTasksRequest{}
 	mi := &file_interlock_state_v1_task_service_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *LeaseTasksRequest) String() string {
+func (x *ClaimTasksRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*LeaseTasksRequest) ProtoMessage() {}
+func (*ClaimTasksRequest) ProtoMessage() {}
 
-func (x *LeaseTasksRequest) ProtoReflect() protoreflect.Message {
+func (x *ClaimTasksRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_interlock_state_v1_task_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -61,55 +61,55 @@ func (x *LeaseTasksRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use LeaseTasksRequest.ProtoReflect.Descriptor instead.
-func (*LeaseTasksRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use ClaimTasksRequest.ProtoReflect.Descriptor instead.
+func (*ClaimTasksRequest) Descriptor() ([]byte, []int) {
 	return file_interlock_state_v1_task_service_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *LeaseTasksRequest) GetRunner() string {
+func (x *ClaimTasksRequest) GetRunner() string {
 	if x != nil {
 		return x.Runner
 	}
 	return ""
 }
 
-func (x *LeaseTasksRequest) GetLabels() map[string]string {
+func (x *ClaimTasksRequest) GetLabels() map[string]string {
 	if x != nil {
 		return x.Labels
 	}
 	return nil
 }
 
-func (x *LeaseTasksRequest) GetMaxInFlight() int32 {
+func (x *ClaimTasksRequest) GetMaxInFlight() int32 {
 	if x != nil {
 		return x.MaxInFlight
 	}
 	return 0
 }
 
-// LeaseTasksResponse is a task for the runner.
-type LeaseTasksResponse struct {
+// ClaimTasksResponse is a task for the runner.
+type ClaimTasksResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The task, with its lease.
+	// The task, with its claim.
 	Task          *Task `protobuf:"bytes,1,opt,name=task,proto3" json:"task,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *LeaseTasksResponse) Reset() {
-	*x = LeaseTasksResponse{}
+func (x *ClaimTasksResponse) Reset() {
+	*x = ClaimTasksResponse{}
 	mi := &file_interlock_state_v1_task_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *LeaseTasksResponse) String() string {
+func (x *ClaimTasksResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*LeaseTasksResponse) ProtoMessage() {}
+func (*ClaimTasksResponse) ProtoMessage() {}
 
-func (x *LeaseTasksResponse) ProtoReflect() protoreflect.Message {
+func (x *ClaimTasksResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_interlock_state_v1_task_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -121,25 +121,25 @@ func (x *LeaseTasksResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use LeaseTasksResponse.ProtoReflect.Descriptor instead.
-func (*LeaseTasksResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ClaimTasksResponse.ProtoReflect.Descriptor instead.
+func (*ClaimTasksResponse) Descriptor() ([]byte, []int) {
 	return file_interlock_state_v1_task_service_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *LeaseTasksResponse) GetTask() *Task {
+func (x *ClaimTasksResponse) GetTask() *Task {
 	if x != nil {
 		return x.Task
 	}
 	return nil
 }
 
-// ExtendTaskRequest names the lease to keep.
+// ExtendTaskRequest names the claim to keep.
 type ExtendTaskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The task.
 	TaskId string `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	// Token of the lease.
-	LeaseToken    int64 `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
+	// Token of the claim.
+	ClaimToken    int64 `protobuf:"varint,2,opt,name=claim_token,json=claimToken,proto3" json:"claim_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -181,18 +181,18 @@ func (x *ExtendTaskRequest) GetTaskId() string {
 	return ""
 }
 
-func (x *ExtendTaskRequest) GetLeaseToken() int64 {
+func (x *ExtendTaskRequest) GetClaimToken() int64 {
 	if x != nil {
-		return x.LeaseToken
+		return x.ClaimToken
 	}
 	return 0
 }
 
-// ExtendTaskResponse is the extended lease.
+// ExtendTaskResponse is the extended claim.
 type ExtendTaskResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When the lease lapses now.
-	LeaseExpiresAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=lease_expires_at,json=leaseExpiresAt,proto3" json:"lease_expires_at,omitempty"`
+	// When the claim lapses now.
+	ClaimExpiresAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=claim_expires_at,json=claimExpiresAt,proto3" json:"claim_expires_at,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -227,9 +227,9 @@ func (*ExtendTaskResponse) Descriptor() ([]byte, []int) {
 	return file_interlock_state_v1_task_service_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *ExtendTaskResponse) GetLeaseExpiresAt() *timestamppb.Timestamp {
+func (x *ExtendTaskResponse) GetClaimExpiresAt() *timestamppb.Timestamp {
 	if x != nil {
-		return x.LeaseExpiresAt
+		return x.ClaimExpiresAt
 	}
 	return nil
 }
@@ -239,8 +239,8 @@ type CompleteTaskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The task.
 	TaskId string `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	// Token of the lease.
-	LeaseToken int64 `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
+	// Token of the claim.
+	ClaimToken int64 `protobuf:"varint,2,opt,name=claim_token,json=claimToken,proto3" json:"claim_token,omitempty"`
 	// The final message of the agent, as JSON; empty for none. It becomes the session's
 	// result unless the session has given one itself (S15.3).
 	Result        []byte `protobuf:"bytes,20,opt,name=result,proto3" json:"result,omitempty"`
@@ -285,9 +285,9 @@ func (x *CompleteTaskRequest) GetTaskId() string {
 	return ""
 }
 
-func (x *CompleteTaskRequest) GetLeaseToken() int64 {
+func (x *CompleteTaskRequest) GetClaimToken() int64 {
 	if x != nil {
-		return x.LeaseToken
+		return x.ClaimToken
 	}
 	return 0
 }
@@ -350,8 +350,8 @@ type FailTaskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The task.
 	TaskId string `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	// Token of the lease.
-	LeaseToken int64 `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
+	// Token of the claim.
+	ClaimToken int64 `protobuf:"varint,2,opt,name=claim_token,json=claimToken,proto3" json:"claim_token,omitempty"`
 	// Why it failed; may be empty.
 	Error string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	// True when the agent did not run at all: the task is given to another runner, and
@@ -398,9 +398,9 @@ func (x *FailTaskRequest) GetTaskId() string {
 	return ""
 }
 
-func (x *FailTaskRequest) GetLeaseToken() int64 {
+func (x *FailTaskRequest) GetClaimToken() int64 {
 	if x != nil {
-		return x.LeaseToken
+		return x.ClaimToken
 	}
 	return 0
 }
@@ -591,37 +591,37 @@ var File_interlock_state_v1_task_service_proto protoreflect.FileDescriptor
 const file_interlock_state_v1_task_service_proto_rawDesc = "" +
 	"\n" +
 	"%interlock/state/v1/task_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a interlock/state/v1/session.proto\x1a\x1dinterlock/state/v1/task.proto\"\x85\x02\n" +
-	"\x11LeaseTasksRequest\x12\"\n" +
+	"\x11ClaimTasksRequest\x12\"\n" +
 	"\x06runner\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06runner\x12a\n" +
-	"\x06labels\x18\x02 \x03(\v21.interlock.state.v1.LeaseTasksRequest.LabelsEntryB\x16\xbaH\x13\x9a\x01\x10\x10 \"\x05r\x03\x18\x80\x01*\x05r\x03\x18\x80\x02R\x06labels\x12.\n" +
+	"\x06labels\x18\x02 \x03(\v21.interlock.state.v1.ClaimTasksRequest.LabelsEntryB\x16\xbaH\x13\x9a\x01\x10\x10 \"\x05r\x03\x18\x80\x01*\x05r\x03\x18\x80\x02R\x06labels\x12.\n" +
 	"\rmax_in_flight\x18\x03 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\vmaxInFlight\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"B\n" +
-	"\x12LeaseTasksResponse\x12,\n" +
+	"\x12ClaimTasksResponse\x12,\n" +
 	"\x04task\x18\x01 \x01(\v2\x18.interlock.state.v1.TaskR\x04task\"b\n" +
 	"\x11ExtendTaskRequest\x12#\n" +
 	"\atask_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x06taskId\x12(\n" +
-	"\vlease_token\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\n" +
-	"leaseToken\"Z\n" +
+	"\vclaim_token\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\n" +
+	"claimToken\"Z\n" +
 	"\x12ExtendTaskResponse\x12D\n" +
-	"\x10lease_expires_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x0eleaseExpiresAt\"\x87\x01\n" +
+	"\x10claim_expires_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x0eclaimExpiresAt\"\x87\x01\n" +
 	"\x13CompleteTaskRequest\x12#\n" +
 	"\atask_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x06taskId\x12(\n" +
-	"\vlease_token\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\n" +
-	"leaseToken\x12!\n" +
+	"\vclaim_token\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\n" +
+	"claimToken\x12!\n" +
 	"\x06result\x18\x14 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x04R\x06result\"M\n" +
 	"\x14CompleteTaskResponse\x125\n" +
 	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\"\x96\x01\n" +
 	"\x0fFailTaskRequest\x12#\n" +
 	"\atask_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x06taskId\x12(\n" +
-	"\vlease_token\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\n" +
-	"leaseToken\x12\x1e\n" +
+	"\vclaim_token\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\n" +
+	"claimToken\x12\x1e\n" +
 	"\x05error\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x05error\x12\x14\n" +
 	"\x05retry\x18\x04 \x01(\bR\x05retry\"I\n" +
 	"\x10FailTaskResponse\x125\n" +
@@ -637,7 +637,7 @@ const file_interlock_state_v1_task_service_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xdd\x03\n" +
 	"\vTaskService\x12]\n" +
 	"\n" +
-	"LeaseTasks\x12%.interlock.state.v1.LeaseTasksRequest\x1a&.interlock.state.v1.LeaseTasksResponse0\x01\x12[\n" +
+	"ClaimTasks\x12%.interlock.state.v1.ClaimTasksRequest\x1a&.interlock.state.v1.ClaimTasksResponse0\x01\x12[\n" +
 	"\n" +
 	"ExtendTask\x12%.interlock.state.v1.ExtendTaskRequest\x1a&.interlock.state.v1.ExtendTaskResponse\x12a\n" +
 	"\fCompleteTask\x12'.interlock.state.v1.CompleteTaskRequest\x1a(.interlock.state.v1.CompleteTaskResponse\x12U\n" +
@@ -658,8 +658,8 @@ func file_interlock_state_v1_task_service_proto_rawDescGZIP() []byte {
 
 var file_interlock_state_v1_task_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_interlock_state_v1_task_service_proto_goTypes = []any{
-	(*LeaseTasksRequest)(nil),     // 0: interlock.state.v1.LeaseTasksRequest
-	(*LeaseTasksResponse)(nil),    // 1: interlock.state.v1.LeaseTasksResponse
+	(*ClaimTasksRequest)(nil),     // 0: interlock.state.v1.ClaimTasksRequest
+	(*ClaimTasksResponse)(nil),    // 1: interlock.state.v1.ClaimTasksResponse
 	(*ExtendTaskRequest)(nil),     // 2: interlock.state.v1.ExtendTaskRequest
 	(*ExtendTaskResponse)(nil),    // 3: interlock.state.v1.ExtendTaskResponse
 	(*CompleteTaskRequest)(nil),   // 4: interlock.state.v1.CompleteTaskRequest
@@ -668,24 +668,24 @@ var file_interlock_state_v1_task_service_proto_goTypes = []any{
 	(*FailTaskResponse)(nil),      // 7: interlock.state.v1.FailTaskResponse
 	(*ListTasksRequest)(nil),      // 8: interlock.state.v1.ListTasksRequest
 	(*ListTasksResponse)(nil),     // 9: interlock.state.v1.ListTasksResponse
-	nil,                           // 10: interlock.state.v1.LeaseTasksRequest.LabelsEntry
+	nil,                           // 10: interlock.state.v1.ClaimTasksRequest.LabelsEntry
 	(*Task)(nil),                  // 11: interlock.state.v1.Task
 	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
 	(*Session)(nil),               // 13: interlock.state.v1.Session
 }
 var file_interlock_state_v1_task_service_proto_depIdxs = []int32{
-	10, // 0: interlock.state.v1.LeaseTasksRequest.labels:type_name -> interlock.state.v1.LeaseTasksRequest.LabelsEntry
-	11, // 1: interlock.state.v1.LeaseTasksResponse.task:type_name -> interlock.state.v1.Task
-	12, // 2: interlock.state.v1.ExtendTaskResponse.lease_expires_at:type_name -> google.protobuf.Timestamp
+	10, // 0: interlock.state.v1.ClaimTasksRequest.labels:type_name -> interlock.state.v1.ClaimTasksRequest.LabelsEntry
+	11, // 1: interlock.state.v1.ClaimTasksResponse.task:type_name -> interlock.state.v1.Task
+	12, // 2: interlock.state.v1.ExtendTaskResponse.claim_expires_at:type_name -> google.protobuf.Timestamp
 	13, // 3: interlock.state.v1.CompleteTaskResponse.session:type_name -> interlock.state.v1.Session
 	13, // 4: interlock.state.v1.FailTaskResponse.session:type_name -> interlock.state.v1.Session
 	11, // 5: interlock.state.v1.ListTasksResponse.tasks:type_name -> interlock.state.v1.Task
-	0,  // 6: interlock.state.v1.TaskService.LeaseTasks:input_type -> interlock.state.v1.LeaseTasksRequest
+	0,  // 6: interlock.state.v1.TaskService.ClaimTasks:input_type -> interlock.state.v1.ClaimTasksRequest
 	2,  // 7: interlock.state.v1.TaskService.ExtendTask:input_type -> interlock.state.v1.ExtendTaskRequest
 	4,  // 8: interlock.state.v1.TaskService.CompleteTask:input_type -> interlock.state.v1.CompleteTaskRequest
 	6,  // 9: interlock.state.v1.TaskService.FailTask:input_type -> interlock.state.v1.FailTaskRequest
 	8,  // 10: interlock.state.v1.TaskService.ListTasks:input_type -> interlock.state.v1.ListTasksRequest
-	1,  // 11: interlock.state.v1.TaskService.LeaseTasks:output_type -> interlock.state.v1.LeaseTasksResponse
+	1,  // 11: interlock.state.v1.TaskService.ClaimTasks:output_type -> interlock.state.v1.ClaimTasksResponse
 	3,  // 12: interlock.state.v1.TaskService.ExtendTask:output_type -> interlock.state.v1.ExtendTaskResponse
 	5,  // 13: interlock.state.v1.TaskService.CompleteTask:output_type -> interlock.state.v1.CompleteTaskResponse
 	7,  // 14: interlock.state.v1.TaskService.FailTask:output_type -> interlock.state.v1.FailTaskResponse

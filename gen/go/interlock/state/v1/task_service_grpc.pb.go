@@ -19,7 +19,7 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	TaskService_LeaseTasks_FullMethodName   = "/interlock.state.v1.TaskService/LeaseTasks"
+	TaskService_ClaimTasks_FullMethodName   = "/interlock.state.v1.TaskService/ClaimTasks"
 	TaskService_ExtendTask_FullMethodName   = "/interlock.state.v1.TaskService/ExtendTask"
 	TaskService_CompleteTask_FullMethodName = "/interlock.state.v1.TaskService/CompleteTask"
 	TaskService_FailTask_FullMethodName     = "/interlock.state.v1.TaskService/FailTask"
@@ -30,14 +30,14 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TaskService gives work to runners: start or resume an agent (S11.5). A task is leased.
-// A runner that dies loses its lease and the task is given again, so a task may be given
+// TaskService gives work to runners: start or resume an agent (S11.5). A task is claimed.
+// A runner that dies loses its claim and the task is given again, so a task may be given
 // more than once, always with the same id.
 type TaskServiceClient interface {
-	// LeaseTasks streams tasks to a runner, at most max_in_flight at a time. The lease of
+	// ClaimTasks streams tasks to a runner, at most max_in_flight at a time. The claim of
 	// each must be extended until the task is completed or has failed.
-	LeaseTasks(ctx context.Context, in *LeaseTasksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[LeaseTasksResponse], error)
-	// ExtendTask keeps a lease for another lease time.
+	ClaimTasks(ctx context.Context, in *ClaimTasksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ClaimTasksResponse], error)
+	// ExtendTask keeps a claim for another claim time.
 	ExtendTask(ctx context.Context, in *ExtendTaskRequest, opts ...grpc.CallOption) (*ExtendTaskResponse, error)
 	// CompleteTask says that the agent has run and stopped. It stops the session too.
 	CompleteTask(ctx context.Context, in *CompleteTaskRequest, opts ...grpc.CallOption) (*CompleteTaskResponse, error)
@@ -56,13 +56,13 @@ func NewTaskServiceClient(cc grpc.ClientConnInterface) TaskServiceClient {
 	return &taskServiceClient{cc}
 }
 
-func (c *taskServiceClient) LeaseTasks(ctx context.Context, in *LeaseTasksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[LeaseTasksResponse], error) {
+func (c *taskServiceClient) ClaimTasks(ctx context.Context, in *ClaimTasksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ClaimTasksResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &TaskService_ServiceDesc.Streams[0], TaskService_LeaseTasks_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &TaskService_ServiceDesc.Streams[0], TaskService_ClaimTasks_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	x := &grpc.GenericClientStream[LeaseTasksRequest, LeaseTasksResponse]{ClientStream: stream}
+	x := &grpc.GenericClientStream[ClaimTasksRequest, ClaimTasksResponse]{ClientStream: stream}
 	if err := x.ClientStream.SendMsg(in); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (c *taskServiceClient) LeaseTasks(ctx context.Context, in *LeaseTasksReques
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type TaskService_LeaseTasksClient = grpc.ServerStreamingClient[LeaseTasksResponse]
+type TaskService_ClaimTasksClient = grpc.ServerStreamingClient[ClaimTasksResponse]
 
 func (c *taskServiceClient) ExtendTask(ctx context.Context, in *ExtendTaskRequest, opts ...grpc.CallOption) (*ExtendTaskResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -119,14 +119,14 @@ func (c *taskServiceClient) ListTasks(ctx context.Context, in *ListTasksRequest,
 // All implementations must embed UnimplementedTaskServiceServer
 // for forward compatibility.
 //
-// TaskService gives work to runners: start or resume an agent (S11.5). A task is leased.
-// A runner that dies loses its lease and the task is given again, so a task may be given
+// TaskService gives work to runners: start or resume an agent (S11.5). A task is claimed.
+// A runner that dies loses its claim and the task is given again, so a task may be given
 // more than once, always with the same id.
 type TaskServiceServer interface {
-	// LeaseTasks streams tasks to a runner, at most max_in_flight at a time. The lease of
+	// ClaimTasks streams tasks to a runner, at most max_in_flight at a time. The claim of
 	// each must be extended until the task is completed or has failed.
-	LeaseTasks(*LeaseTasksRequest, grpc.ServerStreamingServer[LeaseTasksResponse]) error
-	// ExtendTask keeps a lease for another lease time.
+	ClaimTasks(*ClaimTasksRequest, grpc.ServerStreamingServer[ClaimTasksResponse]) error
+	// ExtendTask keeps a claim for another claim time.
 	ExtendTask(context.Context, *ExtendTaskRequest) (*ExtendTaskResponse, error)
 	// CompleteTask says that the agent has run and stopped. It stops the session too.
 	CompleteTask(context.Context, *CompleteTaskRequest) (*CompleteTaskResponse, error)
@@ -145,8 +145,8 @@ type TaskServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedTaskServiceServer struct{}
 
-func (UnimplementedTaskServiceServer) LeaseTasks(*LeaseTasksRequest, grpc.ServerStreamingServer[LeaseTasksResponse]) error {
-	return status.Error(codes.Unimplemented, "method LeaseTasks not implemented")
+func (UnimplementedTaskServiceServer) ClaimTasks(*ClaimTasksRequest, grpc.ServerStreamingServer[ClaimTasksResponse]) error {
+	return status.Error(codes.Unimplemented, "method ClaimTasks not implemented")
 }
 func (UnimplementedTaskServiceServer) ExtendTask(context.Context, *ExtendTaskRequest) (*ExtendTaskResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExtendTask not implemented")
@@ -181,16 +181,16 @@ func RegisterTaskServiceServer(s grpc.ServiceRegistrar, srv TaskServiceServer) {
 	s.RegisterService(&TaskService_ServiceDesc, srv)
 }
 
-func _TaskService_LeaseTasks_Handler(srv interface{}, stream grpc.ServerStream) error {
-	m := new(LeaseTasksRequest)
+func _TaskService_ClaimTasks_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ClaimTasksRequest)
 	if err := stream.RecvMsg(m); err != nil {
 		return err
 	}
-	return srv.(TaskServiceServer).LeaseTasks(m, &grpc.GenericServerStream[LeaseTasksRequest, LeaseTasksResponse]{ServerStream: stream})
+	return srv.(TaskServiceServer).ClaimTasks(m, &grpc.GenericServerStream[ClaimTasksRequest, ClaimTasksResponse]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type TaskService_LeaseTasksServer = grpc.ServerStreamingServer[LeaseTasksResponse]
+type TaskService_ClaimTasksServer = grpc.ServerStreamingServer[ClaimTasksResponse]
 
 func _TaskService_ExtendTask_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExtendTaskRequest)
@@ -290,8 +290,8 @@ var TaskService_ServiceDesc = grpc.ServiceDesc{
 	},
 	Streams: []grpc.StreamDesc{
 		{
-			StreamName:    "LeaseTasks",
-			Handler:       _TaskService_LeaseTasks_Handler,
+			StreamName:    "ClaimTasks",
+			Handler:       _TaskService_ClaimTasks_Handler,
 			ServerStreams: true,
 		},
 	},

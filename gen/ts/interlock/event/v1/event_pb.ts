@@ -50,7 +50,8 @@ export type Event = Message<"interlock.event.v1.Event"> & {
   entity: string;
 
   /**
-   * Id of the entity within its namespace.
+   * Id of the entity within its namespace. Of a tool call it is the id of its run: ids of
+   * calls are unique in a run only, and are in the payload.
    *
    * @generated from field: string entity_id = 4;
    */
@@ -87,7 +88,8 @@ export type Event = Message<"interlock.event.v1.Event"> & {
   actor: string;
 
   /**
-   * What else there is to know, by kind of event.
+   * What else there is to know, by kind of event. tools/shapes reads the names of all
+   * events here.
    *
    * @generated from oneof interlock.event.v1.Event.payload
    */
@@ -269,7 +271,9 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "sessionCreated";
   } | {
     /**
-     * Of the other changes of a session.
+     * Of session.stopped, session.resumed, session.state_update.pending,
+     * session.state_update.completed, session.state_update.failed, session.callback and
+     * session.ended.
      *
      * @generated from field: interlock.event.v1.SessionChanged session_changed = 42;
      */
@@ -285,7 +289,7 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "sessionGranted";
   } | {
     /**
-     * Of every change of a task.
+     * Of task.queued, task.claimed, task.lapsed, task.done, task.failed and task.dropped.
      *
      * @generated from field: interlock.event.v1.TaskChanged task_changed = 44;
      */
@@ -309,7 +313,9 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "componentCommitted";
   } | {
     /**
-     * Of every change of an approval.
+     * Of approval.requested, approval.escalated, approval.restored, approval.voted,
+     * approval.granted, approval.rejected, approval.expired, approval.cancelled,
+     * approval.used and approval.stale.
      *
      * @generated from field: interlock.event.v1.ApprovalChanged approval_changed = 47;
      */
@@ -317,7 +323,8 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "approvalChanged";
   } | {
     /**
-     * Of run.approval.parked and what follows it.
+     * Of run.approval.parked, run.approval.rejected, run.approval.expired,
+     * run.approval.cancelled and run.approval.stale.
      *
      * @generated from field: interlock.event.v1.RunApprovalChanged run_approval_changed = 48;
      */
@@ -325,7 +332,8 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "runApprovalChanged";
   } | {
     /**
-     * Of every change of a policy.
+     * Of policy.put, policy.promoted, policy.deleted, policy.attached, policy.detached,
+     * policy.shadowed and policy.unshadowed.
      *
      * @generated from field: interlock.event.v1.PolicyChanged policy_changed = 49;
      */
@@ -341,7 +349,7 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "decisionsSealed";
   } | {
     /**
-     * Of upstream.changed and upstream.accepted.
+     * Of upstream.changed, upstream.accepted and upstream.forgotten.
      *
      * @generated from field: interlock.event.v1.UpstreamChanged upstream_changed = 51;
      */
@@ -349,7 +357,7 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "upstreamChanged";
   } | {
     /**
-     * Of every change of a lease.
+     * Of lease.granted, lease.revoked and lease.used_up.
      *
      * @generated from field: interlock.event.v1.LeaseChanged lease_changed = 52;
      */
@@ -1648,21 +1656,21 @@ export const StateDeletedSchema: GenMessage<StateDeleted> = /*@__PURE__*/
   messageDesc(file_interlock_event_v1_event, 25);
 
 /**
- * StateLocked announces a lease on a state, taken or given back. A lease that lapses is
+ * StateLocked announces a lock on a state, taken or given back. A lock that lapses is
  * not announced. The event's version is the fencing token.
  *
  * @generated from message interlock.event.v1.StateLocked
  */
 export type StateLocked = Message<"interlock.event.v1.StateLocked"> & {
   /**
-   * Who holds the lease, or held it.
+   * Who holds the lock, or held it.
    *
    * @generated from field: string holder = 1;
    */
   holder: string;
 
   /**
-   * When the lease lapses. Absent when it was given back.
+   * When the lock lapses. Absent when it was given back.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 2;
    */
@@ -1820,7 +1828,7 @@ export const SessionGrantedSchema: GenMessage<SessionGranted> = /*@__PURE__*/
   messageDesc(file_interlock_event_v1_event, 29);
 
 /**
- * TaskChanged announces what happened to a task (types "queued", "leased", "lapsed",
+ * TaskChanged announces what happened to a task (types "queued", "claimed", "lapsed",
  * "done", "failed" and "dropped").
  *
  * @generated from message interlock.event.v1.TaskChanged

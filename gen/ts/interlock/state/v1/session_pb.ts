@@ -119,7 +119,7 @@ export type Session = Message<"interlock.state.v1.Session"> & {
   callbacks: Callback[];
 
   /**
-   * The task that is queued or leased for it; empty for none.
+   * The task that is queued or claimed for it; empty for none.
    *
    * @generated from field: string task_id = 15;
    */

@@ -124,7 +124,7 @@ export const StateSchema: GenMessage<State> = /*@__PURE__*/
   messageDesc(file_interlock_state_v1_state, 0);
 
 /**
- * Lock is a lease on a state (S10.5).
+ * Lock is the lock on a state (S10.5).
  *
  * @generated from message interlock.state.v1.Lock
  */

@@ -691,7 +691,7 @@ export const WriterSchema: GenMessage<Writer> = /*@__PURE__*/
   messageDesc(file_interlock_state_v1_state_service, 16);
 
 /**
- * LockStateRequest takes or renews the lease on a state.
+ * LockStateRequest takes or renews the lock on a state.
  *
  * @generated from message interlock.state.v1.LockStateRequest
  */
@@ -711,28 +711,28 @@ export type LockStateRequest = Message<"interlock.state.v1.LockStateRequest"> & 
   session: string;
 
   /**
-   * Who holds the lease, in the caller's own words: others are told.
+   * Who holds the lock, in the caller's own words: others are told.
    *
    * @generated from field: string holder = 3;
    */
   holder: string;
 
   /**
-   * How long the lease lasts: 1 second to 1 hour.
+   * How long the lock lasts: 1 second to 1 hour.
    *
    * @generated from field: google.protobuf.Duration ttl = 4;
    */
   ttl?: Duration | undefined;
 
   /**
-   * To renew the lease: its token. 0 to take it.
+   * To renew the lock: its token. 0 to take it.
    *
    * @generated from field: int64 fencing_token = 5;
    */
   fencingToken: bigint;
 
   /**
-   * A repeated request by the same holder takes the lease anew, and the token of the
+   * A repeated request by the same holder takes the lock anew, and the token of the
    * lost response is void. Empty for none.
    *
    * @generated from field: string idempotency_key = 6;
@@ -748,20 +748,20 @@ export const LockStateRequestSchema: GenMessage<LockStateRequest> = /*@__PURE__*
   messageDesc(file_interlock_state_v1_state_service, 17);
 
 /**
- * LockStateResponse is the lease.
+ * LockStateResponse is the lock.
  *
  * @generated from message interlock.state.v1.LockStateResponse
  */
 export type LockStateResponse = Message<"interlock.state.v1.LockStateResponse"> & {
   /**
-   * Token that writes must have while the lease is held. It only grows for each state.
+   * Token that writes must have while the lock is held. It only grows for each state.
    *
    * @generated from field: int64 fencing_token = 1;
    */
   fencingToken: bigint;
 
   /**
-   * When the lease lapses.
+   * When the lock lapses.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 2;
    */
@@ -776,7 +776,7 @@ export const LockStateResponseSchema: GenMessage<LockStateResponse> = /*@__PURE_
   messageDesc(file_interlock_state_v1_state_service, 18);
 
 /**
- * UnlockStateRequest names the lease to give back.
+ * UnlockStateRequest names the lock to give back.
  *
  * @generated from message interlock.state.v1.UnlockStateRequest
  */
@@ -796,7 +796,7 @@ export type UnlockStateRequest = Message<"interlock.state.v1.UnlockStateRequest"
   session: string;
 
   /**
-   * Token of the lease.
+   * Token of the lock.
    *
    * @generated from field: int64 fencing_token = 3;
    */
@@ -811,7 +811,7 @@ export const UnlockStateRequestSchema: GenMessage<UnlockStateRequest> = /*@__PUR
   messageDesc(file_interlock_state_v1_state_service, 19);
 
 /**
- * UnlockStateResponse says that the caller holds no lease.
+ * UnlockStateResponse says that the caller holds no lock.
  *
  * @generated from message interlock.state.v1.UnlockStateResponse
  */
@@ -996,7 +996,7 @@ export const StateService: GenService<{
     output: typeof GetStateWritersResponseSchema;
   },
   /**
-   * LockState takes or renews the lease on a state (S10.5). While it is held only writes
+   * LockState takes or renews the lock on a state (S10.5). While it is held only writes
    * with its fencing token are accepted.
    *
    * @generated from rpc interlock.state.v1.StateService.LockState
@@ -1007,7 +1007,7 @@ export const StateService: GenService<{
     output: typeof LockStateResponseSchema;
   },
   /**
-   * UnlockState gives the lease back. A lease that has lapsed is no error.
+   * UnlockState gives the lock back. A lock that has lapsed is no error.
    *
    * @generated from rpc interlock.state.v1.StateService.UnlockState
    */

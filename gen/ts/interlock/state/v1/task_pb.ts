@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/state/v1/task.proto.
  */
 export const file_interlock_state_v1_task: GenFile = /*@__PURE__*/
-  fileDesc("Ch1pbnRlcmxvY2svc3RhdGUvdjEvdGFzay5wcm90bxISaW50ZXJsb2NrLnN0YXRlLnYxIsAFCgRUYXNrEg8KB3Rhc2tfaWQYASABKAkSKgoEa2luZBgCIAEoDjIcLmludGVybG9jay5zdGF0ZS52MS5UYXNrS2luZBISCgpzZXNzaW9uX2lkGAMgASgJEhQKDHNlc3Npb25fbmFtZRgEIAEoCRIZChF3b3JrZmxvd19zdGF0ZV9pZBgFIAEoCRIOCgZwcm9tcHQYBiABKAkSDwoHYXR0ZW1wdBgHIAEoBRIvCgljYWxsYmFja3MYCCADKAsyHC5pbnRlcmxvY2suc3RhdGUudjEuQ2FsbGJhY2sSNAoGbGFiZWxzGAkgAygLMiQuaW50ZXJsb2NrLnN0YXRlLnYxLlRhc2suTGFiZWxzRW50cnkSLgoGc3RhdHVzGAogASgOMh4uaW50ZXJsb2NrLnN0YXRlLnYxLlRhc2tTdGF0dXMSDQoFZ2l2ZW4YCyABKAUSDgoGcnVubmVyGAwgASgJEhMKC2xlYXNlX3Rva2VuGA0gASgDEjQKEGxlYXNlX2V4cGlyZXNfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVycm9yGBAgASgJEhkKEXBhcmVudF9zZXNzaW9uX2lkGBEgASgJEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgSIAEoCRIqCgZkdWVfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKCWV4ZWN1dGlvbhgUIAEoCzIdLmludGVybG9jay5zdGF0ZS52MS5FeGVjdXRpb24SFAoMaW5zdHJ1Y3Rpb25zGBUgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqhAEKCFRhc2tLaW5kEhkKFVRBU0tfS0lORF9VTlNQRUNJRklFRBAAEhMKD1RBU0tfS0lORF9TVEFSVBABEhoKFlRBU0tfS0lORF9TVEFURV9VUERBVEUQAhIWChJUQVNLX0tJTkRfQ0FMTEJBQ0sQAxIUChBUQVNLX0tJTkRfUkVTVU1FEAQqoAEKClRhc2tTdGF0dXMSGwoXVEFTS19TVEFUVVNfVU5TUEVDSUZJRUQQABIXChNUQVNLX1NUQVRVU19ERUxBWUVEEAESFQoRVEFTS19TVEFUVVNfUkVBRFkQAhIWChJUQVNLX1NUQVRVU19MRUFTRUQQAxIUChBUQVNLX1NUQVRVU19ET05FEAQSFwoTVEFTS19TVEFUVVNfRFJPUFBFRBAFQkZaRGdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9zdGF0ZS92MTtzdGF0ZXYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_interlock_state_v1_component, file_interlock_state_v1_session]);
+  fileDesc("Ch1pbnRlcmxvY2svc3RhdGUvdjEvdGFzay5wcm90bxISaW50ZXJsb2NrLnN0YXRlLnYxIsAFCgRUYXNrEg8KB3Rhc2tfaWQYASABKAkSKgoEa2luZBgCIAEoDjIcLmludGVybG9jay5zdGF0ZS52MS5UYXNrS2luZBISCgpzZXNzaW9uX2lkGAMgASgJEhQKDHNlc3Npb25fbmFtZRgEIAEoCRIZChF3b3JrZmxvd19zdGF0ZV9pZBgFIAEoCRIOCgZwcm9tcHQYBiABKAkSDwoHYXR0ZW1wdBgHIAEoBRIvCgljYWxsYmFja3MYCCADKAsyHC5pbnRlcmxvY2suc3RhdGUudjEuQ2FsbGJhY2sSNAoGbGFiZWxzGAkgAygLMiQuaW50ZXJsb2NrLnN0YXRlLnYxLlRhc2suTGFiZWxzRW50cnkSLgoGc3RhdHVzGAogASgOMh4uaW50ZXJsb2NrLnN0YXRlLnYxLlRhc2tTdGF0dXMSDQoFZ2l2ZW4YCyABKAUSDgoGcnVubmVyGAwgASgJEhMKC2NsYWltX3Rva2VuGA0gASgDEjQKEGNsYWltX2V4cGlyZXNfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVycm9yGBAgASgJEhkKEXBhcmVudF9zZXNzaW9uX2lkGBEgASgJEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgSIAEoCRIqCgZkdWVfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKCWV4ZWN1dGlvbhgUIAEoCzIdLmludGVybG9jay5zdGF0ZS52MS5FeGVjdXRpb24SFAoMaW5zdHJ1Y3Rpb25zGBUgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqhAEKCFRhc2tLaW5kEhkKFVRBU0tfS0lORF9VTlNQRUNJRklFRBAAEhMKD1RBU0tfS0lORF9TVEFSVBABEhoKFlRBU0tfS0lORF9TVEFURV9VUERBVEUQAhIWChJUQVNLX0tJTkRfQ0FMTEJBQ0sQAxIUChBUQVNLX0tJTkRfUkVTVU1FEAQqoQEKClRhc2tTdGF0dXMSGwoXVEFTS19TVEFUVVNfVU5TUEVDSUZJRUQQABIXChNUQVNLX1NUQVRVU19ERUxBWUVEEAESFQoRVEFTS19TVEFUVVNfUkVBRFkQAhIXChNUQVNLX1NUQVRVU19DTEFJTUVEEAMSFAoQVEFTS19TVEFUVVNfRE9ORRAEEhcKE1RBU0tfU1RBVFVTX0RST1BQRUQQBUJGWkRnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svc3RhdGUvdjE7c3RhdGV2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_interlock_state_v1_component, file_interlock_state_v1_session]);
 
 /**
  * Task is one piece of work for a runner (S11.5).
@@ -109,19 +109,19 @@ export type Task = Message<"interlock.state.v1.Task"> & {
   runner: string;
 
   /**
-   * Token of the lease, for ExtendTask, CompleteTask and FailTask. It changes each time
+   * Token of the claim, for ExtendTask, CompleteTask and FailTask. It changes each time
    * the task is given.
    *
-   * @generated from field: int64 lease_token = 13;
+   * @generated from field: int64 claim_token = 13;
    */
-  leaseToken: bigint;
+  claimToken: bigint;
 
   /**
-   * When the lease lapses. Absent while nobody works on it.
+   * When the claim lapses. Absent while nobody works on it.
    *
-   * @generated from field: google.protobuf.Timestamp lease_expires_at = 14;
+   * @generated from field: google.protobuf.Timestamp claim_expires_at = 14;
    */
-  leaseExpiresAt?: Timestamp | undefined;
+  claimExpiresAt?: Timestamp | undefined;
 
   /**
    * When it was queued.
@@ -259,9 +259,9 @@ export enum TaskStatus {
   /**
    * A runner works on it.
    *
-   * @generated from enum value: TASK_STATUS_LEASED = 3;
+   * @generated from enum value: TASK_STATUS_CLAIMED = 3;
    */
-  LEASED = 3,
+  CLAIMED = 3,
 
   /**
    * Its agent has run and stopped.

@@ -16,14 +16,14 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/state/v1/task_service.proto.
  */
 export const file_interlock_state_v1_task_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVpbnRlcmxvY2svc3RhdGUvdjEvdGFza19zZXJ2aWNlLnByb3RvEhJpbnRlcmxvY2suc3RhdGUudjEirAEKEUxlYXNlVGFza3NSZXF1ZXN0Eg4KBnJ1bm5lchgBIAEoCRJBCgZsYWJlbHMYAiADKAsyMS5pbnRlcmxvY2suc3RhdGUudjEuTGVhc2VUYXNrc1JlcXVlc3QuTGFiZWxzRW50cnkSFQoNbWF4X2luX2ZsaWdodBgDIAEoBRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjwKEkxlYXNlVGFza3NSZXNwb25zZRImCgR0YXNrGAEgASgLMhguaW50ZXJsb2NrLnN0YXRlLnYxLlRhc2siOQoRRXh0ZW5kVGFza1JlcXVlc3QSDwoHdGFza19pZBgBIAEoCRITCgtsZWFzZV90b2tlbhgCIAEoAyJKChJFeHRlbmRUYXNrUmVzcG9uc2USNAoQbGVhc2VfZXhwaXJlc19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSwoTQ29tcGxldGVUYXNrUmVxdWVzdBIPCgd0YXNrX2lkGAEgASgJEhMKC2xlYXNlX3Rva2VuGAIgASgDEg4KBnJlc3VsdBgUIAEoDCJEChRDb21wbGV0ZVRhc2tSZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24iVQoPRmFpbFRhc2tSZXF1ZXN0Eg8KB3Rhc2tfaWQYASABKAkSEwoLbGVhc2VfdG9rZW4YAiABKAMSDQoFZXJyb3IYAyABKAkSDQoFcmV0cnkYBCABKAgiQAoQRmFpbFRhc2tSZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24iSQoQTGlzdFRhc2tzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIOCgZmaWx0ZXIYAyABKAkiVQoRTGlzdFRhc2tzUmVzcG9uc2USJwoFdGFza3MYASADKAsyGC5pbnRlcmxvY2suc3RhdGUudjEuVGFzaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAky3QMKC1Rhc2tTZXJ2aWNlEl0KCkxlYXNlVGFza3MSJS5pbnRlcmxvY2suc3RhdGUudjEuTGVhc2VUYXNrc1JlcXVlc3QaJi5pbnRlcmxvY2suc3RhdGUudjEuTGVhc2VUYXNrc1Jlc3BvbnNlMAESWwoKRXh0ZW5kVGFzaxIlLmludGVybG9jay5zdGF0ZS52MS5FeHRlbmRUYXNrUmVxdWVzdBomLmludGVybG9jay5zdGF0ZS52MS5FeHRlbmRUYXNrUmVzcG9uc2USYQoMQ29tcGxldGVUYXNrEicuaW50ZXJsb2NrLnN0YXRlLnYxLkNvbXBsZXRlVGFza1JlcXVlc3QaKC5pbnRlcmxvY2suc3RhdGUudjEuQ29tcGxldGVUYXNrUmVzcG9uc2USVQoIRmFpbFRhc2sSIy5pbnRlcmxvY2suc3RhdGUudjEuRmFpbFRhc2tSZXF1ZXN0GiQuaW50ZXJsb2NrLnN0YXRlLnYxLkZhaWxUYXNrUmVzcG9uc2USWAoJTGlzdFRhc2tzEiQuaW50ZXJsb2NrLnN0YXRlLnYxLkxpc3RUYXNrc1JlcXVlc3QaJS5pbnRlcmxvY2suc3RhdGUudjEuTGlzdFRhc2tzUmVzcG9uc2VCRlpEZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3N0YXRlL3YxO3N0YXRldjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_interlock_state_v1_session, file_interlock_state_v1_task]);
+  fileDesc("CiVpbnRlcmxvY2svc3RhdGUvdjEvdGFza19zZXJ2aWNlLnByb3RvEhJpbnRlcmxvY2suc3RhdGUudjEirAEKEUNsYWltVGFza3NSZXF1ZXN0Eg4KBnJ1bm5lchgBIAEoCRJBCgZsYWJlbHMYAiADKAsyMS5pbnRlcmxvY2suc3RhdGUudjEuQ2xhaW1UYXNrc1JlcXVlc3QuTGFiZWxzRW50cnkSFQoNbWF4X2luX2ZsaWdodBgDIAEoBRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjwKEkNsYWltVGFza3NSZXNwb25zZRImCgR0YXNrGAEgASgLMhguaW50ZXJsb2NrLnN0YXRlLnYxLlRhc2siOQoRRXh0ZW5kVGFza1JlcXVlc3QSDwoHdGFza19pZBgBIAEoCRITCgtjbGFpbV90b2tlbhgCIAEoAyJKChJFeHRlbmRUYXNrUmVzcG9uc2USNAoQY2xhaW1fZXhwaXJlc19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSwoTQ29tcGxldGVUYXNrUmVxdWVzdBIPCgd0YXNrX2lkGAEgASgJEhMKC2NsYWltX3Rva2VuGAIgASgDEg4KBnJlc3VsdBgUIAEoDCJEChRDb21wbGV0ZVRhc2tSZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24iVQoPRmFpbFRhc2tSZXF1ZXN0Eg8KB3Rhc2tfaWQYASABKAkSEwoLY2xhaW1fdG9rZW4YAiABKAMSDQoFZXJyb3IYAyABKAkSDQoFcmV0cnkYBCABKAgiQAoQRmFpbFRhc2tSZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24iSQoQTGlzdFRhc2tzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIOCgZmaWx0ZXIYAyABKAkiVQoRTGlzdFRhc2tzUmVzcG9uc2USJwoFdGFza3MYASADKAsyGC5pbnRlcmxvY2suc3RhdGUudjEuVGFzaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAky3QMKC1Rhc2tTZXJ2aWNlEl0KCkNsYWltVGFza3MSJS5pbnRlcmxvY2suc3RhdGUudjEuQ2xhaW1UYXNrc1JlcXVlc3QaJi5pbnRlcmxvY2suc3RhdGUudjEuQ2xhaW1UYXNrc1Jlc3BvbnNlMAESWwoKRXh0ZW5kVGFzaxIlLmludGVybG9jay5zdGF0ZS52MS5FeHRlbmRUYXNrUmVxdWVzdBomLmludGVybG9jay5zdGF0ZS52MS5FeHRlbmRUYXNrUmVzcG9uc2USYQoMQ29tcGxldGVUYXNrEicuaW50ZXJsb2NrLnN0YXRlLnYxLkNvbXBsZXRlVGFza1JlcXVlc3QaKC5pbnRlcmxvY2suc3RhdGUudjEuQ29tcGxldGVUYXNrUmVzcG9uc2USVQoIRmFpbFRhc2sSIy5pbnRlcmxvY2suc3RhdGUudjEuRmFpbFRhc2tSZXF1ZXN0GiQuaW50ZXJsb2NrLnN0YXRlLnYxLkZhaWxUYXNrUmVzcG9uc2USWAoJTGlzdFRhc2tzEiQuaW50ZXJsb2NrLnN0YXRlLnYxLkxpc3RUYXNrc1JlcXVlc3QaJS5pbnRlcmxvY2suc3RhdGUudjEuTGlzdFRhc2tzUmVzcG9uc2VCRlpEZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3N0YXRlL3YxO3N0YXRldjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_interlock_state_v1_session, file_interlock_state_v1_task]);
 
 /**
- * LeaseTasksRequest says who takes tasks, and which.
+ * ClaimTasksRequest says who takes tasks, and which.
  *
- * @generated from message interlock.state.v1.LeaseTasksRequest
+ * @generated from message interlock.state.v1.ClaimTasksRequest
  */
-export type LeaseTasksRequest = Message<"interlock.state.v1.LeaseTasksRequest"> & {
+export type ClaimTasksRequest = Message<"interlock.state.v1.ClaimTasksRequest"> & {
   /**
    * Name of the runner, for people.
    *
@@ -47,20 +47,20 @@ export type LeaseTasksRequest = Message<"interlock.state.v1.LeaseTasksRequest"> 
 };
 
 /**
- * Describes the message interlock.state.v1.LeaseTasksRequest.
- * Use `create(LeaseTasksRequestSchema)` to create a new message.
+ * Describes the message interlock.state.v1.ClaimTasksRequest.
+ * Use `create(ClaimTasksRequestSchema)` to create a new message.
  */
-export const LeaseTasksRequestSchema: GenMessage<LeaseTasksRequest> = /*@__PURE__*/
+export const ClaimTasksRequestSchema: GenMessage<ClaimTasksRequest> = /*@__PURE__*/
   messageDesc(file_interlock_state_v1_task_service, 0);
 
 /**
- * LeaseTasksResponse is a task for the runner.
+ * ClaimTasksResponse is a task for the runner.
  *
- * @generated from message interlock.state.v1.LeaseTasksResponse
+ * @generated from message interlock.state.v1.ClaimTasksResponse
  */
-export type LeaseTasksResponse = Message<"interlock.state.v1.LeaseTasksResponse"> & {
+export type ClaimTasksResponse = Message<"interlock.state.v1.ClaimTasksResponse"> & {
   /**
-   * The task, with its lease.
+   * The task, with its claim.
    *
    * @generated from field: interlock.state.v1.Task task = 1;
    */
@@ -68,14 +68,14 @@ export type LeaseTasksResponse = Message<"interlock.state.v1.LeaseTasksResponse"
 };
 
 /**
- * Describes the message interlock.state.v1.LeaseTasksResponse.
- * Use `create(LeaseTasksResponseSchema)` to create a new message.
+ * Describes the message interlock.state.v1.ClaimTasksResponse.
+ * Use `create(ClaimTasksResponseSchema)` to create a new message.
  */
-export const LeaseTasksResponseSchema: GenMessage<LeaseTasksResponse> = /*@__PURE__*/
+export const ClaimTasksResponseSchema: GenMessage<ClaimTasksResponse> = /*@__PURE__*/
   messageDesc(file_interlock_state_v1_task_service, 1);
 
 /**
- * ExtendTaskRequest names the lease to keep.
+ * ExtendTaskRequest names the claim to keep.
  *
  * @generated from message interlock.state.v1.ExtendTaskRequest
  */
@@ -88,11 +88,11 @@ export type ExtendTaskRequest = Message<"interlock.state.v1.ExtendTaskRequest"> 
   taskId: string;
 
   /**
-   * Token of the lease.
+   * Token of the claim.
    *
-   * @generated from field: int64 lease_token = 2;
+   * @generated from field: int64 claim_token = 2;
    */
-  leaseToken: bigint;
+  claimToken: bigint;
 };
 
 /**
@@ -103,17 +103,17 @@ export const ExtendTaskRequestSchema: GenMessage<ExtendTaskRequest> = /*@__PURE_
   messageDesc(file_interlock_state_v1_task_service, 2);
 
 /**
- * ExtendTaskResponse is the extended lease.
+ * ExtendTaskResponse is the extended claim.
  *
  * @generated from message interlock.state.v1.ExtendTaskResponse
  */
 export type ExtendTaskResponse = Message<"interlock.state.v1.ExtendTaskResponse"> & {
   /**
-   * When the lease lapses now.
+   * When the claim lapses now.
    *
-   * @generated from field: google.protobuf.Timestamp lease_expires_at = 1;
+   * @generated from field: google.protobuf.Timestamp claim_expires_at = 1;
    */
-  leaseExpiresAt?: Timestamp | undefined;
+  claimExpiresAt?: Timestamp | undefined;
 };
 
 /**
@@ -137,11 +137,11 @@ export type CompleteTaskRequest = Message<"interlock.state.v1.CompleteTaskReques
   taskId: string;
 
   /**
-   * Token of the lease.
+   * Token of the claim.
    *
-   * @generated from field: int64 lease_token = 2;
+   * @generated from field: int64 claim_token = 2;
    */
-  leaseToken: bigint;
+  claimToken: bigint;
 
   /**
    * The final message of the agent, as JSON; empty for none. It becomes the session's
@@ -194,11 +194,11 @@ export type FailTaskRequest = Message<"interlock.state.v1.FailTaskRequest"> & {
   taskId: string;
 
   /**
-   * Token of the lease.
+   * Token of the claim.
    *
-   * @generated from field: int64 lease_token = 2;
+   * @generated from field: int64 claim_token = 2;
    */
-  leaseToken: bigint;
+  claimToken: bigint;
 
   /**
    * Why it failed; may be empty.
@@ -310,26 +310,26 @@ export const ListTasksResponseSchema: GenMessage<ListTasksResponse> = /*@__PURE_
   messageDesc(file_interlock_state_v1_task_service, 9);
 
 /**
- * TaskService gives work to runners: start or resume an agent (S11.5). A task is leased.
- * A runner that dies loses its lease and the task is given again, so a task may be given
+ * TaskService gives work to runners: start or resume an agent (S11.5). A task is claimed.
+ * A runner that dies loses its claim and the task is given again, so a task may be given
  * more than once, always with the same id.
  *
  * @generated from service interlock.state.v1.TaskService
  */
 export const TaskService: GenService<{
   /**
-   * LeaseTasks streams tasks to a runner, at most max_in_flight at a time. The lease of
+   * ClaimTasks streams tasks to a runner, at most max_in_flight at a time. The claim of
    * each must be extended until the task is completed or has failed.
    *
-   * @generated from rpc interlock.state.v1.TaskService.LeaseTasks
+   * @generated from rpc interlock.state.v1.TaskService.ClaimTasks
    */
-  leaseTasks: {
+  claimTasks: {
     methodKind: "server_streaming";
-    input: typeof LeaseTasksRequestSchema;
-    output: typeof LeaseTasksResponseSchema;
+    input: typeof ClaimTasksRequestSchema;
+    output: typeof ClaimTasksResponseSchema;
   },
   /**
-   * ExtendTask keeps a lease for another lease time.
+   * ExtendTask keeps a claim for another claim time.
    *
    * @generated from rpc interlock.state.v1.TaskService.ExtendTask
    */

@@ -50,8 +50,8 @@ class Approvals(Base):
         Args:
             approval_id: The approval.
             approve: True to grant, False to reject.
-            note: What the agent reads.
-            digest: The digest of the request that the human has seen: a vote on another one decides nothing.
+            note: A text for the agent.
+            digest: The digest of the request that the human has seen: a vote on another one has no effect.
             edited_data: Replaces the data, where it is editable.
             idempotency_key: The caller's, so that a repeat after a restart is no second vote; a new one without it.
             timeout: Seconds that the call is tried for.

@@ -45,7 +45,7 @@ class Base:
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """What every call brings: the token and the namespace."""
+        """The metadata of every call: the token and the namespace."""
         return self._metadata
 
     @property
@@ -78,7 +78,7 @@ class Base:
         return other
 
     def _driven(self) -> tuple[str, str]:
-        """What calls are judged by: the run when there is one, else the session."""
+        """The run or session that judges the calls: the run if there is one, else the session."""
         return (self._settings.run, "") if self._settings.run else ("", self._settings.session)
 
     def _until(self, timeout: float | None) -> float:

@@ -21,7 +21,7 @@ from .states import States
 class Interlock(Calls, Approvals, States, Sessions, Registry):
     """Calls Interlock for one session or run.
 
-    It decides nothing. Whatever keeps it from an answer is a refusal: a tool runs after an ALLOW and never otherwise. What it
+    It makes no decisions. A failure to get an answer is a refusal: a tool runs after an ALLOW and never otherwise. What it
     repeats after a failure it repeats under the same idempotency key, so that it happens once.
 
     A call is tried for `timeout` seconds, 30 unless said otherwise; a watch continues until it is left. Failures of requests are
@@ -54,14 +54,14 @@ class Interlock(Calls, Approvals, States, Sessions, Registry):
             namespace: Namespace of all calls; the default one when empty.
             session: The session that acts, by id or name: tool calls and events are judged by the run that it drives, and it
                 shares the state of its tree.
-            run: The run to be judged by, instead of whatever the session drives.
+            run: The run that judges the calls, instead of the one that the session drives.
             state: The state that is meant wherever a state's id is left empty; by default the session's.
             tls: Files of TLS; `TLS()` uses the system's CAs.
             insecure: Allows another machine without TLS, where the network itself is trusted. The token then travels in the clear.
             timeout: Seconds that a call is tried for.
             tracer_provider: Makes spans of OpenTelemetry; there are none without it.
-            jail_program: Interlock's program, which runs what `guard_command` returns: a path, or a name in PATH.
-            jail_level: The level of the jails, 0 for none to 3. Without it, the program is asked once what this machine has.
+            jail_program: Interlock's program, which runs the result of `guard_command`: a path, or a name in PATH.
+            jail_level: The level of the jails, 0 for none to 3. Without it, the program is asked once for this machine's level.
             channel: A connection of the caller's, which stays open. Server, TLS and insecure are its business.
         """
         settings = _target.Settings(
@@ -82,7 +82,7 @@ class Interlock(Calls, Approvals, States, Sessions, Registry):
 
     @classmethod
     def from_env(cls, *, timeout: float = 30.0, tracer_provider: Any = None) -> Interlock:
-        """Makes a client of what the environment says, under the names that the command line reads: INTERLOCK_SERVER,
+        """Makes a client from the environment, by the names that the command line reads: INTERLOCK_SERVER,
         INTERLOCK_TOKEN, INTERLOCK_NAMESPACE, INTERLOCK_CA, INTERLOCK_INSECURE, INTERLOCK_SESSION, INTERLOCK_RUN and
         WORKFLOW_STATE_ID."""
         return cls._of(dataclasses.replace(_target.settings_of(), timeout=timeout, tracer_provider=tracer_provider))
@@ -94,7 +94,7 @@ class Interlock(Calls, Approvals, States, Sessions, Registry):
         await self.close()
 
     async def ping(self, *, timeout: float | None = None) -> Ping:
-        """Asks whether calls of this client can be answered, and says by whom and for whom. It decides nothing and counts nothing.
+        """Asks whether calls of this client can be answered, and says by whom and for whom. It decides and counts no call.
 
         A client that is set up wrong raises a `ConfigurationError` that says how to mend it: no token, an unknown one, an unknown
         session or run. A server that cannot be reached is a `Fault` that is `retriable`.

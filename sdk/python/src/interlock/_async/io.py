@@ -1,4 +1,4 @@
-"""What an event loop does. `_sync/io.py` has the same for programs without one."""
+"""Functions of an event loop. `_sync/io.py` has the same for programs without one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 Channel = aio.Channel
 
 _reports: set[asyncio.Task[Any]] = set()
-"""What goes on though its caller does not wait any more."""
+"""Work that goes on although its caller does not wait any more."""
 _keepers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
 
 
@@ -71,7 +71,7 @@ async def aside(work: Callable[[], T]) -> T:
 
 
 async def finish(value: Any) -> Any:
-    """What a function of the caller returned, awaited as often as it has to be."""
+    """The result of a function of the caller, awaited as often as it has to be."""
     while True:
         if inspect.isawaitable(value):
             value = await value
@@ -133,7 +133,7 @@ def _begin(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
 def _done(task: asyncio.Task[Any]) -> None:
     _reports.discard(task)
     if not task.cancelled():
-        task.exception()  # somebody has seen it
+        task.exception()  # its exception was seen
 
 
 def lazy(value: Any) -> bool:

@@ -38,7 +38,7 @@ class Sessions(Base):
             id: Chosen by the server when it is empty.
             parent: By id or name; the session shares its state. Empty for a root. An agent creates sessions below its own.
             skip_state_update: It need not update that state before it is done.
-            accept_early_update: What it updates during its own work is enough (S11.2).
+            accept_early_update: Its updates during its own work are enough (S11.2).
             labels: Labels that a runner must have to take its tasks.
             prompt: When it is not empty, a runner starts the session's agent with it.
             state_ref: The component that its executions begin and end with.

@@ -41,9 +41,9 @@ class States(Base):
     async def patch_state(
         self, id: str = "", *ops: dict[str, Any], idempotency_key: str = "", timeout: float | None = None
     ) -> State:
-        """Applies operations to a state, by default the session's: all or none, to what the document is then, so that of
+        """Applies operations to a state, by default the session's: all or none, to the document at that time, so that of
         concurrent patches none is lost (S10.3). `interlock.patch` makes operations. The answer has no data. `PATCH_FAILED` when
-        the operations do not apply, `SCHEMA_VIOLATION` when the result does not conform; nothing has changed then."""
+        the operations do not apply, `SCHEMA_VIOLATION` when the result does not conform; the state is unchanged then."""
         return await self._write(
             state_service_pb2.UpdateStateRequest(state_id=id or self._settings.state, patch=_json.encode("patch", list(ops))),
             self._until(timeout),
@@ -51,13 +51,13 @@ class States(Base):
         )
 
     async def update_state(self, id: str, change: Callable[[Any], Any], *, timeout: float | None = None) -> State:
-        """Reads a state, by default the session's, replaces it by what `change` makes of it, and starts again when somebody else
+        """Reads a state, by default the session's, replaces it by the result of `change`, and starts again when another session
         was faster: `change` may be called several times, each time with the document as it is then. It returns the new document,
         or changes the one that it is given and returns None. Its exceptions end the update. Numbers that it does not touch stay
         as they were written.
 
-        Lost races are tried again until time is up; then `VERSION_CONFLICT` is raised. What many write at once is better done
-        with `patch_state`, which no race can fail.
+        Lost races are tried again until time is up; then `VERSION_CONFLICT` is raised. If many sessions write at once,
+        use `patch_state`, which no race can fail.
         """
         until = self._until(timeout)
         lost = 0
@@ -87,7 +87,7 @@ class States(Base):
         that come. Versions are in order and none is twice. One is missing only where the server keeps no such old ones. The state
         must be there and readable to begin with.
 
-        It ends with the state's deletion or with an exception. What passes by itself is none: it continues from the last version.
+        It ends with the state's deletion or with an exception. A temporary failure is none: the watch continues.
         """
         # No part is asked for, so this answers which state it is and its version.
         state = await self.read_state(id, "/")

@@ -32,7 +32,7 @@ class Stream:
         self._made: Any = self._run()
         self._begun = False
         self.report: Report | None = None
-        """What followed from the report; None before the end, and when the tool has failed."""
+        """The consequences of the report; None before the end, and when the tool has failed."""
 
     @property
     def notice(self) -> str:
@@ -88,7 +88,7 @@ class Stream:
 
 
 class _Kept:
-    """What is said of the output: its size, and its beginning."""
+    """The reported part of the output: its size, and its beginning."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

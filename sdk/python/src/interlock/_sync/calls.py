@@ -55,7 +55,7 @@ class Calls(Runs):
 
         A call is reported as failed when `run` raises, and the exception continues; when the report of that fails too, it is
         logged, and a note of the exception. A call is reported also when its caller is cancelled or its time is over; then its
-        outcome is unknown. A caller that is cancelled before it has the decision has run nothing: the call is reported as not
+        outcome is unknown. A caller that is cancelled before it has the decision has not run the call: it is reported as not
         executed, in the background. With a call id of the caller's, that id is used up then.
 
         A generator, or another iterator, is the `value` as a `Stream`: the call is decided before its first item, and reported when
@@ -144,7 +144,8 @@ class Calls(Runs):
             level = io.aside(lambda: _command.probed(settings.jail_program))
         if required and not level:
             raise Denied(
-                "JAIL_REQUIRED", "the command was not run: this machine has no jail; `interlock jail probe` says what is missing"
+                "JAIL_REQUIRED",
+                "the command was not run: this machine has no jail; `interlock jail probe` names the missing part",
             )
         question = self._question(tool, {"command": line}, folder, qualified_tool, estimated_cost, call_id)
         question.jail_level = level
@@ -182,7 +183,7 @@ class Calls(Runs):
             qualified_tool: The full name of the tool, `mcp__SERVER__TOOL`, where `tool` is a part of it.
             estimated_cost: Decimal US dollars, such as "0.02".
             explain: Adds the reasons of the decision, and the changes that would alter it.
-            dry_run: Decides, and does nothing of it: the call must not be made on the strength of it.
+            dry_run: Decides without effects: the call must not be made because of this decision.
             call_id: The caller's id of the call makes the check repeatable while the run has not changed.
             timeout: Seconds that the question is put for.
         """
@@ -255,7 +256,7 @@ class Calls(Runs):
         return Unavailable(message, call_id=call_id)
 
     def abandon(self, decision: Decision) -> None:
-        """Says that an allowed call was not made and will not be: nothing waits for its report any more. `report` is for calls
+        """Says that an allowed call was not made and will not be, so that no report of it is due any more. `report` is for calls
         that were made."""
         if decision.allowed:
             io.shielded(self._withdraw(decision))  # type: ignore[func-returns-value, unused-ignore]
@@ -279,7 +280,7 @@ class Calls(Runs):
             io.end_with(self._settings, call)
 
     def report(self, decision: Decision, result: Result | None = None, *, ok: bool = True) -> Report:
-        """Says the outcome of a call that was allowed, and returns what follows. The agent must receive the notice.
+        """Reports the outcome of an allowed call, and returns the consequences. The agent must receive the notice.
 
         It is said also when the caller is cancelled. A `ReportError` means that it was not accepted.
         """
@@ -301,8 +302,8 @@ class Calls(Runs):
             raise ReportError(decision.call_id, fault_of(err)) from err
 
     def report_cost(self, source: str, *costs: Cost, timeout: float | None = None) -> str:
-        """Counts what the client's session has cost that the report of no call says, such as the tokens of its agent's model, and
-        returns what it has cost in all by its largest source: decimal US dollars (S15.1). The source says who knows it, in lower
+        """Counts a cost of the client's session outside of the reports of calls, such as the tokens of its agent's model, and
+        returns the total by its largest source: decimal US dollars (S15.1). The source says who knows it, in lower
         case. A repeated cost with the same id counts once."""
         if not self.session:
             raise no_session("reporting costs")
@@ -322,7 +323,7 @@ class Calls(Runs):
     def settle_call(
         self, call_id: str, outcome: Settlement, *, run_id: str = "", note: str = "", timeout: float | None = None
     ) -> OpenCall:
-        """Records how an open call has ended, for operators and approvers: an agent's own word settles nothing (S16.4)."""
+        """Records how an open call has ended, for operators and approvers: an agent's own word does not settle it (S16.4)."""
         request = policy_enforcer_service_pb2.SettleToolCallRequest(
             run_id=run_id or self._run_id(timeout), call_id=call_id, outcome=outcome, note=note
         )
@@ -343,7 +344,7 @@ class Calls(Runs):
                 return
 
     def explain_decision(self, call_id: str, *, run_id: str = "", timeout: float | None = None) -> DecisionRecord:
-        """Returns the decision on a call with why it was decided so, computed again from what was recorded, for operators,
+        """Returns the decision on a call with its reasons, computed again from the record, for operators,
         approvers and observers. The run is by default the client's; a call without a run is found by the client's session."""
         run, session = (run_id, "") if run_id else self._driven()
         request = decision_service_pb2.GetDecisionRequest(run_id=run, session_id=session, call_id=call_id, explain=True)

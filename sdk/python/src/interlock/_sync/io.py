@@ -1,4 +1,4 @@
-"""What a program without an event loop does. `_async/io.py` has the same for those with one."""
+"""Functions of a program without an event loop. `_async/io.py` has the same for those with one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 Channel = grpc.Channel
 
 _works: set[threading.Thread] = set()
-"""What goes on though its caller does not wait for it."""
+"""Work that goes on although its caller does not wait for it."""
 
 
 class Channels:
@@ -68,7 +68,7 @@ def aside(work: Callable[[], T]) -> T:
 
 
 def finish(value: Any) -> Any:
-    """What a function of the caller returned, when it is there."""
+    """The result of a function of the caller, when it is there."""
     while isinstance(value, concurrent.futures.Future):
         value = value.result()
     if inspect.isawaitable(value):
@@ -97,7 +97,7 @@ def background(work: Callable[[], None], otherwise: Callable[[], None]) -> None:
 
 
 def rest() -> None:
-    """Waits for what goes on; each of it is bounded."""
+    """Waits for the work that goes on; each part is bounded."""
     for thread in list(_works):
         if thread is not threading.current_thread():
             thread.join()
@@ -121,7 +121,7 @@ def close_items(source: Any) -> None:
 
 
 def end_with(settings: _target.Settings, call: Any) -> None:
-    """Nothing: what goes on needs no event loop."""
+    """Has no effect: the work needs no event loop."""
 
 
 def twin(settings: _target.Settings) -> Twin:

@@ -1,5 +1,5 @@
 # Made from _async/registry.py by tools/python/unasync. DO NOT EDIT.
-"""What is set up before agents work: workflows, policies, schemas, processes, components, agents."""
+"""Definitions that exist before agents work: workflows, policies, schemas, processes, components, agents."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Registry(Base):
         idempotency_key: str = "",
         timeout: float | None = None,
     ) -> Definition:
-        """Validates and stores a policy, for operators. A shadow decides nothing: it is logged where it would have decided
+        """Validates and stores a policy, for operators. A shadow makes no decisions: it is logged where it would have decided
         otherwise. The name is by default that of the definition."""
         text = body_of("policy", definition)
         request = policy_service_pb2.RegisterPolicyRequest(

@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/certtest"
 )
 
-// A token goes to the host that was named, whatever an edge says of itself.
+// A token goes to the host that was named, regardless of an edge's own claims.
 func TestGRPCIsOnTheHostThatWasNamed(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ edge, told, want string }{
@@ -53,7 +53,7 @@ func TestGRPCIsOnTheHostThatWasNamed(t *testing.T) {
 	}
 }
 
-// edgeTelling is an edge that tells where gRPC is, and takes no token for it.
+// edgeTelling is an edge that gives the address of gRPC, and takes no token for it.
 func edgeTelling(t *testing.T, told string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
@@ -102,7 +102,7 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// What is not what its URL says is told as that, without a byte of what it said.
+// A wrong answer at the URL is reported as that, without a byte of it.
 func TestMisdirected(t *testing.T) {
 	t.Parallel()
 	services := grpc.NewServer()

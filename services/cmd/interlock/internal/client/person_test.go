@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 )
 
-// S13.5: without a terminal, only a token that was given counts for what people do.
+// S13.5: without a terminal, only an explicit token counts for acts of people.
 func TestPersonCredentials(t *testing.T) {
 	t.Parallel()
 	null, err := os.Open(os.DevNull)

@@ -39,7 +39,7 @@ func (c *Call) costs(event []byte, post func(path string, body []byte) (int, []b
 		}
 		warning, err := c.costsOf(named.Session, path, post)
 		if err != nil {
-			return "", fmt.Errorf("what the agent has cost cannot be counted: %w", err)
+			return "", fmt.Errorf("the cost of the agent cannot be counted: %w", err)
 		}
 		if warning != "" {
 			warnings = append(warnings, warning)
@@ -78,7 +78,7 @@ func (c *Call) costsOf(session, path string, post func(path string, body []byte)
 		return "", err
 	}
 	if len(read.Unpriced) > 0 {
-		warning = fmt.Sprintf("Interlock does not count what %s costs: the price table of %s does not know it. Give one with --prices or INTERLOCK_PRICES.",
+		warning = fmt.Sprintf("Interlock does not count the cost of %s: the price table of %s does not have it. Give a table with --prices or INTERLOCK_PRICES.",
 			strings.Join(read.Unpriced, ", "), prices.AsOf)
 	}
 	return warning, nil

@@ -45,7 +45,7 @@ func (c *Call) putBack() string {
 func Restored(changed []string, err error) string {
 	switch {
 	case err != nil:
-		return fmt.Sprintf("Interlock could not put back what a command had changed of protected files: %v", err)
+		return fmt.Sprintf("Interlock could not restore protected files that a command had changed: %v", err)
 	case len(changed) > 0:
 		return "A command was killed in its jail. These protected files are put back as they were: " + strings.Join(changed, ", ")
 	default:

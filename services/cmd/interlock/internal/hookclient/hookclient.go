@@ -133,66 +133,11 @@ func (c *Call) KeepTo(data, server, namespace bool) {
 	}
 }
 
-// Request is the request that a transport carries to Target.
-type Request struct {
-	Path    string
-	Headers [][2]string
-	Body    []byte
-}
-
 // Paths on the edge: of the hook, and of where it proves that it knows a token.
 const (
 	Path      = "/v1/hook"
 	ProofPath = "/.well-known/interlock-proof"
 )
-
-// Transport posts a request to a target and answers the status and the body. It
-// gives up at the deadline and answers at most limit bytes.
-type Transport func(deadline time.Time, target Target, req Request, limit int64) (status int, body []byte, err error)
-
-// Target is the edge: its unix socket, or its URL.
-type Target struct {
-	Socket string
-	URL    string
-	CA     string // file, for an https:// URL
-}
-
-// Target finds the edge.
-func (c *Call) Target() (Target, error) {
-	if c.Server != "" {
-		if !strings.HasPrefix(c.Server, "http://") && !strings.HasPrefix(c.Server, "https://") {
-			return Target{}, fmt.Errorf("the server %q is not an http:// address, which hooks need: "+
-				"give --server or INTERLOCK_HTTP_SERVER with that of the edge", c.Server)
-		}
-		return Target{URL: strings.TrimSuffix(c.Server, "/"), CA: c.CA}, nil
-	}
-	folder, err := c.folder()
-	if err != nil {
-		return Target{}, err
-	}
-	endpoints, err := folder.ReadEndpoints()
-	switch {
-	case err != nil:
-		return Target{}, err
-	case endpoints.Socket != "":
-		return Target{Socket: endpoints.Socket}, nil
-	case endpoints.HTTP != "":
-		return Target{URL: endpoints.HTTP, CA: c.CA}, nil
-	default:
-		return Target{}, errors.New(folder.NotServed())
-	}
-}
-
-// naming returns a transport whose errors name the server.
-func (t Target) naming(post Transport) Transport {
-	return func(deadline time.Time, target Target, req Request, limit int64) (int, []byte, error) {
-		status, body, err := post(deadline, target, req, limit)
-		if err != nil {
-			err = fmt.Errorf("the server at %s cannot be reached: %w; is `interlock up` running?", t.address(), err)
-		}
-		return status, body, err
-	}
-}
 
 // folder returns the data folder. It is never searched for: an agent that may make a
 // folder on the way up from the workspace could put a server of its own there.
@@ -330,7 +275,7 @@ func (c *Call) passes(event []byte) bool {
 // warn shows the user why the agent got no text. The user's prompt needs no permission: each
 // tool call after it does, and is asked about.
 func (c *Call) warn(out, errs io.Writer, why string) int {
-	message := "Interlock could not tell the agent where its run stands: " + why + ". Tool calls are denied until it can be reached."
+	message := "Interlock could not send the agent the state of its run: " + why + ". Tool calls are denied until it can be reached."
 	if c.Agent != hookevent.ClaudeCode && c.Agent != hookevent.Gemini {
 		fmt.Fprintln(errs, message)
 		return ExitDone
@@ -433,93 +378,4 @@ func (c *Call) witness() string {
 		return ""
 	}
 	return token
-}
-
-// Reach describes why a hook would get no answer that counts from the server of the data
-// folder.
-func (c *Call) Reach(post Transport) error {
-	folder, err := c.folder()
-	if err != nil {
-		return err
-	}
-	target, err := c.Target()
-	if err != nil {
-		return err
-	}
-	token, err := auth.FileToken(folder.Tokens(), auth.Agent)
-	if err != nil {
-		return err
-	}
-	return proved(time.Now().Add(Timeout), target, token, target.naming(post))
-}
-
-// proved asks the server to prove that it knows the token of the data folder. Until it
-// has, it may be any program that listens there, and gets neither token nor event.
-func proved(deadline time.Time, target Target, token string, post Transport) error {
-	challenge := auth.NewChallenge(token)
-	body, err := json.Marshal(challenge)
-	if err != nil {
-		return fmt.Errorf("encode the challenge: %w", err)
-	}
-	status, body, err := post(deadline, target, Request{
-		Path: ProofPath, Body: body, Headers: [][2]string{{"Content-Type", "application/json"}},
-	}, maxMessage)
-	if err != nil {
-		return err
-	}
-	var answer struct {
-		Proof string `json:"proof"`
-	}
-	if status != 200 || json.Unmarshal(body, &answer) != nil || !challenge.Proved(token, target.address(), answer.Proof) {
-		return errors.New("the server does not prove that it knows the token of the data folder, so its answer does not count: " +
-			"another program listens there, or `interlock up` is of another version; restart `interlock up`")
-	}
-	return nil
-}
-
-// address returns where the server must know itself to be.
-func (t Target) address() string {
-	if t.Socket != "" {
-		return t.Socket
-	}
-	_, address, _ := strings.Cut(t.URL, "://")
-	return strings.TrimSuffix(address, "/")
-}
-
-// answer is the answer of the edge: the text to print, and how to end.
-type answer struct {
-	Exit   *int   `json:"exit"`
-	Stdout string `json:"stdout"`
-	Stderr string `json:"stderr"`
-}
-
-// parse takes no answer that does not say how to end: an empty object from some
-// other server must not be a yes.
-func parse(body []byte) (*answer, error) {
-	var a answer
-	if err := json.Unmarshal(body, &a); err != nil {
-		return nil, errors.New("the server's answer is not JSON; is it Interlock's edge?")
-	}
-	if a.Exit == nil || (*a.Exit != ExitDone && *a.Exit != ExitBlock) {
-		return nil, errors.New("the server's answer is not one of Interlock's edge")
-	}
-	return &a, nil
-}
-
-func (a *answer) give(out, errs io.Writer) int {
-	text := a.Stderr
-	if *a.Exit != ExitDone && strings.TrimSpace(text) == "" {
-		text = "Interlock blocks this" // some agents continue when a block has no text
-	}
-	if text != "" {
-		fmt.Fprintln(errs, text)
-	}
-	if *a.Exit != ExitDone {
-		return ExitBlock
-	}
-	if _, err := io.WriteString(out, a.Stdout); err != nil {
-		fmt.Fprintf(errs, "Interlock blocks this: the answer could not be written: %v\n", err)
-		return ExitBlock
-	}
-	return ExitDone
 }

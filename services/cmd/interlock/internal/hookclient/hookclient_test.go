@@ -384,7 +384,7 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// A folder that the hook was not told of does not count, wherever it is: an agent can
+// A folder that the hook did not receive does not count, at any place: an agent can
 // make one.
 func TestTargetIsNeverSearched(t *testing.T) {
 	t.Parallel()
@@ -407,7 +407,7 @@ func TestTargetIsNeverSearched(t *testing.T) {
 	}
 }
 
-// S13.6: nothing is told to a server that does not know the token, and nothing it says counts.
+// S13.6: a server that does not know the token gets no data, and its answers do not count.
 func TestServerProvesItself(t *testing.T) {
 	t.Parallel()
 	tokens, err := auth.ParseTokens([]byte(`{"agent":"` + token + `"}`))
@@ -452,7 +452,7 @@ func TestServerProvesItself(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever a server sends, it is an answer in full or an error.
+// FuzzDecode: any answer of a server is a full answer or an error.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\n{\"exit\":0}"))
 	f.Add([]byte("HTTP/1.1 200\r\n\r\n"))
@@ -481,8 +481,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// An event that readers could understand in two ways is asked about: what the server says of
-// it counts, not what one of its names is ignored as.
+// An event that readers could understand in two ways is asked about: the server's answer
+// counts, even if one of its names is ignored.
 func TestAmbiguousEventsAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	refusing := answering(200, `{"exit":2,"stderr":"asked"}`)
@@ -510,7 +510,7 @@ func TestAmbiguousEventsAreAskedAbout(t *testing.T) {
 	}
 }
 
-// The trace of the agent goes along; what is not one is left out, and blocks nothing.
+// The trace of the agent goes along; an invalid one is left out, and does not block.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

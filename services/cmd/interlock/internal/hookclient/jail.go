@@ -115,7 +115,7 @@ func (c *Call) jailHeaders() [][2]string {
 	case c.Agent == hookevent.ClaudeCode && claudeVersion(c.Client) == nil:
 		has = Support{Missing: "the hook does not learn the version of its agent, and one that takes no changed lines would run them without their jails"}
 	case c.witness() == "":
-		has = Support{Missing: "the server is on another machine, or its data folder is another user's, so that what a jail witnesses would not count"}
+		has = Support{Missing: "the server is on another machine, or its data folder is another user's, so the witness of a jail would not count"}
 	}
 	headers := [][2]string{{"X-Interlock-Jail", strconv.Itoa(has.Level)}, {"X-Interlock-Jail-Missing", strings.Join(strings.Fields(has.Missing), " ")}}
 	if has.Level > 0 {

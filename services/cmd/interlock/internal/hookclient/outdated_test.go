@@ -46,7 +46,7 @@ func TestOutdatedClients(t *testing.T) {
 	}
 }
 
-// Whatever ends a hook with a block says why: Codex and Gemini CLI continue without a text.
+// Every block by a hook has a reason: Codex and Gemini CLI continue without a text.
 func TestBlocksHaveAText(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"exit":2}`, `{"exit":2,"stderr":""}`, `{"exit":2,"stdout":"{}"}`, `{"exit":2,"stderr":" \n"}`} {

@@ -165,7 +165,7 @@ func (c *Call) HandIn(to *Connection) (refused string) {
 		var no *Refused
 		switch {
 		case errors.As(err, &no) && !no.Away:
-			all = append(all, fmt.Sprintf("Interlock refuses what the jail of call %s has witnessed: %s", t.CallID, no.Why))
+			all = append(all, fmt.Sprintf("Interlock refuses the witness of the jail of call %s: %s", t.CallID, no.Why))
 		case err != nil:
 			return strings.Join(all, "\n") // it is away again
 		case said.Notice != "":

@@ -29,7 +29,7 @@ func hearing(answer string, heard *int) Transport {
 	}
 }
 
-// TestSpool: what the server has not heard is kept for its owner, bounded, and handed in until the server has heard or refused it.
+// TestSpool: undelivered data is kept for its owner, bounded, and sent until the server has taken or refused it.
 func TestSpool(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// A reader who gives the wrong file is told that, and not ten times that it is no definition.
+// A reader who gives the wrong file gets one message, and not ten that it is no definition.
 func TestReject(t *testing.T) {
 	problems := document.Problems{{Pointer: "/id", Code: "REQUIRED", Message: "\"id\" is missing; add it"}}
 	for _, tc := range []struct{ name, text, out, hint string }{

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 )
 
-// silent are streams that have nothing to read.
+// silent are streams without input.
 func silent() (console.Streams, *bytes.Buffer) {
 	var told bytes.Buffer
 	return console.Streams{In: io.NopCloser(strings.NewReader("")), Out: io.Discard, Err: &told}, &told

@@ -124,7 +124,7 @@ func (r *Claimed) Execute(in, out, errs *os.File, proxy Proxy) int {
 	}
 	drop, err := c.expect(started)
 	if err != nil {
-		fmt.Fprintf(errs, "interlock jail: the command was not run: what is to be witnessed of it cannot be kept: %v\n", err)
+		fmt.Fprintf(errs, "interlock jail: the command was not run: its witness could not be kept: %v\n", err)
 		c.testify(errs, post, started, c.failed(started, err))
 		return ExitNotRun
 	}
@@ -207,7 +207,7 @@ func (c *Call) claim(post hookclient.Transport) (*jailer.Command, *hookclient.St
 		return nil, started, err
 	}
 	if _, err := jailer.Restore(guards); err != nil {
-		return nil, started, fmt.Errorf("put back what a command that was killed has changed of protected files: %w", err)
+		return nil, started, fmt.Errorf("restore protected files that a killed command has changed: %w", err)
 	}
 	left := filepath.Join(filepath.Dir(guards), "left", datadir.Digest(c.Run)[:16])
 	if err := jailer.EndLeft(left, profile); err != nil {
@@ -304,13 +304,13 @@ func (c *Call) testify(errs io.Writer, post hookclient.Transport, started *hookc
 		fmt.Fprintln(errs, heard.Notice)
 	case err == nil:
 	case errors.As(err, &no) && !no.Away:
-		fmt.Fprintf(errs, "interlock jail: the server refuses what was witnessed: %s\n", no.Why)
+		fmt.Fprintf(errs, "interlock jail: the server refuses the witness: %s\n", no.Why)
 	default:
 		if lost := c.Server.Keep(t); lost != nil {
-			fmt.Fprintf(errs, "interlock jail: what was witnessed of this command is lost: %v, and it could not be kept: %v\n", err, lost)
+			fmt.Fprintf(errs, "interlock jail: the witness of this command is lost: %v, and it could not be kept: %v\n", err, lost)
 			return
 		}
-		fmt.Fprintf(errs, "interlock jail: what was witnessed of this command is kept until the server can be reached: %v\n", err)
+		fmt.Fprintf(errs, "interlock jail: the witness of this command is kept until the server can be reached: %v\n", err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jail"
 )
 
-// TestParse: only what hooks write is run early.
+// TestParse: only lines that hooks write are run early.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	whole := []string{"--data-dir", "/d", "--run", "r", "--call", "c", "--", "echo -- x"}

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// TestRunFolders: each run has a folder of its own, whatever it is called, and the first command of a run removes those that
+// TestRunFolders: each run has a folder of its own, for any name, and the first command of a run removes those that
 // no command has used for long.
 func TestRunFolders(t *testing.T) {
 	t.Parallel()

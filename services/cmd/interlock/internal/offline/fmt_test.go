@@ -15,7 +15,7 @@ import (
 )
 
 // TestFormatLosesNothing: the formatted text is the same document with the same
-// tokens, and formatting it again changes nothing.
+// tokens, and formatting it again has no effect.
 func TestFormatLosesNothing(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -37,7 +37,7 @@ func TestFormatLosesNothing(t *testing.T) {
 			t.Fatalf("formatted again,\n%s became\n%s", once, twice)
 		}
 		for line := range strings.Lines(string(once)) {
-			// Only what cannot be parted may be longer.
+			// Only text that cannot be split may be longer.
 			if text := strings.TrimSuffix(line, "\n"); len([]rune(text)) > formatWidth && strings.Contains(strings.Trim(text, " ,"), ", ") && !strings.Contains(text, longText) {
 				t.Fatalf("a line of %d columns: %s", len([]rune(text)), text)
 			}

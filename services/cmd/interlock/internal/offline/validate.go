@@ -50,7 +50,7 @@ type located struct {
 func (c *Validate) Run(_ context.Context, io console.Streams) error {
 	switch {
 	case c.Schema != "" && len(c.Files) > 0:
-		return console.Misusedf("--schema prints a schema and validates nothing: leave the files out")
+		return console.Misusedf("--schema only prints a schema: leave the files out")
 	case c.Schema != "":
 		_, err := io.Out.Write(definition.Schemas()[c.Schema])
 		return err

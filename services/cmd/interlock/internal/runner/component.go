@@ -85,7 +85,7 @@ func (c *component) changes() ([]byte, error) {
 	}
 	for name := range before.Members() {
 		if _, kept := now.Get(name); !kept {
-			return nil, fmt.Errorf("the file of the values lacks the field %q; set it to what it is to be", name)
+			return nil, fmt.Errorf("the file of the values lacks the field %q; set it to the new value", name)
 		}
 	}
 	if operations == nil {

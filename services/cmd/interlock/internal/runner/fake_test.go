@@ -30,10 +30,10 @@ type settled struct {
 	again bool
 }
 
-// fakeTasks is a TaskService that does what a test says.
+// fakeTasks is a TaskService that follows a test.
 type fakeTasks struct {
 	statev1.UnimplementedTaskServiceServer
-	asked   chan *statev1.LeaseTasksRequest // the streams that were opened
+	asked   chan *statev1.ClaimTasksRequest // the streams that were opened
 	give    chan *statev1.Task              // goes to any stream
 	cut     chan error                      // ends any stream
 	extends chan int64                      // the tokens that were extended
@@ -47,7 +47,7 @@ type fakeTasks struct {
 	extended, settledNo int
 }
 
-func (f *fakeTasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.ServerStreamingServer[statev1.LeaseTasksResponse]) error {
+func (f *fakeTasks) ClaimTasks(req *statev1.ClaimTasksRequest, stream grpc.ServerStreamingServer[statev1.ClaimTasksResponse]) error {
 	f.asked <- req
 	if f.refuse != nil {
 		return f.refuse
@@ -55,7 +55,7 @@ func (f *fakeTasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.Serve
 	for {
 		select {
 		case task := <-f.give:
-			if err := stream.Send(&statev1.LeaseTasksResponse{Task: task}); err != nil {
+			if err := stream.Send(&statev1.ClaimTasksResponse{Task: task}); err != nil {
 				return err
 			}
 		case err := <-f.cut:
@@ -71,15 +71,15 @@ func (f *fakeTasks) ExtendTask(_ context.Context, req *statev1.ExtendTaskRequest
 	f.extended++
 	n := f.extended
 	f.mu.Unlock()
-	f.extends <- req.GetLeaseToken()
+	f.extends <- req.GetClaimToken()
 	if f.extend == nil {
-		return &statev1.ExtendTaskResponse{LeaseExpiresAt: in(time.Hour)}, nil
+		return &statev1.ExtendTaskResponse{ClaimExpiresAt: in(time.Hour)}, nil
 	}
 	expires, err := f.extend(n)
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.ExtendTaskResponse{LeaseExpiresAt: expires}, nil
+	return &statev1.ExtendTaskResponse{ClaimExpiresAt: expires}, nil
 }
 
 func (f *fakeTasks) settles(s settled) error {
@@ -95,12 +95,12 @@ func (f *fakeTasks) settles(s settled) error {
 }
 
 func (f *fakeTasks) CompleteTask(_ context.Context, req *statev1.CompleteTaskRequest) (*statev1.CompleteTaskResponse, error) {
-	err := f.settles(settled{ack: true, task: req.GetTaskId(), token: req.GetLeaseToken()})
+	err := f.settles(settled{ack: true, task: req.GetTaskId(), token: req.GetClaimToken()})
 	return &statev1.CompleteTaskResponse{}, err
 }
 
 func (f *fakeTasks) FailTask(_ context.Context, req *statev1.FailTaskRequest) (*statev1.FailTaskResponse, error) {
-	err := f.settles(settled{task: req.GetTaskId(), token: req.GetLeaseToken(), error: req.GetError(), again: req.GetRetry()})
+	err := f.settles(settled{task: req.GetTaskId(), token: req.GetClaimToken(), error: req.GetError(), again: req.GetRetry()})
 	return &statev1.FailTaskResponse{}, err
 }
 
@@ -109,7 +109,7 @@ func in(d time.Duration) *timestamppb.Timestamp { return timestamppb.New(time.No
 // because is an error as a service answers it.
 func because(reason fault.Reason) error { return fault.New(reason, "because").GRPCStatus().Err() }
 
-// bench is a runner over a fake service, and what it prints.
+// bench is a runner over a fake service, and its output.
 type bench struct {
 	*fakeTasks
 	t    *testing.T
@@ -126,7 +126,7 @@ func start(t *testing.T, command string, change func(*fakeTasks, *Config)) *benc
 	b := &bench{
 		t: t, dir: t.TempDir(), lines: make(chan string, 1000), told: make(chan string, 1000), ended: make(chan error, 1),
 		fakeTasks: &fakeTasks{
-			asked: make(chan *statev1.LeaseTasksRequest, 100), give: make(chan *statev1.Task), cut: make(chan error),
+			asked: make(chan *statev1.ClaimTasksRequest, 100), give: make(chan *statev1.Task), cut: make(chan error),
 			extends: make(chan int64, 1000), settled: make(chan settled, 100),
 		},
 	}
@@ -161,7 +161,7 @@ func start(t *testing.T, command string, change func(*fakeTasks, *Config)) *benc
 	return b
 }
 
-// next is what a channel brings.
+// next returns the next item of a channel.
 func next[T any](t *testing.T, what string, from <-chan T) T {
 	t.Helper()
 	select {
@@ -173,7 +173,7 @@ func next[T any](t *testing.T, what string, from <-chan T) T {
 	}
 }
 
-// line waits for what an agent prints.
+// line waits for a line of an agent.
 func (b *bench) line(want string) {
 	b.t.Helper()
 	if got := next(b.t, want, b.lines); got != want {
@@ -181,7 +181,7 @@ func (b *bench) line(want string) {
 	}
 }
 
-// tells waits for the runner to tell of something.
+// tells waits for an event of the runner.
 func (b *bench) tells(part string) string {
 	b.t.Helper()
 	for {
@@ -218,10 +218,10 @@ func (b *bench) finish() {
 	}
 }
 
-// task is one for a session, leased for an hour.
+// task is one for a session, claimed for an hour.
 func task(session string) *statev1.Task {
 	return &statev1.Task{
 		TaskId: "task_" + session, Kind: statev1.TaskKind_TASK_KIND_START, SessionId: "ses_" + session, SessionName: session,
-		Prompt: "hello " + session, LeaseToken: 7, LeaseExpiresAt: in(time.Hour),
+		Prompt: "hello " + session, ClaimToken: 7, ClaimExpiresAt: in(time.Hour),
 	}
 }

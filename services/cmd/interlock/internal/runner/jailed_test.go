@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jail"
 )
 
-// TestOuterProfile: an agent changes its working folder and its own folders, reads what its hooks need, and
+// TestOuterProfile: an agent changes its working folder and its own folders, reads the files that its hooks need, and
 // keeps its environment.
 func TestOuterProfile(t *testing.T) {
 	t.Parallel()

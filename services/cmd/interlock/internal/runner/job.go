@@ -16,16 +16,16 @@ import (
 type job struct {
 	*runner
 	task  *statev1.Task
-	lease *lease
+	claim *claim
 	done  chan struct{}
 }
 
 // begin works on a task, and says when its agent has ended.
 func (r *runner) begin(task *statev1.Task, ended func()) {
 	j := &job{runner: r, task: task, done: make(chan struct{})}
-	j.lease = newLease(context.WithoutCancel(r.kill), j)
+	j.claim = newClaim(context.WithoutCancel(r.kill), j)
 	r.mu.Lock()
-	// A session has one task at a time. When it comes again, the lease of before is
+	// A session has one task at a time. When it comes again, the claim of before is
 	// lost, and its agent must have ended before it is started again.
 	before := r.sessions[task.GetSessionId()]
 	r.sessions[task.GetSessionId()] = j
@@ -44,20 +44,20 @@ func (r *runner) begin(task *statev1.Task, ended func()) {
 
 // Why an agent is stopped.
 var (
-	errGone     = errors.New("the lease is lost: the server has given the task away, or does not want it any more")
-	errLapsed   = errors.New("the lease is lost: it could not be extended in time")
+	errGone     = errors.New("the claim is lost: the server has given the task away, or does not want it any more")
+	errLapsed   = errors.New("the claim is lost: it could not be extended in time")
 	errStopping = errors.New("the runner was stopped")
 )
 
-// work runs the agent of a task while the lease is held, and notifies the server how that
+// work runs the agent of a task while the claim is held, and notifies the server how that
 // went.
 func (j *job) work(before *job) {
-	defer j.lease.release()
+	defer j.claim.release()
 	if before != nil {
-		before.lease.lose(errGone)
+		before.claim.lose(errGone)
 		<-before.done
 	}
-	ctx, stop := context.WithCancelCause(j.lease.ctx)
+	ctx, stop := context.WithCancelCause(j.claim.ctx)
 	defer stop(nil)
 	defer context.AfterFunc(j.kill, func() { stop(errStopping) })()
 	values, err := newComponent(j.task.GetExecution())
@@ -67,7 +67,7 @@ func (j *job) work(before *job) {
 	if err == nil {
 		ended = j.runAgent(ctx, values)
 	}
-	if err := context.Cause(j.lease.ctx); err != nil {
+	if err := context.Cause(j.claim.ctx); err != nil {
 		j.tell("%s: stopped: %s", j, err)
 		return
 	}
@@ -125,12 +125,12 @@ func (j *job) report(ctx context.Context, e *ending) error {
 	how, again := e.failure()
 	if how == "" {
 		_, err := j.Tasks.CompleteTask(ctx, &statev1.CompleteTaskRequest{
-			TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(), Result: e.stdout.result(),
+			TaskId: j.task.GetTaskId(), ClaimToken: j.task.GetClaimToken(), Result: e.stdout.result(),
 		})
 		return err
 	}
 	_, err := j.Tasks.FailTask(ctx, &statev1.FailTaskRequest{
-		TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(), Error: reason(how, &e.stderr), Retry: again,
+		TaskId: j.task.GetTaskId(), ClaimToken: j.task.GetClaimToken(), Error: reason(how, &e.stderr), Retry: again,
 	})
 	return err
 }
@@ -143,13 +143,13 @@ func (j *job) String() string {
 // settleTimeout bounds one attempt to report the end of a task to the server.
 const settleTimeout = 10 * time.Second
 
-// settle reports to the server how the task has ended, until it has answered or the lease
+// settle reports to the server how the task has ended, until it has answered or the claim
 // is gone. After an attempt whose outcome is not known, a task that is not there any more
 // is one that was settled.
 func (j *job) settle(call func(context.Context) error) error {
 	uncertain := false
 	for failures := 0; ; failures++ {
-		ctx, cancel := context.WithTimeout(j.lease.ctx, settleTimeout)
+		ctx, cancel := context.WithTimeout(j.claim.ctx, settleTimeout)
 		err := call(ctx)
 		cancel()
 		switch {
@@ -163,8 +163,8 @@ func (j *job) settle(call func(context.Context) error) error {
 		uncertain = true
 		select {
 		case <-time.After(pause(failures)):
-		case <-j.lease.ctx.Done():
-			if err := context.Cause(j.lease.ctx); !errors.Is(err, errGone) {
+		case <-j.claim.ctx.Done():
+			if err := context.Cause(j.claim.ctx); !errors.Is(err, errGone) {
 				return err
 			}
 			return nil
@@ -172,7 +172,7 @@ func (j *job) settle(call func(context.Context) error) error {
 	}
 }
 
-// gone reports whether the server says that the lease is not held.
+// gone reports whether the server says that the claim is not held.
 func gone(err error) bool {
 	reason := fault.ReasonOf(err)
 	return reason == fault.NotFound || reason == fault.Fenced

@@ -53,7 +53,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// An agent gets nothing of who the runner is: neither its token, under whatever
+// An agent gets no identity of the runner: neither its token, under any
 // name, nor the folder that has all tokens.
 func TestEnviron(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-func TestLeaseLength(t *testing.T) {
+func TestClaimLength(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, tc := range []struct{ left, length, period time.Duration }{
@@ -151,8 +151,8 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// A reason is always text that the server takes, and has the end of what was
-// written.
+// A reason is always text that the server takes, and has the end of the
+// text.
 func TestReasonOfAnything(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {

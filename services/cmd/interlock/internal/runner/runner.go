@@ -2,7 +2,7 @@
 // command that has the prompt on its standard input (S11.5).
 //
 // It makes no decision about sessions. It must never let an agent run on without the
-// lease of its task, and never leave processes of an agent behind, however it ends
+// claim of its task, and never leave processes of an agent behind, however it ends
 // itself.
 package runner
 
@@ -133,11 +133,11 @@ func (r *runner) take(ctx context.Context) {
 func (r *runner) follow(ctx context.Context, slots int) {
 	supply := &supply{idle: slots}
 	began := time.Now()
-	stream, err := r.Tasks.LeaseTasks(ctx, &statev1.LeaseTasksRequest{
+	stream, err := r.Tasks.ClaimTasks(ctx, &statev1.ClaimTasksRequest{
 		Runner: r.Name, Labels: r.Labels, MaxInFlight: int32(slots), // at most 1000
 	})
 	for err == nil {
-		var resp *statev1.LeaseTasksResponse
+		var resp *statev1.ClaimTasksResponse
 		if resp, err = stream.Recv(); err == nil {
 			r.connected()
 			supply.taken()

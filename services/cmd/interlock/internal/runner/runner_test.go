@@ -140,7 +140,7 @@ func TestOutputThatIsHeldOpen(t *testing.T) {
 	b.finish()
 }
 
-func TestLeaseIsExtended(t *testing.T) {
+func TestClaimIsExtended(t *testing.T) {
 	t.Parallel()
 	b := start(t, `read -r _ < go`, func(f *fakeTasks, _ *Config) {
 		f.extend = func(int) (*timestamppb.Timestamp, error) { return in(3 * time.Second), nil }
@@ -150,7 +150,7 @@ func TestLeaseIsExtended(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := task("child")
-	given.LeaseExpiresAt = in(3 * time.Second)
+	given.ClaimExpiresAt = in(3 * time.Second)
 	b.give <- given
 	for range 2 {
 		if token := next(t, "Extend", b.extends); token != 7 {
@@ -164,9 +164,9 @@ func TestLeaseIsExtended(t *testing.T) {
 	b.finish()
 }
 
-// S11.3: an agent without a lease is stopped, with all that it has started, and
-// nothing is said of its task.
-func TestLeaseIsLost(t *testing.T) {
+// S11.3: an agent without a claim is stopped, with all that it has started, and
+// its task is not reported.
+func TestClaimIsLost(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		extend func(int) (*timestamppb.Timestamp, error)
@@ -186,7 +186,7 @@ func TestLeaseIsLost(t *testing.T) {
 			t.Parallel()
 			b := start(t, forever, func(f *fakeTasks, _ *Config) { f.extend = tc.extend })
 			given := task("child")
-			given.LeaseExpiresAt = in(time.Second)
+			given.ClaimExpiresAt = in(time.Second)
 			b.give <- given
 			pids := b.processes("child")
 			b.tells("stopped: " + tc.want)
@@ -206,7 +206,7 @@ func TestAgentThatDoesNotObey(t *testing.T) {
 		f.extend = func(int) (*timestamppb.Timestamp, error) { return nil, because(fault.Fenced) }
 	})
 	given := task("child")
-	given.LeaseExpiresAt = in(time.Second)
+	given.ClaimExpiresAt = in(time.Second)
 	b.give <- given
 	pids := b.processes("child")
 	b.tells("stopped: ")
@@ -226,7 +226,7 @@ func TestUncertainAck(t *testing.T) {
 		"again":             {[]error{because(fault.Unavailable), because(fault.CommitUncertain), status.Error(codes.Unavailable, "gone"), nil}, ": done"},
 		"was carried out":   {[]error{because(fault.Unavailable), because(fault.NotFound)}, ": done"},
 		"was fenced later":  {[]error{because(fault.CommitUncertain), because(fault.Fenced)}, ": done"},
-		"was fenced before": {[]error{because(fault.Fenced)}, ": done; but the server was not notified: the lease is lost: the server has given"},
+		"was fenced before": {[]error{because(fault.Fenced)}, ": done; but the server was not notified: the claim is lost: the server has given"},
 		"may not":           {[]error{because(fault.PermissionDenied)}, ": done; but the server was not notified: because"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,8 +245,8 @@ func TestUncertainAck(t *testing.T) {
 	}
 }
 
-// Nobody waits for an answer once there is no lease to answer for.
-func TestAckUntilTheLeaseIsGone(t *testing.T) {
+// The runner does not wait for an answer without a claim to answer for.
+func TestAckUntilTheClaimIsGone(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		extend error
@@ -262,7 +262,7 @@ func TestAckUntilTheLeaseIsGone(t *testing.T) {
 				f.extend = func(int) (*timestamppb.Timestamp, error) { return nil, tc.extend }
 			})
 			given := task("child")
-			given.LeaseExpiresAt = in(time.Second)
+			given.ClaimExpiresAt = in(time.Second)
 			b.give <- given
 			if line := b.tells(": done"); !strings.HasSuffix(line, tc.want) {
 				t.Errorf("told %q", line)
@@ -371,7 +371,7 @@ func TestTaskThatIsGivenAgain(t *testing.T) {
 	b.line("child: task_child")
 	pids := b.processes("child")
 	again := task("child")
-	again.LeaseToken = 8
+	again.ClaimToken = 8
 	b.give <- again
 	b.line("child: ended")
 	b.line("child: task_child")

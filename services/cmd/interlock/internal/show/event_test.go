@@ -14,7 +14,7 @@ import (
 // eventAt is when the events of these tests were decided.
 var eventAt = time.Date(2026, 11, 20, 14, 50, 52, 0, time.UTC)
 
-// about fills in what every event has.
+// about fills in the members of every event.
 func about(ev *eventv1.Event) *eventv1.Event {
 	ev.Entity, ev.EntityId, ev.Version, ev.Actor = "run", "run_1", 2, "agent"
 	if ev.Namespace == "" {
@@ -98,7 +98,7 @@ func TestEvent(t *testing.T) {
 			Type: "sealed", Payload: &eventv1.Event_DecisionsSealed{DecisionsSealed: &eventv1.DecisionsSealed{First: 1, Last: 2, Head: "abc"}},
 		},
 		head + "shrugged  by agent": {Type: "shrugged"},
-		// Another namespace is told, and a terminal obeys nothing of it.
+		// Another namespace is shown, without control characters for the terminal.
 		"2026-11-20T14:50:52Z  run       team-a/run_1  paused  \"\\x1b[2J\\n␛\"  by agent": {
 			Namespace: "team-a", Type: "paused", Payload: &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Reason: "\x1b[2J\n␛"}},
 		},
@@ -178,7 +178,7 @@ func TestEventOfSharedState(t *testing.T) {
 	}
 }
 
-// Every payload of the contract has facts to tell, those that come later too.
+// Every payload of the contract has facts to show, those that come later too.
 func TestEventFactsOfEveryPayload(t *testing.T) {
 	t.Parallel()
 	fields := (&eventv1.Event{}).ProtoReflect().Descriptor().Oneofs().ByName("payload").Fields()

@@ -47,7 +47,7 @@ func Explanation(w *Sheet, e *jsonview.Explanation) {
 		fmt.Fprintf(w, "  %s\t%d of %d %s, %d with the call\n", Text(strings.TrimSpace(l.Policy+" "+l.Rule)), l.Used, l.Max, l.Unit, l.After)
 	}
 	if len(e.WouldAllow) > 0 {
-		fmt.Fprintln(w, "\nwhat would allow it:")
+		fmt.Fprintln(w, "\nto allow it:")
 	}
 	for _, sentence := range e.WouldAllow {
 		fmt.Fprintf(w, "  %s\n", Text(sentence))

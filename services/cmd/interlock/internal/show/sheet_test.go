@@ -8,7 +8,7 @@ import (
 )
 
 // On a terminal times are where the user is, with the offset, and ids are shortened as far as
-// they stay the only ones; elsewhere nothing is.
+// they stay unique; elsewhere no text is changed.
 func TestStyle(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 12, 0, 0, 5, time.FixedZone("", 3600))
@@ -63,7 +63,7 @@ run_11jd3k0c7qf3ta3bfa1m2y8x9n  ALLOW
 	if got := strings.NewReplacer(red, "", green, "", plain, "").Replace(colored); got != want {
 		t.Errorf("on a terminal:\n%s\nwant\n%s", got, want)
 	}
-	// What others wrote brings no color of its own.
+	// Text of others brings no color of its own.
 	if got := (Style{color: true}).Word("ALLOW\x1b[31m"); strings.Count(got, "\x1b") != 2 {
 		t.Errorf("%q", got)
 	}

@@ -38,7 +38,7 @@ e:
 	}
 }
 
-// FuzzYAML: a reader of YAML sees what a reader of JSON sees.
+// FuzzYAML: readers of YAML and of JSON see the same values.
 func FuzzYAML(f *testing.F) {
 	f.Add([]byte(`{"a": [1, {"b": "no"}, []], "": {"c": "x: y"}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

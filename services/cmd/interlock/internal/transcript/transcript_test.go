@@ -41,7 +41,7 @@ func (r *reader) append(text string) {
 	r.write(string(before) + text)
 }
 
-// read is what is new as "id cost", and forgotten when keep is false.
+// read returns the new entries as "id cost"; they are dropped when keep is false.
 func (r *reader) read(keep bool) (costs []string) {
 	r.Helper()
 	reading, err := Read(r.folder, r.path, pricing.Shipped())
@@ -66,7 +66,7 @@ func (r *reader) wants(keep bool, want ...string) {
 	}
 }
 
-// S15.1: a transcript is read on from where it was left, and each message told once.
+// S15.1: a transcript is read on from its last position, and each message reported once.
 func TestTranscriptsAreReadOn(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
@@ -104,7 +104,7 @@ func TestReplacedTranscriptsStartAgain(t *testing.T) {
 	r.wants(true, "n1 0.000030", "n2 0.000040", "n3 0.000050")
 	r.folder = ""
 	r.wants(true, "n1 0.000030", "n2 0.000040", "n3 0.000050")
-	r.wants(true, "n1 0.000030", "n2 0.000040", "n3 0.000050") // nothing is remembered
+	r.wants(true, "n1 0.000030", "n2 0.000040", "n3 0.000050") // no position is kept
 }
 
 // A message has the calls that it asks for; the input of one that is long is left out.
@@ -123,7 +123,7 @@ func TestMessagesHaveTheirCalls(t *testing.T) {
 	}
 }
 
-// S15.1: a model without a price is told once, and counts nothing.
+// S15.1: a model without a price is reported once, and does not count.
 func TestModelsWithoutAPrice(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)

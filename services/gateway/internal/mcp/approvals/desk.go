@@ -56,7 +56,7 @@ func (d *Desk) ask(c caller.Caller, id string) *sdk.ElicitParams {
 	}
 	return &sdk.ElicitParams{
 		Mode: "url", URL: link, ElicitationID: id,
-		Message: "An agent waits for an approval. The page shows exactly what it asks for; sign in there to approve or reject it.",
+		Message: "An agent waits for an approval. The page shows the exact request; sign in there to approve or reject it.",
 	}
 }
 

@@ -96,7 +96,7 @@ func environmentOf(run *enginev1.Run) (*upstream.Environment, error) {
 	env := &upstream.Environment{}
 	for _, v := range run.GetRules().GetEnvOverrides() {
 		if upstream.LoadsCode(v.GetName()) {
-			return nil, fmt.Errorf("the state %s sets %s, which decides what code a server runs, and Interlock does not accept that from a workflow; "+
+			return nil, fmt.Errorf("the state %s sets %s, which selects the code that a server runs, and Interlock does not accept that from a workflow; "+
 				"leave it out of env_overrides, or set it in the configuration of the server", run.GetState(), v.GetName())
 		}
 		env.Set = append(env.Set, upstream.Variable{Name: v.GetName(), Value: v.GetValue()})

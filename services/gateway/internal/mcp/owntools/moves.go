@@ -55,7 +55,7 @@ func (t *runTools) answerAccepted(ctx context.Context, c caller.Caller, event st
 	lines := []string{"Accepted: " + event + "."}
 	structured := map[string]any{"accepted": true, "run": viewRun(run)}
 	if note := res.GetNote(); note != "" {
-		lines = append(lines, "Nothing has changed: "+note)
+		lines = append(lines, "No change: "+note)
 		structured["note"] = note
 	} else {
 		lines = append(lines, brief.Changes(before.Run, run)...)

@@ -40,7 +40,7 @@ func (t *sharedTools) sessionTable() []*ownTool {
 		},
 		{
 			name: "session_result", title: "Result of a session", readOnly: true, shares: true,
-			description: "What a session of this tree has left as the result of its work, such as one that start_agent_session has started: " +
+			description: "Returns the result of a session of this tree, such as one that start_agent_session has started: " +
 				"JSON that it gave, or the final message of its agent.",
 			params: []arguments.Param{
 				{Name: "session", Kind: document.String, Required: true, MaxBytes: caller.MaxSessionID, Description: "The session, by name or id."},
@@ -49,7 +49,7 @@ func (t *sharedTools) sessionTable() []*ownTool {
 		},
 		{
 			name: "component_read", title: "Read a component", readOnly: true, shares: true,
-			description: "The values of a state component: what this session, or whom it works for, keeps between executions.",
+			description: "Returns the values of a state component, which this session or its client keeps between executions.",
 			params:      []arguments.Param{slugParam},
 			run:         t.componentRead,
 		},
@@ -176,7 +176,7 @@ func (t *sharedTools) componentUpdate(ctx context.Context, c caller.Caller, args
 		case err != nil:
 			return reply.Fault(err, "Not changed").Result()
 		case done.GetExecution().GetPersistence() == statev1.Persistence_PERSISTENCE_NONE:
-			return t.component(done.GetExecution(), "Component %s keeps nothing between executions, so these values (version %d) are yours to remember:")
+			return t.component(done.GetExecution(), "Component %s keeps no values between executions, so these values (version %d) are yours to remember:")
 		default:
 			return t.component(done.GetExecution(), "Changed: component %s is at version %d now:")
 		}

@@ -110,7 +110,7 @@ func (t *sharedTools) stateRead(ctx context.Context, c caller.Caller, args argum
 func partText(part *statev1.Part) string {
 	name := cmp.Or(part.GetPointer(), "(all)")
 	if !part.GetFound() {
-		return name + ": there is nothing here."
+		return name + ": there is no value here."
 	}
 	return name + ": " + string(part.GetValue())
 }
@@ -235,7 +235,7 @@ func (t *sharedTools) explain(ctx context.Context, c caller.Caller, r *reply.Ref
 	default:
 		r.Code = reply.CodeNoState
 		r.Message = fmt.Sprintf("The session %q shares no workflow state: its parent %q had none when it started this session.", c.SessionID, known.GetParentSessionName())
-		r.Next = "The root of its tree creates the state, and sessions that are started afterwards share it. Tell your parent."
+		r.Next = "The root of its tree creates the state, and sessions that are started afterwards share it. Inform your parent."
 	}
 }
 

@@ -14,7 +14,7 @@ func (t *runTools) workflowTable() []*ownTool {
 	return []*ownTool{
 		{
 			name: "get_state", title: "Current state", readOnly: true, acts: true,
-			description: "What you may do now: the workflow's state, its tools, instructions, limits and what remains of them, the legal events, " +
+			description: "Returns your present options: the workflow's state, its tools, instructions, limits and what remains of them, the legal events, " +
 				"and whether an interrupt, branches of a fork or a child run are active.",
 			run: t.getState,
 		},

@@ -41,7 +41,7 @@ func (t *runTools) wait(ctx context.Context, c caller.Caller, args arguments.Val
 	}
 	switch {
 	case at.Run.GetRunId() == before.GetRunId() && at.Run.GetVersion() == before.GetVersion():
-		return t.answerWaited(ctx, c, at, "Nothing has changed yet; call "+t.cfg.ToolPrefix+"wait again.")
+		return t.answerWaited(ctx, c, at, "No change yet; call "+t.cfg.ToolPrefix+"wait again.")
 	case brief.Waits(at.Run):
 		return t.answerWaited(ctx, c, at, "Something has changed, and the run still waits.")
 	default:

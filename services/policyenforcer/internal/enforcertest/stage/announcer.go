@@ -19,34 +19,42 @@ import (
 // Announcer creates events that tests can read.
 type Announcer struct{}
 
+// Decided returns the event that the service announces.
 func (Announcer) Decided(ns, root string, d *ledger.Decision) (store.Event, error) {
 	return decided.Head(ns, root, d)
 }
 
+// Reported returns an event with the accounting of a report.
 func (Announcer) Reported(ns, _ string, r *outcome.Reported, _ time.Time) (store.Event, error) {
 	return event(ns, r.RunID, r.CallID, fmt.Sprintf("reported accounted=%t", r.Accounted)), nil
 }
 
+// Sealed returns an event with the head of a chain.
 func (Announcer) Sealed(ns string, s decisionlog.Sealed, _ time.Time) (store.Event, error) {
 	return event(ns, s.Partition, "sealed", s.Head), nil
 }
 
+// PolicyChanged returns an event with the version of the index.
 func (Announcer) PolicyChanged(ns, _ string, c *policystore.Change, _ time.Time) (store.Event, error) {
 	return event(ns, c.Name, c.Type, fmt.Sprint(c.IndexVersion)), nil
 }
 
+// UpstreamChanged returns an event with the version of a server.
 func (Announcer) UpstreamChanged(ns, _ string, c *pins.Change, _ time.Time) (store.Event, error) {
 	return event(ns, c.Server, c.Type, fmt.Sprint(c.Version)), nil
 }
 
+// Unknown returns an event with the ID of a call.
 func (Announcer) Unknown(ns string, c *evidence.Call, _ time.Time) (store.Event, error) {
 	return event(ns, c.RunID, c.ID, "unknown "+c.ID), nil
 }
 
+// Settled returns an event with the outcome of a call.
 func (Announcer) Settled(ns string, s *outcome.Settled, _ time.Time) (store.Event, error) {
 	return event(ns, s.RunID, s.ID, "settled "+s.ID+" "+s.Outcome), nil
 }
 
+// LeaseEvent returns the event that the service announces.
 func (Announcer) LeaseEvent(ns, actor, change string, l *consent.Lease, at time.Time) (store.Event, error) {
 	return protomap.LeaseEvent(ns, actor, change, l, at)
 }

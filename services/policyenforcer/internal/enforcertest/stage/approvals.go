@@ -32,6 +32,7 @@ func NewApprovals() *Approvals {
 	return &Approvals{Status: map[string]consent.Status{}, byWhat: map[string]string{}, UsedBy: map[string]string{}}
 }
 
+// Request implements enforcer.Approvals.
 func (a *Approvals) Request(_ context.Context, _ string, ask enforcer.Ask) (enforcer.Approval, error) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -60,12 +61,13 @@ func (a *Approvals) Request(_ context.Context, _ string, ask enforcer.Ask) (enfo
 	return enforcer.Approval{ID: id, Created: created, Status: a.Status[id], Outcome: a.Outcome, Policy: why.Policy, PolicyVersion: why.PolicyVersion, Rule: why.Rule}, nil
 }
 
-// whyOf is the question of an approval.
+// whyOf returns the question of an approval.
 func (a *Approvals) whyOf(id string) enforcer.Ask {
 	n, _ := strconv.Atoi(strings.TrimPrefix(id, "apr_"))
 	return a.Asked[n-1]
 }
 
+// Withdraw implements enforcer.Approvals.
 func (a *Approvals) Withdraw(_ context.Context, _, id, reason string) error {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -76,6 +78,7 @@ func (a *Approvals) Withdraw(_ context.Context, _, id, reason string) error {
 	return nil
 }
 
+// Consume implements enforcer.Approvals.
 func (a *Approvals) Consume(_ context.Context, _, id, digest, usedBy, insteadOf string) error {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -99,6 +102,7 @@ func (a *Approvals) Decide(id string, s consent.Status) {
 // Tree is sessions: the parent of each.
 type Tree map[string]string
 
+// Place implements enforcer.Sessions.
 func (t Tree) Place(_ context.Context, _, session, _ string) (*sessionread.Place, error) {
 	if session == "unreachable" {
 		return nil, ErrDown

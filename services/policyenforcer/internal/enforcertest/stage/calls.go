@@ -37,7 +37,7 @@ func Check(t *testing.T, a *app.App, tool, call string) *check.Decision {
 	return d
 }
 
-// Payloads returns what the outbox holds.
+// Payloads returns the contents of the outbox.
 func Payloads(t *testing.T, st store.Store) []string {
 	t.Helper()
 	after := map[int]int64{}
@@ -55,7 +55,7 @@ func Payloads(t *testing.T, st store.Store) []string {
 	return out
 }
 
-// Witnessed is the agent, with somebody who vouches for what it reports.
+// Witnessed is the agent with an observer, who vouches for its reports.
 var Witnessed = enforcer.Caller{Namespace: Agent.Namespace, Principal: Agent.Principal, Observes: true}
 
 // GoTest is the input of the tests that Proven names.
@@ -71,7 +71,7 @@ func ReportAs(t *testing.T, a *app.App, caller enforcer.Caller, id, tool string,
 	return r
 }
 
-// HeldNow is how the evidence stands, as the store has it.
+// HeldNow returns the status of the evidence "tests" in the store.
 func HeldNow(t *testing.T, e *Engine, st store.Store) evidence.Standing {
 	t.Helper()
 	return HeldAt(t, e, st, time.Now())

@@ -68,13 +68,14 @@ type Engine struct {
 	Down    bool
 	// Interrupts are the calls that asked for one.
 	Interrupts []string
-	// Fires is what it answers them.
+	// Fires is its answer to them.
 	Fires *enforcer.Interrupted
 }
 
 // ErrDown is the fault of services that are down.
 var ErrDown = fault.New(fault.Unavailable, "the engine is down")
 
+// Run implements enforcer.Runs.
 func (e *Engine) Run(_ context.Context, _ string, target enforcer.Target) (*workflow.View, string, error) {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -89,6 +90,7 @@ func (e *Engine) Run(_ context.Context, _ string, target enforcer.Target) (*work
 	return &at, e.Superseded, nil
 }
 
+// Lane implements enforcer.Runs.
 func (e *Engine) Lane(ctx context.Context, namespace, runID, branch string) (*workflow.View, error) {
 	if strings.HasPrefix(runID, "parent_") {
 		return new((&workflow.Run{ID: runID, Workflow: "parent", WorkflowVersion: 1}).At("")), nil
@@ -97,6 +99,7 @@ func (e *Engine) Lane(ctx context.Context, namespace, runID, branch string) (*wo
 	return run, err
 }
 
+// Interrupt implements enforcer.Runs.
 func (e *Engine) Interrupt(_ context.Context, _, callID string, _ []string) (*enforcer.Interrupted, error) {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -107,6 +110,7 @@ func (e *Engine) Interrupt(_ context.Context, _, callID string, _ []string) (*en
 	return e.Fires, nil
 }
 
+// Definition implements enforcer.Runs.
 func (e *Engine) Definition(_ context.Context, _, name string, version int64) (*enforcer.Definition, error) {
 	if e.Incomplete {
 		return nil, fault.New(fault.NotFound, "no such workflow")
@@ -171,7 +175,7 @@ func NewEngineOf(t *testing.T, definition string) (*Engine, *storetest.Faulty) {
 	return NewEngineOn(t, st, definition)
 }
 
-// NewEngineOn is NewEngineOf in a store that is open.
+// NewEngineOn returns an engine with a run of a workflow, in an open store.
 func NewEngineOn(t *testing.T, st store.Store, definition string) (*Engine, *storetest.Faulty) {
 	t.Helper()
 	def, problems := workflow.Parse([]byte(definition))

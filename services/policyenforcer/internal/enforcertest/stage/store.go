@@ -15,8 +15,10 @@ import (
 // Narrow is a store that does not span shards, as a Redis Cluster.
 type Narrow struct{ store.Store }
 
+// Spans returns false.
 func (Narrow) Spans() bool { return false }
 
+// Probe refuses a batch that spans shards.
 func (n Narrow) Probe(ctx context.Context, b store.Batch) error {
 	if _, _, err := b.Shard(n.Shards(), false); err != nil {
 		return err
@@ -24,6 +26,7 @@ func (n Narrow) Probe(ctx context.Context, b store.Batch) error {
 	return n.Store.Probe(ctx, b)
 }
 
+// Commit refuses a batch that spans shards.
 func (n Narrow) Commit(ctx context.Context, b store.Batch) (store.Result, error) {
 	if _, _, err := b.Shard(n.Shards(), false); err != nil {
 		return store.Result{}, err

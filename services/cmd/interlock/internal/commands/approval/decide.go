@@ -85,7 +85,7 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 func (c *approveCommand) lease() (*approvalv1.LeaseTerms, error) {
 	switch {
 	case c.Lease == "" && (c.Calls != 0 || c.Minutes != 0):
-		return nil, console.Misusedf("--calls and --minutes bound what --lease lets pass; give it too")
+		return nil, console.Misusedf("--calls and --minutes limit a lease; give --lease too")
 	case c.Lease == "":
 		return nil, nil //nolint:nilnil // most approvals have none
 	case c.Calls < 0 || c.Minutes < 0 || c.Calls == 0 && c.Minutes == 0:

@@ -62,7 +62,7 @@ func (c *oneApproval) print(
 	if approval.RunID != "" {
 		history, err := lately(ctx, enginev1.NewRunServiceClient(conn), approval.RunID)
 		if err != nil {
-			fmt.Fprintf(io.Err, "interlock: what run %s did lately cannot be read: %s\n",
+			fmt.Fprintf(io.Err, "interlock: the latest steps of run %s cannot be read: %s\n",
 				show.Text(approval.RunID), client.Explain(err))
 		} else {
 			view.History = history

@@ -182,7 +182,7 @@ func (c *Command) printPlayed(io console.Streams, p *engine.Played) error {
 		fmt.Fprintf(io.Out, "%s: %s: %s\n", show.Text(c.Replay), strings.ToUpper(string(f.Kind)), show.Text(f.What))
 	}
 	if len(p.Findings) == 0 {
-		fmt.Fprintf(io.Out, "%s: nothing is found any more\n", show.Text(c.Replay))
+		fmt.Fprintf(io.Out, "%s: no finding any more\n", show.Text(c.Replay))
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (c *Command) write(t *target, r *engine.Result) ([]files, error) {
 	for i := range r.Found {
 		f := &r.Found[i]
 		if err := os.MkdirAll(c.Out, 0o755); err != nil {
-			return nil, fmt.Errorf("write what was found: %w", err)
+			return nil, fmt.Errorf("write the finding: %w", err)
 		}
 		name := filepath.Join(c.Out, plain(t.model.Main.Machine.Name()+"."+string(f.Kind)+"."+f.Class))
 		text, err := json.Marshal(schedule{format, *f, t.definitions, t.policies, t.sources}, json.Deterministic(true), jsontext.WithIndent("  "))
@@ -265,11 +265,11 @@ func (c *Command) print(io console.Streams, t *target, r *engine.Result, written
 	fmt.Fprintf(io.Out, "%s: %d recorded entries decided again, %d open; escapes: %d, lost: %d, doubled: %d, broken properties: %d\n", name,
 		r.Again, open, counts[engine.Escape], counts[engine.Lost], counts[engine.Doubled], counts[engine.Broken])
 	if never := neverReached(t, r); len(never) > 0 {
-		fmt.Fprintf(io.Out, "%s: no schedule reached %s, so nothing was tried there; more --seeds and --steps may get there\n", name,
+		fmt.Fprintf(io.Out, "%s: no schedule reached %s, so no step was tried there; try more --seeds and --steps\n", name,
 			show.Text(strings.Join(never, ", ")))
 	}
 	if len(t.properties) == 0 {
-		fmt.Fprintf(io.Out, "%s: no properties: only what the definition itself says was held against what happened\n", name)
+		fmt.Fprintf(io.Out, "%s: no properties: the run was compared only with the definition\n", name)
 	}
 	return nil
 }

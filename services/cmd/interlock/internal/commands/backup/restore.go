@@ -118,9 +118,9 @@ func (v *restoredView) table(w *show.Sheet) {
 	v.rows(show.Rows{W: w})
 	fmt.Fprintf(w, "took\t%s\n", speed(v.Bytes, v.Seconds))
 	w.Flush()
-	fmt.Fprintf(w, "\nRestored. What happened after %s is lost.\n", v.Of.UTC().Format(time.RFC3339))
+	fmt.Fprintf(w, "\nRestored. Everything after %s is lost.\n", v.Of.UTC().Format(time.RFC3339))
 	if v.AskedAgain > 0 {
-		fmt.Fprintf(w, "%s for people, who are asked again: what they have decided since is lost.\n",
+		fmt.Fprintf(w, "%s for people, who are asked again: their later decisions are lost.\n",
 			waits(v.AskedAgain))
 	}
 	if v.Events == nil {

@@ -28,7 +28,7 @@ type Command struct {
 	Input   string `help:"The tool's arguments as a JSON object; @FILE reads a file." placeholder:"JSON"`
 	CallID  string `help:"Id of the call; minted by default." placeholder:"ID" xor:"once"`
 	Cost    string `name:"estimated-cost-usd" help:"The estimated cost of the call: reserved of budgets until it is reported." placeholder:"USD"`
-	DryRun  bool   `help:"Decide only: nothing is counted, logged or asked, and the call must not be made." xor:"once"`
+	DryRun  bool   `help:"Decide only: the decision is not counted or logged, no approver is asked, and the call must not be made." xor:"once"`
 	Explain bool   `help:"Explain the decision, and how to get the call allowed."`
 }
 
@@ -67,7 +67,7 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 		}
 		switch {
 		case c.DryRun:
-			fmt.Fprintln(w, "Dry run: nothing was counted, logged or asked, and the call must not be made.")
+			fmt.Fprintln(w, "Dry run: the decision was not counted or logged, no approver was asked, and the call must not be made.")
 		case view.Decision == "ASK" && view.ApprovalID != "":
 			fmt.Fprintf(w, "approval\t%s\n", show.Text(view.ApprovalID))
 		}

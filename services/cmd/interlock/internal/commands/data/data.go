@@ -44,7 +44,7 @@ func (c *moveCommand) Run(io console.Streams) error {
 	case err != nil:
 		return err
 	case from == to:
-		fmt.Fprintf(io.Out, "nothing to move: the data folder is %s\n", to)
+		fmt.Fprintf(io.Out, "no move is needed: the data folder is %s\n", to)
 	default:
 		fmt.Fprintf(io.Out, "moved %s to %s\n", from, to)
 	}

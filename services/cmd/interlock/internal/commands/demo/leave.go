@@ -38,15 +38,15 @@ var leaves = []request{
 		"ask": []object{{"capability": "tool:Write"}},
 	}, ""},
 	{auth.Operator, http.MethodPut, "/v1/policies/house/attachments/workflow/deploy", nil, ""},
-	{auth.Agent, http.MethodPost, "/sessions", object{"session_name": "release", "prompt": "Release 1.4"}, "session_id"},
-	{auth.Operator, http.MethodPost, "/workflow-schemas", object{"name": "release", "json_schema": object{
+	{auth.Agent, http.MethodPost, "/v1/sessions", object{"session_name": "release", "prompt": "Release 1.4"}, "session_id"},
+	{auth.Operator, http.MethodPost, "/v1/schemas", object{"name": "release", "json_schema": object{
 		"type": "object", "required": []string{"version"}, "properties": object{"version": object{"type": "string"}, "notes": object{"type": "array", "items": object{"type": "string"}}},
 	}}, ""},
-	{auth.Operator, http.MethodPost, "/workflow-states", object{
+	{auth.Operator, http.MethodPost, "/v1/states", object{
 		"schema_name": "release", "root_session_id": "$session_id", "initial_data": object{"version": "1.4", "notes": []string{}},
 	}, "state_id"},
-	{auth.Agent, http.MethodPost, "/sessions", object{"session_name": "notes", "parent_session_name": "release", "prompt": "Write the notes of the release"}, ""},
-	{auth.Operator, http.MethodPatch, "/workflow-states/$state_id", object{
+	{auth.Agent, http.MethodPost, "/v1/sessions", object{"session_name": "notes", "parent_session_name": "release", "prompt": "Write the notes of the release"}, ""},
+	{auth.Operator, http.MethodPatch, "/v1/states/$state_id", object{
 		"expected_version": 1, "operations": []object{{"op": "add", "path": "/notes/-", "value": "off by one is mended"}},
 	}, ""},
 	{auth.Operator, http.MethodPost, "/v1/components", object{

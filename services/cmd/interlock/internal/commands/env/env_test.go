@@ -2,7 +2,7 @@ package env
 
 import "testing"
 
-// A value is one word of each shell, whatever it has in it.
+// A value is one word of each shell, for any contents.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	const value = `unix:/a b/it's\$x`

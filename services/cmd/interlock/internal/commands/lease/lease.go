@@ -61,12 +61,12 @@ func (c *revokeCommand) Run(ctx context.Context, io console.Streams) error {
 		if err != nil {
 			return err
 		}
-		return table(c.Printer, io, []jsonview.CapabilityLease{jsonview.LeaseOf(resp.GetLease())})
+		return table(c.Printer, io, []jsonview.Lease{jsonview.LeaseOf(resp.GetLease())})
 	})
 }
 
-func table(p show.Printer, io console.Streams, all []jsonview.CapabilityLease) error {
-	return show.Table(p, io.Out, "LEASE\tRUN\tSTATE\tCAPABILITY\tPATTERN\tCALLS LEFT\tUNTIL\tGRANTED BY", all, func(l *jsonview.CapabilityLease) []any {
+func table(p show.Printer, io console.Streams, all []jsonview.Lease) error {
+	return show.Table(p, io.Out, "LEASE\tRUN\tSTATE\tCAPABILITY\tPATTERN\tCALLS LEFT\tUNTIL\tGRANTED BY", all, func(l *jsonview.Lease) []any {
 		return []any{show.ID(l.LeaseID), show.ID(l.RunID), l.State, l.Capability, l.Pattern, l.CallsLeft, l.ExpiresAt, l.GrantedBy}
 	})
 }

@@ -56,7 +56,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 		return err
 	}
 	if c.StateID != "" && c.Session == "" && c.RunID == "" {
-		fmt.Fprintf(streams.Err, "interlock: WORKFLOW_STATE_ID names the state %s, and nothing names a session that shares it: "+
+		fmt.Fprintf(streams.Err, "interlock: WORKFLOW_STATE_ID names the state %s, but no setting names a session that shares it: "+
 			"this server acts for a new session, which may not use that state; give INTERLOCK_SESSION as well\n", c.StateID)
 	}
 	folder, err := client.DataFolder(c.Data)

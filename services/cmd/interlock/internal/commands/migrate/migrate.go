@@ -12,14 +12,11 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/process"
-	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/migrate"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	definitions "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/verify"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
@@ -27,6 +24,9 @@ import (
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/listing"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // Command plans a move, or makes it.
@@ -146,7 +146,7 @@ func (c *Command) offline(io console.Streams) error {
 			return console.Misusedf("--map %s=%s: there must be a state %q in %s, and %q in %s", old, name, old, c.From, name, c.To)
 		}
 	}
-	plan := verify.PlanMigration(&verify.Migration{From: from.Machine, To: to.Machine, Processes: [2]*process.Process{from.Process, to.Process}, States: c.Map, Digests: [2]string{was, is}}, verify.Options{MaxStates: c.MaxStates})
+	plan := migrate.New(&migrate.Migration{From: from.Machine, To: to.Machine, Processes: [2]*process.Process{from.Process, to.Process}, States: c.Map, Digests: [2]string{was, is}}, explore.Bounds{MaxStates: c.MaxStates})
 	return c.answer(io, &result{Workflow: from.Name(), Plan: jsonview.MigrationPlanIn(&plan), Runs: []moved{}})
 }
 
@@ -254,11 +254,11 @@ func (c *Command) print(io console.Streams, r *result) {
 	p := r.Plan
 	say := func(format string, args ...any) { fmt.Fprintf(io.Out, format+"\n", args...) }
 	verdict := map[string]string{
-		"PROVED": "nothing is newly allowed", "LOOSENED": show.Counted(len(p.Gains), "thing") + " newly allowed", "NOT_PROVED": show.Text(p.Reason),
+		"PROVED": "no new permissions", "LOOSENED": show.Counted(len(p.Gains), "thing") + " newly allowed", "NOT_PROVED": show.Text(p.Reason),
 	}[p.Verdict]
 	say("%s from version %d to version %d: %s: %s (%d pairs compared)", show.Text(r.Workflow), p.FromVersion, p.ToVersion, strings.ReplaceAll(p.Verdict, "_", " "), verdict, p.Pairs)
 	for _, g := range p.Gains[:min(mostShown, len(p.Gains))] {
-		gain := verify.Gain{Kind: verify.GainKind(g.Kind), Was: g.Was, Is: g.Is, What: g.What}
+		gain := migrate.Gain{Kind: migrate.GainKind(g.Kind), Was: g.Was, Is: g.Is, What: g.What}
 		say("  %s", show.Text(gain.String()))
 		if len(g.Path) > 0 {
 			say("    after: %s", show.Text(strings.Join(g.Path, ", ")))

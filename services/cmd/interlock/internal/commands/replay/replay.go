@@ -55,7 +55,7 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 		return err
 	}
 	if len(traces) == 0 {
-		fmt.Fprintf(io.Err, "interlock: no run of workflow %q was found, so that nothing is known: see --status, --session and --limit\n", name)
+		fmt.Fprintf(io.Err, "interlock: no run of workflow %q was found, so there is no result: see --status, --session and --limit\n", name)
 	}
 	all := make([]conform.Replayed, 0, len(traces))
 	for _, t := range traces {

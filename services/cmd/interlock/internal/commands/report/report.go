@@ -81,7 +81,7 @@ func (v reportView) table(w *show.Sheet) {
 	}
 	fmt.Fprintf(w, "%s\t%s\t%s\n", verb, show.Text(v.Run.State), w.Word(v.Run.Status))
 	if !v.Accounted {
-		fmt.Fprintln(w, "No such call was allowed: the report is kept, and counts for nothing.")
+		fmt.Fprintln(w, "No such call was allowed: the report is kept, but has no effect.")
 	}
 	if v.Interrupt != nil {
 		fmt.Fprintln(w, show.Text(v.Interrupt.Notice))

@@ -25,11 +25,11 @@ func toolsText(r *jsonview.Run) string {
 		return restrictedText(r.AllowedTools)
 	case "PAUSED", "FAILED":
 		if lax {
-			return "all: nothing is enforced"
+			return "all: enforcement is off"
 		}
 	case "COMPLETED":
 		if r.Enforcement != string(workflow.Always) {
-			return "all: nothing is enforced"
+			return "all: enforcement is off"
 		}
 	}
 	if r.Status == "FAILED" && r.Enforcement == string(workflow.UntilSuccess) {
@@ -119,7 +119,7 @@ func (t runRows) approval(view *jsonview.Run) {
 		t.Row("approval", a.ApprovalID+" for "+a.Event+" -> "+a.To+", asked by "+a.AskedBy+" at "+t.W.Time(a.Since))
 		t.Row("asked", a.Message)
 		if view.Status == "HELD" {
-			t.Row("decided", "what people decide is carried out when the run continues; `interlock approval get "+a.ApprovalID+"` shows whether they have")
+			t.Row("decided", "decisions take effect when the run continues; `interlock approval get "+a.ApprovalID+"` shows whether they have")
 		}
 	}
 	if a := view.LastApproval; a != nil {

@@ -91,11 +91,11 @@ version     0
 	}
 }
 
-// S2.9, S6.2: what a run allows follows from its status and its enforcement.
+// S2.9, S6.2: the permissions of a run follow from its status and its enforcement.
 func TestToolsText(t *testing.T) {
 	t.Parallel()
 	none := "only Interlock's own"
-	all := "all: nothing is enforced"
+	all := "all: enforcement is off"
 	for _, c := range []struct{ status, success, always, lax string }{
 		{"RUNNING", "Read", "Read", "Read"},
 		{"AWAITING_APPROVAL", "Read", "Read", "Read"},
@@ -111,7 +111,7 @@ func TestToolsText(t *testing.T) {
 			if got := toolsText(&r); got != want {
 				t.Errorf("%s, %s: %q, want %q", c.status, enforcement, got, want)
 			}
-			r.SupersededBy = "run_2" // and judges nothing
+			r.SupersededBy = "run_2" // and judges no calls
 			if got := toolsText(&r); got != none+": its session drives run run_2" {
 				t.Errorf("%s, %s, superseded: %q", c.status, enforcement, got)
 			}

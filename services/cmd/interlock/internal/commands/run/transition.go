@@ -89,7 +89,7 @@ func (v *transitionView) table(w *show.Sheet, asked string) {
 	would := ""
 	if v.DryRun {
 		would = "would be "
-		defer fmt.Fprintln(w, "Dry run: nothing was done, and nobody was asked.")
+		defer fmt.Fprintln(w, "Dry run: no change was made, and no approver was asked.")
 	}
 	if r := v.Rejection; r != nil {
 		fmt.Fprintf(w, would+"rejected\t%s\n%s\n", r.Code, show.Text(r.Message))

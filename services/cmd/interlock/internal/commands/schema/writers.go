@@ -44,7 +44,7 @@ func (c *writersCommand) Run(ctx context.Context, io console.Streams) error {
 				who += w
 			}
 			if who == "" {
-				who = "(nobody after the state was created)"
+				who = "(no writer after the state was created)"
 			}
 			if l.Pointer == "" {
 				return []any{"(the document)", who}

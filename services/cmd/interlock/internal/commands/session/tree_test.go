@@ -58,7 +58,7 @@ func TestTree(t *testing.T) {
 	if got := drawn(treeOf(all[1], all)); got != "b\n├─ c\n└─ d" {
 		t.Errorf("below b:\n%s", got)
 	}
-	// Whatever the server says, it ends.
+	// It ends for any answer of the server.
 	loop := forest(map[string]string{"a": "b", "b": "a"})
 	if got := drawn(treeOf(loop[0], loop)); got != "a\n└─ b\n   └─ a" {
 		t.Errorf("a loop:\n%s", got)

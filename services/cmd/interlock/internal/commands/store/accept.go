@@ -38,7 +38,7 @@ func (c *acceptCommand) Run(ctx context.Context, streams console.Streams, versio
 		return err
 	}
 	if len(lost) == 0 {
-		fmt.Fprintln(streams.Out, "The store has not gone back in time: there is nothing to accept.")
+		fmt.Fprintln(streams.Out, "The store has not gone back in time: no action is needed.")
 		return nil
 	}
 	for _, what := range lost {

@@ -173,7 +173,7 @@ func (c *Command) answer(v *view) error {
 	case len(v.NotKept) > 0:
 		return console.ErrNo
 	case len(v.Proposals) > 0 && v.Verdict != string(verify.Proved):
-		return fmt.Errorf("it is not proved that the suggestion allows nothing new: more than %d pairs of conditions; raise --max-states", c.MaxStates)
+		return fmt.Errorf("it is not proved that the suggestion adds no permission: more than %d pairs of conditions; raise --max-states", c.MaxStates)
 	default:
 		return nil
 	}
@@ -308,7 +308,7 @@ func (c *Command) print(io console.Streams, v *view, given int) {
 	}
 	c.printPolicy(say, v)
 	if len(v.Proposals) > 0 {
-		say("replayed: %s the same; that it allows nothing new: %s", show.Counted(v.Runs-len(v.Cut), "run"), v.Verdict)
+		say("replayed: %s the same; no new permissions: %s", show.Counted(v.Runs-len(v.Cut), "run"), v.Verdict)
 		if c.Out != "" {
 			say("Next: interlock verify %[1]s; interlock replay --candidate %[1]s; interlock workflow register %[1]s --shadow", show.Text(c.Out))
 		}
@@ -320,7 +320,7 @@ func (c *Command) printPolicy(say func(string, ...any), v *view) {
 	if c.PolicyOut == "" {
 		return
 	}
-	say("%s: what agents may call, and how often; the rest is denied", show.Text(c.PolicyOut))
+	say("%s: the calls that agents may make, and how often; others are denied", show.Text(c.PolicyOut))
 	for _, u := range v.Capabilities {
 		say("+ %s: at most %d an hour in a session, for %s", show.Text(u.Capability), u.MaxCalls, show.Counted(u.Calls, "call"))
 		say("  %s", named(u.Runs))

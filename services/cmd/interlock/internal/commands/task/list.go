@@ -20,7 +20,7 @@ type listCommand struct {
 	client.Connection
 	show.Printer
 	Session string `help:"Only that of this session, by id or name." placeholder:"NAME"`
-	Status  string `help:"Only tasks of this status: delayed, ready or leased." placeholder:"STATUS"`
+	Status  string `help:"Only tasks of this status: delayed, ready or claimed." placeholder:"STATUS"`
 	Limit   int    `help:"Show at most this many." default:"1000"`
 }
 
@@ -58,12 +58,12 @@ func taskKindText(t *jsonview.Task) string {
 	return t.Kind
 }
 
-// until returns when the lease of a task ends, or a task that waits is due; zero for
+// until returns when the claim of a task ends, or a task that waits is due; zero for
 // others.
 func until(t *jsonview.Task) time.Time {
 	switch t.Status {
-	case "leased":
-		return t.LeaseExpiresAt
+	case "claimed":
+		return t.ClaimExpiresAt
 	case "delayed":
 		return t.DueAt
 	default:

@@ -15,9 +15,9 @@ func TestTaskTexts(t *testing.T) {
 	t.Parallel()
 	at := timestamppb.New(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	for want, task := range map[string]*statev1.Task{
-		"start 0001-01-01T00:00:00Z":                    {Kind: statev1.TaskKind_TASK_KIND_START, Status: statev1.TaskStatus_TASK_STATUS_READY, DueAt: at, LeaseExpiresAt: at},
+		"start 0001-01-01T00:00:00Z":                    {Kind: statev1.TaskKind_TASK_KIND_START, Status: statev1.TaskStatus_TASK_STATUS_READY, DueAt: at, ClaimExpiresAt: at},
 		"state_update (attempt 2) 2026-11-21T12:00:00Z": {Kind: statev1.TaskKind_TASK_KIND_STATE_UPDATE, Attempt: 2, Status: statev1.TaskStatus_TASK_STATUS_DELAYED, DueAt: at},
-		"callback 2026-11-21T12:00:00Z":                 {Kind: statev1.TaskKind_TASK_KIND_CALLBACK, Status: statev1.TaskStatus_TASK_STATUS_LEASED, LeaseExpiresAt: at},
+		"callback 2026-11-21T12:00:00Z":                 {Kind: statev1.TaskKind_TASK_KIND_CALLBACK, Status: statev1.TaskStatus_TASK_STATUS_CLAIMED, ClaimExpiresAt: at},
 	} {
 		view := jsonview.TaskOf(task)
 		if got := taskKindText(&view) + " " + (show.Style{}).Time(until(&view)); got != want {

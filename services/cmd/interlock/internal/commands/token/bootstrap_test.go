@@ -112,7 +112,7 @@ func TestBootstrap(t *testing.T) {
 		t.Errorf("services have %q, %v", token, err)
 	}
 
-	// Another time changes nothing.
+	// A second time has no effect.
 	if created, err := c.create(t.Context(), api); created || err != nil {
 		t.Errorf("again: %v, %v", created, err)
 	}

@@ -18,7 +18,7 @@ import (
 type mintCommand struct {
 	keyFlags
 	Session   string        `help:"Session that the agent may act in, by the name or id that its requests give." required:"" placeholder:"SESSION"`
-	Parent    string        `help:"Session that this one is below: its policies, limits and budgets hold here too, and POST /sessions creates this one there. A session whose name begins with that of another and a slash is below that one anyway." placeholder:"SESSION"`
+	Parent    string        `help:"Session that this one is below: its policies, limits and budgets hold here too, and POST /v1/sessions creates this one there. A session whose name begins with that of another and a slash is below that one anyway." placeholder:"SESSION"`
 	Branch    string        `help:"Only branch of the session's run that it may act in." placeholder:"BRANCH"`
 	Namespace string        `help:"Namespace of the session." default:"default" env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
 	Name      string        `help:"Name of the agent, for history and approvals, of ASCII letters, digits and ._:/@-; by default that of the session." placeholder:"NAME"`

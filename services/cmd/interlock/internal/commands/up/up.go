@@ -136,7 +136,7 @@ func (c *Command) hear(streams console.Streams, data datadir.Dir) {
 			}
 		}
 		if after, _ := call.Unheard(); after >= before {
-			fmt.Fprintf(streams.Err, "interlock: what jails have witnessed of %d commands could not be taken in: %v\n", before, err)
+			fmt.Fprintf(streams.Err, "interlock: witnesses of %d commands could not be read: %v\n", before, err)
 			return
 		}
 	}
@@ -215,5 +215,5 @@ Try it:
   interlock check Edit --run RUN
   interlock tail
 MCP clients connect to %s/mcp?session=NAME with "Authorization: Bearer <the agent's token>".
-Ctrl-C ends it; nothing is lost.
+Ctrl-C ends it; no data is lost.
 `

@@ -87,7 +87,7 @@ func (c *acceptCommand) Run(ctx context.Context, io console.Streams) error {
 		return console.Misusedf("--digest is that of one tool: name the tool")
 	case c.Digest == "" && !io.Interactive():
 		return console.Misusedf("give --digest with the digest that `interlock upstream list` shows: " +
-			"what is accepted is what a person has seen, and nobody can be shown it here")
+			"a person must see the changes before accepting them, and this is no terminal")
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		changes := []*policyv1.UpstreamTool{{Server: c.Server, Tool: c.Tool, Changed: c.Digest}}
@@ -144,7 +144,7 @@ func (c *acceptCommand) confirmed(ctx context.Context, io console.Streams, conn 
 		return nil, err
 	}
 	if !(console.Streams{In: io.In, Out: io.Err}).Confirm("Accept this?") {
-		fmt.Fprintln(io.Err, "interlock: nothing was accepted")
+		fmt.Fprintln(io.Err, "interlock: not accepted")
 		return nil, console.ErrNo
 	}
 	return changes, nil

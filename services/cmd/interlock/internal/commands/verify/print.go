@@ -9,9 +9,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/report"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
@@ -67,7 +67,7 @@ func (c *Command) printText(out io.Writer, all []checked) {
 			}
 		}
 		if c.Schema != "" && len(f.Written) == 0 {
-			fmt.Fprintf(out, "%s: no evidence is of the shared state, so its schema says nothing\n", show.Text(f.File))
+			fmt.Fprintf(out, "%s: no evidence asks for the shared state, so its schema has no effect\n", show.Text(f.File))
 		}
 		for j := range f.Written {
 			fmt.Fprintf(out, "%s: %s\n", show.Text(f.File), show.Text(written(&f.Written[j])))
@@ -82,7 +82,7 @@ func (c *Command) printText(out io.Writer, all []checked) {
 }
 
 // written describes who may write the value of an evidence.
-func written(w *verify.WrittenEvidence) string {
+func written(w *report.WrittenEvidence) string {
 	text := fmt.Sprintf("evidence %s is %s of the shared state: may be written by %s", document.Quote(w.Evidence), w.Pointer, w.MayWrite())
 	if w.Writer != "" {
 		text += ", and must be by " + document.Quote(w.Writer)

@@ -310,7 +310,7 @@ func unjailed(workspace string, args []string) (findings []finding) {
 		if why := server.Unjailed(mode.Jail); why != "" {
 			findings = append(findings, finding{
 				note, fmt.Sprintf("the server %s behind `interlock mcp` runs without a jail: %s", server.Name, why),
-				"say in its entry of --mcp-config what it needs: \"needs\": {} is a jail without any needs (docs/mcp.md)",
+				"list its needs in its entry of --mcp-config: \"needs\": {} is a jail without any needs (docs/mcp.md)",
 			})
 		}
 	}

@@ -66,7 +66,7 @@ func (c *Doctor) hooks() (gating, []finding, error) {
 		return g, append(findings, others...), nil
 	}
 	if len(calls) == 0 {
-		return g, append(findings, finding{failure, "no settings of Claude Code call the hook: nothing is gated", "run `interlock init claude-code`"}), nil
+		return g, append(findings, finding{failure, "no settings of Claude Code call the hook: no call is gated", "run `interlock init claude-code`"}), nil
 	}
 	for _, event := range hookEvents {
 		g.written += own[event.name]
@@ -200,7 +200,7 @@ func lacks(entry jsontext.Value) string {
 	case e.Args == nil:
 		return `the hook has no "args", so a shell stands around it and may end otherwise`
 	case e.OnFailure != block:
-		return `the hook lacks "onFailure": "block", so one that is killed or missing blocks nothing`
+		return `the hook lacks "onFailure": "block", so a hook that is killed or missing does not block`
 	}
 	return ""
 }
@@ -268,7 +268,7 @@ func changedSince(folder datadir.Dir, dir string, hooks gating) []finding {
 	case err != nil:
 		return []finding{{failure, err.Error(), again}}
 	case known == "":
-		return []finding{{warning, "nothing tells whether the hooks are those that init wrote", again}}
+		return []finding{{warning, "no record shows whether the hooks are those that init wrote", again}}
 	case known != datadir.Digest(hooks.written):
 		return []finding{{failure, "the hooks have changed since `interlock init`", "look at .claude/settings.local.json and .claude/settings.json, then " + again}}
 	}

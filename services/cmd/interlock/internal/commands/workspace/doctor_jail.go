@@ -17,16 +17,16 @@ func (c *Doctor) jails(folder datadir.Dir) []finding {
 	var findings []finding
 	switch has, err := c.Jails.Probe(); {
 	case err != nil:
-		findings = append(findings, finding{warning, "it cannot be found out what commands run in: " + err.Error(), ""})
+		findings = append(findings, finding{warning, "the jail of commands cannot be determined: " + err.Error(), ""})
 	case has.Level < int(jail.Full):
-		findings = append(findings, finding{note, jail.Sentence(jail.Level(has.Level), has.Missing), "see docs/jail.md for what each level needs"})
+		findings = append(findings, finding{note, jail.Sentence(jail.Level(has.Level), has.Missing), "see docs/jail.md for the requirements of each level"})
 	default:
 		findings = append(findings, finding{fine, jail.Sentence(jail.Full, ""), ""})
 	}
 	call := hookclient.Call{Data: string(folder)}
 	if n, err := call.Unheard(); err == nil && n > 0 {
 		findings = append(findings, finding{
-			warning, fmt.Sprintf("what jails have witnessed of %d commands waits for the server: until it is handed in, it gives no evidence", n),
+			warning, fmt.Sprintf("witnesses of %d commands wait for the server: until they are delivered, they give no evidence", n),
 			"start `interlock up`, which takes it in",
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// Hooks in managed settings count, and are not held against what init wrote.
+// Hooks in managed settings count, and are not compared with those of init.
 func TestManagedHooks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

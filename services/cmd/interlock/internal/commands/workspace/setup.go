@@ -65,7 +65,7 @@ func (s *setup) write(ctx context.Context, io console.Streams, edits []edit, nex
 			changed = append(changed, file)
 			fmt.Fprintf(io.Out, "%s\n", difference(file))
 		case e.add != nil || s.Undo:
-			fmt.Fprintf(io.Out, "%s: nothing to change\n", file.Path)
+			fmt.Fprintf(io.Out, "%s: no change\n", file.Path)
 		}
 	}
 	if len(changed) == 0 {
@@ -76,7 +76,7 @@ func (s *setup) write(ctx context.Context, io console.Streams, edits []edit, nex
 			folder, file, s.Dir)
 	}
 	if !s.Yes && !io.Confirm("Write these files?") {
-		fmt.Fprintln(io.Out, "nothing written; say yes, or give --yes")
+		fmt.Fprintln(io.Out, "not written; answer yes, or give --yes")
 		return nil, console.ErrNo
 	}
 	for _, file := range changed {
