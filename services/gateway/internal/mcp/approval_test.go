@@ -31,7 +31,7 @@ func (p *plane) parkFor(runID, approvalID, event string) {
 	})
 }
 
-// follow lets a run do what was decided.
+// follow applies a decision to its run.
 func (p *plane) follow(runID, outcome, note string) {
 	p.change(runID, func(r *enginev1.Run) {
 		resume(r)
@@ -107,7 +107,7 @@ func TestWaitApproval(t *testing.T) {
 	}
 }
 
-// TestWaitApprovalOfCall: what a decision on a tool call is for (S7.6).
+// TestWaitApprovalOfCall: the answer explains the use of a decision on a tool call (S7.6).
 func TestWaitApprovalOfCall(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[approvalv1.ApprovalStatus]string{
@@ -122,7 +122,7 @@ func TestWaitApprovalOfCall(t *testing.T) {
 		p.approvals["apr_7"].EditedData = []byte(`{"path":"/tmp/x"}`)
 		p.mu.Unlock()
 		p.decide("apr_7", status, "approval apr_7 is decided")
-		// It is decided already: nothing is waited for.
+		// It is decided already, so there is no wait.
 		wantOK(t, call(t, session, "wait_approval", `{"approval_id":"apr_7"}`),
 			"Approval apr_7 is decided.", want, `An approver has changed the data to: {"path":"/tmp/x"}`, "Phase: testing.")
 		if p.waited() != 0 {
@@ -165,8 +165,8 @@ func TestWaitApprovalEnds(t *testing.T) {
 	wantOK(t, <-answer, "Approval apr_2 is pending")
 }
 
-// TestWaitApprovalElsewhere: a caller that drives nothing may wait, too, and one
-// whose run has invoked another hears of that.
+// TestWaitApprovalElsewhere: a caller without a run may wait, too. The answer to a caller
+// whose run has invoked another shows the other run.
 func TestWaitApprovalElsewhere(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -215,7 +215,7 @@ func TestParkedTransition(t *testing.T) {
 	}
 }
 
-// TestWaitApprovalNotAsked: the run waits, and nobody could be asked yet; or the
+// TestWaitApprovalNotAsked: the run waits before people could be asked, or while the
 // approval service is away.
 func TestWaitApprovalNotAsked(t *testing.T) {
 	t.Parallel()
@@ -289,8 +289,8 @@ func TestWaitApprovalTellsProgress(t *testing.T) {
 	}
 }
 
-// TestLinkShown: the user of a client that can is led to the approval, once, and what
-// the client answers has no effect (S9.3).
+// TestLinkShown: a client that can show URLs leads its user to the approval, once. Its
+// answer has no effect (S9.3).
 func TestLinkShown(t *testing.T) {
 	t.Parallel()
 	can := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{URL: &sdk.URLElicitationCapabilities{}}}
@@ -323,7 +323,7 @@ func TestLinkShown(t *testing.T) {
 			}
 			s := server(t, p, func(c *Config) { c.PublicURL = row.public })
 			session := overHTTP(t, endpoint(t, s)+"?session=s1", row.version, options, nil)
-			// Whatever the client answers, it is pending.
+			// The approval is pending after every answer of the client.
 			if row.want > 0 {
 				wantOK(t, call(t, session, "wait_approval", `{"timeout_seconds":1}`), "Approval apr_1 is pending")
 			}
@@ -378,7 +378,7 @@ func TestLinkCompleted(t *testing.T) {
 	}
 }
 
-// TestPublicURL: what links are made from.
+// TestPublicURL: only an address that can have a path is accepted for links.
 func TestPublicURL(t *testing.T) {
 	t.Parallel()
 	for address, ok := range map[string]bool{

@@ -19,7 +19,7 @@ import (
 )
 
 // asking makes the plane's gate ask people about every call, as policies do (S7.6):
-// what is granted is let through once, what is rejected is denied.
+// a granted call passes once, a rejected one is denied.
 func (p *plane) asking(waitSeconds int64) {
 	p.change("run_1", func(r *enginev1.Run) { r.WorkflowMeta.ApprovalWait = &durationpb.Duration{Seconds: waitSeconds} })
 	asked := 0
@@ -61,7 +61,7 @@ func (p *plane) askedCalls() (ids, inputs []string) {
 	return ids, inputs
 }
 
-// TestAskedCall: without meta.approval.wait_seconds the agent is told at once, waits
+// TestAskedCall: without meta.approval.wait_seconds the agent gets a refusal at once, waits
 // with wait_approval, and makes the call again.
 func TestAskedCall(t *testing.T) {
 	t.Parallel()
@@ -141,8 +141,8 @@ func TestAskedCallWaits(t *testing.T) {
 	}
 }
 
-// TestAskedCallPends: when nobody decides in time, nobody can be asked how it stands,
-// or the run has moved on in the meantime, the call is not made.
+// TestAskedCallPends: the call is not made when the time is up without a decision, the
+// approval service is away, or the run has moved on in the meantime.
 func TestAskedCallPends(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

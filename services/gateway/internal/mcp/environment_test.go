@@ -87,7 +87,7 @@ func TestStateEnvironment(t *testing.T) {
 	if n := number(t, call(t, shared, "pid", `{}`)); n != fourth {
 		t.Error("a call over HTTP has restarted the server")
 	}
-	// At the end nothing is enforced.
+	// At the end no state is enforced.
 	p.move("run_1", "complete")
 	wantEnv([]string{"PROD_DB_URL=secret-url"}, []string{"NODE_ENV"})
 }
@@ -131,7 +131,7 @@ func TestEnvironmentRefused(t *testing.T) {
 	}
 	p.move("run_1", "testing")
 	eventually(t, "it is back in the other environment", func() bool { return !call(t, session, "pid", `{}`).IsError })
-	// What would make the server run other code is not passed on.
+	// Variables that would make the server run other code are not passed on.
 	before := number(t, call(t, session, "pid", `{}`))
 	p.states["evil"] = planeState{overrides: map[string]string{"LD_PRELOAD": "/tmp/evil.so"}}
 	p.move("run_1", "evil")

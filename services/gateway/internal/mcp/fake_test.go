@@ -153,7 +153,7 @@ func sortEvents(events []*enginev1.LegalEvent) {
 	slices.SortFunc(events, func(a, b *enginev1.LegalEvent) int { return strings.Compare(a.GetEvent(), b.GetEvent()) })
 }
 
-// wake tells the watchers of a run; p.mu is held.
+// wake notifies the watchers of a run; p.mu is held.
 func (p *plane) wake(run *enginev1.Run) {
 	for ch, id := range p.watchers {
 		if id == run.GetRunId() {
@@ -162,7 +162,7 @@ func (p *plane) wake(run *enginev1.Run) {
 	}
 }
 
-// change changes a run behind everybody's back.
+// change changes a run without notifying sessions.
 func (p *plane) change(runID string, write func(*enginev1.Run)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,7 +224,7 @@ func (p *plane) startLocked(workflow, session string) *enginev1.Run {
 	return run
 }
 
-// move puts a run into a state behind everybody's back.
+// move puts a run into a state without notifying sessions.
 func (p *plane) move(runID, state string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

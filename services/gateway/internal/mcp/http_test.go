@@ -53,7 +53,7 @@ func post(t *testing.T, url, body string, headers ...string) (status int, answer
 	return res.StatusCode, string(raw), res.Header
 }
 
-// TestHTTPRefusals: what is refused before the protocol, with a reason.
+// TestHTTPRefusals: bad requests are refused before the protocol, with a reason.
 func TestHTTPRefusals(t *testing.T) {
 	t.Parallel()
 	s := server(t, newPlane(), func(c *Config) {
@@ -185,8 +185,8 @@ func TestTokenBindsOtherwise(t *testing.T) {
 	}
 }
 
-// TestMCPSessionBindsNothing: each request is judged by its own URL, whatever MCP
-// session it belongs to.
+// TestMCPSessionBindsNothing: each request is judged by its own URL, not by its MCP
+// session.
 func TestMCPSessionBindsNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -204,8 +204,8 @@ func TestMCPSessionBindsNothing(t *testing.T) {
 	}
 }
 
-// TestToken: the caller's token and namespace go to the services with every call,
-// and to nobody else.
+// TestToken: the caller's token and namespace go to the services with every call, and
+// not to upstream servers.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	for _, version := range versions {
@@ -262,7 +262,7 @@ func TestStdioIdentity(t *testing.T) {
 	}
 }
 
-// TestAuthenticate: without a good token nothing is answered, and an MCP session
+// TestAuthenticate: requests without a good token are refused, and an MCP session
 // belongs to the token that opened it.
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()

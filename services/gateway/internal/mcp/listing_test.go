@@ -14,8 +14,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
-// TestListing: older clients see what the state allows and hear of changes;
-// stateless ones see everything, always.
+// TestListing: older clients get the tools that the state allows, and notifications of
+// changes; stateless ones get all tools, always.
 func TestListing(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -54,12 +54,12 @@ func TestListing(t *testing.T) {
 	hear()
 	want(older, "mcp__fs__write_file")
 	want(newer, everything...)
-	// The run moves behind our back: the next decision tells.
+	// The run moves without the edge: the next decision shows it.
 	p.move("run_1", "testing")
 	wantRefused(t, call(t, newer, "mcp__fs__write_file", `{}`), "TOOL_NOT_ALLOWED")
 	hear()
 	want(older, "mcp__fs__read_file")
-	// A report tells too.
+	// A report shows it, too.
 	p.mu.Lock()
 	p.onReport = func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
 		p.enterState(p.runs["run_1"], "deploying")
@@ -98,7 +98,7 @@ func TestStatelessListen(t *testing.T) {
 	}
 }
 
-// TestListingByStanding: what is worth listing while a run is not simply in a state
+// TestListingByStanding: the list of tools while a run is not simply in a state
 // (S2.9, S5.2, S6.2).
 func TestListingByStanding(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestListingFollows(t *testing.T) {
 		case <-time.After(patience):
 			t.Fatalf("%s: no list_changed", step.name)
 		}
-		// Anyone who has been told needs no more until the next list.
+		// A client that was notified gets no more notifications until its next list.
 		wantOK(t, call(t, other, "get_state", `{}`))
 	}
 	toolNames(t, older)

@@ -95,7 +95,7 @@ func (l *listened) take() []string {
 }
 
 // TestEveryMethodIsJudged: S3.1. Each request that leads to a server is judged by its name, also by
-// policies, and leads nowhere when it is refused or nothing may be called.
+// policies, and does not reach the server when it is refused or no call is allowed.
 func TestEveryMethodIsJudged(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -168,7 +168,7 @@ func TestEveryMethodIsJudged(t *testing.T) {
 	}
 }
 
-// Where people would be asked, nothing is completed, and nobody is asked.
+// Where people would be asked, the completion is refused, and people are not asked.
 func TestCompletionAsksNobody(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

@@ -42,7 +42,7 @@ func TestOwnNames(t *testing.T) {
 	}
 }
 
-// TestOtherName: neither name of a tool is a way round what is said of the other.
+// TestOtherName: a rule about one name of a tool cannot be avoided by the other name.
 func TestOtherName(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

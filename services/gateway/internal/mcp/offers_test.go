@@ -79,7 +79,7 @@ func everyFace(t *testing.T, s *Server, options func() *sdk.ClientOptions, test 
 
 func noOptions() *sdk.ClientOptions { return nil }
 
-// TestRelayed: what a server offers in addition to tools reaches clients as it is.
+// TestRelayed: offers of a server in addition to tools reach clients unchanged.
 func TestRelayed(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -149,7 +149,7 @@ func TestRelayed(t *testing.T) {
 	})
 }
 
-// TestUndeclared: what no server behind the gate offers is neither declared nor answered.
+// TestUndeclared: features that no server behind the gate offers are neither declared nor served.
 func TestUndeclared(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -203,7 +203,7 @@ func TestOffersAreGated(t *testing.T) {
 			}
 		}
 	})
-	// Lists of older clients have what the state allows.
+	// Lists of older clients have the offers that the state allows.
 	listed := func(s *Server) int {
 		prompts, err := overStdio(t, s, "2025-06-18", nil).ListPrompts(t.Context(), nil)
 		if err != nil {
@@ -243,7 +243,7 @@ func TestWatched(t *testing.T) {
 				t.Fatal(err)
 			}
 			upstreamtest.Eventually(t, "word of the resource", func() bool {
-				behind.ResourceUpdated(t.Context(), &sdk.ResourceUpdatedNotificationParams{URI: "config://main"}) // it is told again
+				behind.ResourceUpdated(t.Context(), &sdk.ResourceUpdatedNotificationParams{URI: "config://main"}) // it is notified again
 				return updated.Load() > 0
 			})
 			behind.AddPrompt(&sdk.Prompt{Name: "another"}, nil)
@@ -316,7 +316,7 @@ func TestResourceOfTwoServers(t *testing.T) {
 	}
 }
 
-// A server cannot speak as Interlock in what it returns.
+// A server cannot speak as Interlock in its results.
 func TestResultsDoNotSpeakAsInterlock(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

@@ -116,8 +116,8 @@ func TestToolPrefix(t *testing.T) {
 	}
 }
 
-// TestArguments: the SDK checks nothing for tools with a schema of their own, so
-// every wrong argument must be found here, and named.
+// TestArguments: the SDK does not check arguments of tools with a schema of their own, so
+// each wrong argument is refused here by its name.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -156,7 +156,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestSchemasMatchChecks: what a schema says, parseArguments does.
+// TestSchemasMatchChecks: arguments are checked as their schemas describe them.
 func TestSchemasMatchChecks(t *testing.T) {
 	t.Parallel()
 	session := overStdio(t, server(t, newPlane(), nil), "2025-11-25", nil)
@@ -190,7 +190,7 @@ func TestRunBinding(t *testing.T) {
 	wantOK(t, call(t, session, "transition", `{"event":"FAIL"}`), "Phase: failed. Tools: any.", "It has ended")
 }
 
-// TestHeldRun: the text says what an operator's pause means.
+// TestHeldRun: the text explains an operator's pause.
 func TestHeldRun(t *testing.T) {
 	t.Parallel()
 	text := brief.State(&enginev1.Run{Status: enginev1.RunStatus_RUN_STATUS_HELD, State: "a"}, "")
@@ -199,7 +199,7 @@ func TestHeldRun(t *testing.T) {
 	}
 }
 
-// TestPanic: a handler that panics allows nothing and takes nobody down.
+// TestPanic: a handler that panics allows no call, and the edge continues.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

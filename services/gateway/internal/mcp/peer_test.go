@@ -44,8 +44,7 @@ func asking(t *testing.T) upstream.Server {
 	return upstream.Server{Name: "asking", URL: url}
 }
 
-// TestServersAskClients: what a server asks its client reaches the client that calls it, and
-// no other.
+// TestServersAskClients: a question of a server reaches the client that calls it, and no other.
 func TestServersAskClients(t *testing.T) {
 	t.Parallel()
 	for _, alone := range []bool{true, false} {
@@ -103,8 +102,8 @@ func TestServersAskClients(t *testing.T) {
 	}
 }
 
-// TestLogsOfSharedProcess: a process that many clients share tells its log to the client that has
-// used it alone, whether or not that has set a level, and to nobody once another has called.
+// TestLogsOfSharedProcess: a process that many clients share sends its log to the client that has
+// used it alone, with or without a level, and to no client once another has called.
 func TestLogsOfSharedProcess(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -144,8 +143,8 @@ func TestLogsOfSharedProcess(t *testing.T) {
 	}
 }
 
-// TestQuestionWithoutAnswer: a client that does not answer what a server asks it keeps neither
-// the call nor the edge from ending.
+// TestQuestionWithoutAnswer: the call and the edge end although a client does not answer a
+// server's question.
 func TestQuestionWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

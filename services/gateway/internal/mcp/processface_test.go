@@ -49,8 +49,8 @@ func allTools(t *testing.T, session *sdk.ClientSession) []string {
 	return listed
 }
 
-// TestProcessEndpoint: a session has the tools of its process there, and nothing
-// else is listed or can be called (S7.8).
+// TestProcessEndpoint: a session has the tools of its process there; others are neither
+// listed nor can they be called (S7.8).
 func TestProcessEndpoint(t *testing.T) {
 	t.Parallel()
 	for _, version := range versions {
@@ -84,7 +84,7 @@ func TestProcessEndpoint(t *testing.T) {
 				if got := notes.Called(); !slices.Equal(got, []string{"memory_read", "memory_read"}) {
 					t.Errorf("called %v", got)
 				}
-				// What is offered is gated: so is every call.
+				// Offered tools are gated like all others.
 				if ids, _ := p.askedCalls(); len(ids) != 2 {
 					t.Errorf("%d calls were judged", len(ids))
 				}
@@ -134,7 +134,7 @@ func TestProcessEndpointNames(t *testing.T) {
 	}
 }
 
-// TestProcessEndpointWithout a process there are no tools, and the reason is told.
+// TestProcessEndpointWithout: without a process there are no tools, and refusals give the reason.
 func TestProcessEndpointWithout(t *testing.T) {
 	t.Parallel()
 	workflow := newPlane()
@@ -229,8 +229,8 @@ func TestProcessEndpointSessions(t *testing.T) {
 	}
 }
 
-// TestProcessEndpointAfterEnd: a process that is over offers what it did; the gate
-// has the say.
+// TestProcessEndpointAfterEnd: a process that has ended offers the same tools; the gate
+// decides.
 func TestProcessEndpointAfterEnd(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -246,7 +246,7 @@ func TestProcessEndpointAfterEnd(t *testing.T) {
 }
 
 // TestProcessEndpointWaits: an agent whose answer people must approve waits for them
-// there with the tool that it is told to use, which its process need not name.
+// there with the tool that the answer names, which its process need not name.
 func TestProcessEndpointWaits(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

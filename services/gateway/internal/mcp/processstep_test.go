@@ -32,7 +32,7 @@ func TestProcess(t *testing.T) {
 					t.Errorf("%s: structured content: %v", tool, structured)
 				}
 			}
-			// Without an answer it is asked again, and nothing moves.
+			// Without an answer it is asked again, and the run does not move.
 			again := call(t, session, "process_step", `{}`)
 			wantOK(t, again, "[env] Is the environment right?")
 			if structured := again.StructuredContent.(map[string]any); structured["accepted"] != true || structured["state"] != "env" {
@@ -61,7 +61,7 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestProcessBlocks: an agent that may not continue is told so (S8.2).
+// TestProcessBlocks: an agent that may not continue gets a text that says so (S8.2).
 func TestProcessBlocks(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -110,7 +110,7 @@ func TestProcessParks(t *testing.T) {
 	wantOK(t, <-answer, `Approval apr_1 was granted by "alice".`, "Phase: $completed.", "COMPLETED")
 }
 
-// TestProcessRefusals: what is not a process has no questions, and failures are told.
+// TestProcessRefusals: workflows have no questions, and failures are in the text.
 func TestProcessRefusals(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

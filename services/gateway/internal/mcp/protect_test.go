@@ -16,8 +16,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
-// TestLinksOnStdio: on stdio a name is also what links make of it (S13). What denies it is
-// asked about the real names, with a run and without.
+// TestLinksOnStdio: on stdio the target of a link counts, too (S13). The policy service gets the
+// real names, with a run and without.
 func TestLinksOnStdio(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())

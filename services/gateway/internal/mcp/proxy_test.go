@@ -27,8 +27,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
-// TestProxy: the gate decides, the upstream runs only what was allowed, and every
-// allowed call is reported with the id it was allowed under.
+// TestProxy: the gate decides, the upstream runs allowed calls only, and each allowed call
+// is reported with the ID of its decision.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	for _, version := range versions {
@@ -70,7 +70,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestFailClosed: whatever goes wrong with a decision, the upstream is not called.
+// TestFailClosed: the upstream is not called after any failure of a decision.
 func TestFailClosed(t *testing.T) {
 	t.Parallel()
 	allow := func(in *policyv1.CheckToolCallRequest) *policyv1.CheckToolCallResponse {
@@ -201,8 +201,8 @@ func TestUnbound(t *testing.T) {
 	}
 }
 
-// TestInput: what could mean one thing to the gate and another to the tool never
-// gets to either.
+// TestInput: input that could mean one thing to the gate and another to the tool reaches
+// neither.
 func TestInput(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -347,7 +347,7 @@ func TestProgressAndCancel(t *testing.T) {
 				t.Errorf("err = %v", err)
 			}
 			<-cancelled
-			// The call was admitted, so what came of it is reported although nobody waits.
+			// The call was allowed, so its outcome is reported although the client has left.
 			eventually(t, "the report", func() bool { last := p.lastReport(); return last != nil && !last.GetOk() })
 		})
 	}

@@ -91,8 +91,8 @@ func TestInterruptNotice(t *testing.T) {
 	}
 }
 
-// TestWarning: a context budget that is nearly spent is told with the result
-// (S3.7), also of a call that failed, next to structured content.
+// TestWarning: the result warns of a context budget that is nearly spent (S3.7), also the
+// result of a call that failed, next to structured content.
 func TestWarning(t *testing.T) {
 	t.Parallel()
 	_, fs, s := noticeServer(t, func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
@@ -110,8 +110,8 @@ func TestWarning(t *testing.T) {
 	}
 }
 
-// TestLateReport: a report that cannot be made in time is not a secret, continues, and
-// what it brings about is still announced.
+// TestLateReport: the result says that its report is late. The report is sent later, and its
+// consequences are still announced.
 func TestLateReport(t *testing.T) {
 	t.Parallel()
 	var p *plane
@@ -162,7 +162,7 @@ func TestRefusedReport(t *testing.T) {
 	}
 }
 
-// TestWithheldResult: the tool has done its work, whatever becomes of its answer.
+// TestWithheldResult: a call whose result is withheld is reported as done.
 func TestWithheldResult(t *testing.T) {
 	t.Parallel()
 	p, fs, s := noticeServer(t, nil, func(c *Config) { c.MaxResultBytes = 100 })

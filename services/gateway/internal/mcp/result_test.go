@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
-// TestCosts: a tool's result tells what its call has cost, by text or number; what is
+// TestCosts: a tool's result has the cost of its call, as text or number; a value that is
 // not an amount is unknown, and never none (S7.5).
 func TestCosts(t *testing.T) {
 	t.Parallel()
@@ -48,7 +48,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestCostOfWithheldResult: what was done has cost, no matter who sees the result.
+// TestCostOfWithheldResult: a call whose result is withheld has its cost.
 func TestCostOfWithheldResult(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

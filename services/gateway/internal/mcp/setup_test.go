@@ -83,7 +83,7 @@ func overStdio(t *testing.T, s *Server, version string, options *sdk.ClientOptio
 	return session
 }
 
-// endpoint serves the edge over HTTP, to anybody.
+// endpoint serves the edge over HTTP, without authentication.
 func endpoint(t *testing.T, s *Server) string {
 	t.Helper()
 	return guarded(t, s, access.Guard{AllowAnonymous: true})

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 )
 
-// TestStateBindings: whose state it is, the connection says, and nothing else.
+// TestStateBindings: only the connection names the session whose state is used.
 func TestStateBindings(t *testing.T) {
 	t.Parallel()
 	v := newVault()
@@ -31,7 +31,7 @@ func TestStateBindings(t *testing.T) {
 	if md := v.seen[len(v.seen)-1]; md.Get("authorization")[0] != "Bearer t" || md.Get(rpc.NamespaceKey)[0] != "n" {
 		t.Errorf("metadata %v", md)
 	}
-	// An empty header is what an unset variable leaves.
+	// An unset variable leaves an empty header.
 	wantOK(t, read("?session=s2", http.Header{caller.StateHeader: {""}}), "wfstate_1")
 	// A state's name is no right to it.
 	wantRefused(t, read("", http.Header{caller.StateHeader: {vaultState}}), "NOT_BOUND", "does not belong to a session", caller.SessionHeader)

@@ -18,8 +18,7 @@ import (
 )
 
 // vault is the state-store in memory, small: one schema, and one state that the
-// root "s1" creates. It validates nothing and patches nothing: a patch is what the
-// state becomes.
+// root "s1" creates. It does not validate, and a patch is the new state.
 type vault struct {
 	mu       sync.Mutex
 	sessions map[string]*statev1.Session
@@ -65,7 +64,7 @@ func (v *vault) share(name, parent string) {
 	}
 }
 
-// requests returns what was asked since the last time.
+// requests returns the requests since the last time.
 func (v *vault) requests() []proto.Message {
 	v.mu.Lock()
 	defer v.mu.Unlock()

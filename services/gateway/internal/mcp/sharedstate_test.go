@@ -73,7 +73,7 @@ func walkState(t *testing.T, v *vault, session *sdk.ClientSession) {
 	}
 }
 
-// wantShared wants the state at a version, in what a client decodes.
+// wantShared fails unless a client decodes the state at a version.
 func wantShared(t *testing.T, result *sdk.CallToolResult, version float64, data string, parts ...string) {
 	t.Helper()
 	wantOK(t, result, parts...)
@@ -145,7 +145,7 @@ func TestDocumentsAreAnsweredAsTheyAre(t *testing.T) {
 	}
 	session := overHTTP(t, url, "2025-11-25", nil, nil)
 	wantOK(t, call(t, session, "state_read", `{"pointers":["/z","/a~1b",""]}`), "is at version 1.\n/z: 12345678901234567890\n/a~1b: there is no value here.\n(all): null")
-	// Who holds it up is told with it.
+	// The text names the holder of the lock.
 	v.mu.Lock()
 	v.lock = &statev1.Lock{Holder: "deployer", ExpiresAt: timestamppb.New(time.Unix(1_900_000_000, 0))}
 	v.mu.Unlock()
@@ -252,7 +252,7 @@ func TestSchemasThatThereAre(t *testing.T) {
 	}
 }
 
-// TestSessionsWithoutAState: each learns who has to do what.
+// TestSessionsWithoutAState: the refusal names the session that must act, and the action.
 func TestSessionsWithoutAState(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -283,14 +283,14 @@ func TestSessionsWithoutAState(t *testing.T) {
 			wantRefused(t, call(t, session, request.tool, request.Values), row.code, row.parts...)
 		}
 	}
-	// What cannot be explained is at least told.
+	// A failure without an explanation is in the text, too.
 	v := newVault()
 	v.failAll = fault.New(fault.PermissionDenied, "not you").GRPCStatus().Err()
 	session := overStdio(t, v.server(t, newPlane(), nil), "2025-11-25", nil)
 	wantRefused(t, call(t, session, "state_read", `{}`), "PERMISSION_DENIED", "not you")
 }
 
-// TestStateToolsAreNeverGated (S3): whatever the state of a run allows.
+// TestStateToolsAreNeverGated (S3): they work in every state of a run.
 func TestStateToolsAreNeverGated(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

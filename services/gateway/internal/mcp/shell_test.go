@@ -76,7 +76,7 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// TestShellIsJudged: what the state does not allow is not run, nor what has no jail.
+// TestShellIsJudged: a command that the state does not allow, or that has no jail, is not run.
 func TestShellIsJudged(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -115,7 +115,7 @@ func TestShellIsJudged(t *testing.T) {
 	}
 }
 
-// TestShellIsListed: clients that are told of changes see the tool where the state allows Bash, and
+// TestShellIsListed: clients that get notifications see the tool where the state allows Bash, and
 // no client over HTTP has it.
 func TestShellIsListed(t *testing.T) {
 	t.Parallel()

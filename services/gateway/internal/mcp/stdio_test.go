@@ -133,7 +133,7 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// TestStdioEndOfInput: what was asked before the input ended is answered.
+// TestStdioEndOfInput: requests before the end of the input are answered.
 func TestStdioEndOfInput(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

@@ -63,7 +63,7 @@ func TestPoliciesWithoutRun(t *testing.T) {
 					if len(p.checks) != 1 || len(p.reports) != 0 {
 						t.Fatalf("%d checks, %d reports", len(p.checks), len(p.reports))
 					}
-					// Policies mean the name that tells the server.
+					// Policies mean the name with the server.
 					check := p.checks[0]
 					if check.GetSessionId() != session || check.GetRunId() != "" || check.GetTool() != "mcp__fs__look" ||
 						string(check.GetInput()) != `{"path":"a"}` || check.GetCallId() == "" {
@@ -75,7 +75,7 @@ func TestPoliciesWithoutRun(t *testing.T) {
 	}
 }
 
-// TestDoubtWithoutRun: only the enforcer's word that nothing holds lets a call pass.
+// TestDoubtWithoutRun: a call passes only after the enforcer has answered that no rule holds.
 func TestDoubtWithoutRun(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []fault.Reason{fault.Unavailable, fault.Internal, fault.PermissionDenied, fault.Unauthenticated, fault.InvalidRequest} {
@@ -94,7 +94,7 @@ func TestDoubtWithoutRun(t *testing.T) {
 	}
 }
 
-// TestNotAskedWithoutRun: where calls without a run are refused, nobody is asked.
+// TestNotAskedWithoutRun: where calls without a run are refused, the enforcer is not called.
 func TestNotAskedWithoutRun(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -158,8 +158,8 @@ func TestRunMeanwhile(t *testing.T) {
 	})
 }
 
-// TestSuperseded: who names a run that its session has left for another is told so,
-// and where to continue; own tools still answer.
+// TestSuperseded: a connection to a run that its session has left for another gets a refusal
+// with the address of the other; own tools still answer.
 func TestSuperseded(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -29,13 +29,13 @@ func (p *plane) watched() bool {
 }
 
 // TestWait: it answers when a waiting run has changed (S5.4, S9.5), and at once
-// when there is nothing to wait for.
+// when the run does not wait.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name   string
 		before func(*enginev1.Run)
-		then   func(*enginev1.Run) // nil: nothing is waited for
+		then   func(*enginev1.Run) // nil: the run does not wait
 		want   []string
 	}{
 		{"running", func(*enginev1.Run) {}, nil, []string{"The run does not wait.", "Phase: testing. Tools: Read"}},
@@ -76,7 +76,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestWaitEnds: whatever happens, a wait has an end, and says where the run stands.
+// TestWaitEnds: each wait ends, and its answer has the position of the run.
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -122,7 +122,7 @@ func TestForceState(t *testing.T) {
 }
 
 // TestLeaveTheWholeRun: pause and deactivate act on the run that the session
-// drives, not on the one that it waits for; get_status tells of both.
+// drives, not on the one that it waits for; get_status shows both.
 func TestLeaveTheWholeRun(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -148,7 +148,7 @@ func TestLeaveTheWholeRun(t *testing.T) {
 	}
 }
 
-// TestTransitionTells what an event has brought about in addition to the new state.
+// TestTransitionTells: the answer has the effects of an event in addition to the new state.
 func TestTransitionTells(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -225,7 +225,7 @@ func TestLoadBranch(t *testing.T) {
 			t.Errorf("asked %v, want %v", got, want)
 		}
 	}
-	// Nothing near is in branches: the engine looks.
+	// No run near is in branches, so the engine looks for one.
 	wantRefused(t, call(t, session, "load_workflow", `{"name":"deploy","branch":"lint"}`), "NOT_FOUND", "open branch")
 	bound(&enginev1.BindBranchRequest{Workflow: "deploy", Branch: "lint", SessionId: "s1"})
 	wantOK(t, call(t, session, "load_workflow", `{"name":"deploy","branch":"types","run_id":"run_2"}`),
@@ -287,8 +287,8 @@ func TestSubagents(t *testing.T) {
 	wantRefused(t, call(t, session, "get_state", `{"agent":"`+strings.Repeat("x", 300)+`"}`), "INVALID_ARGUMENT", "at most 256")
 	wantRefused(t, call(t, session, "get_state", `{"agent":"a\nb"}`), "INVALID_ARGUMENT", "printable")
 	wantRefused(t, call(t, session, "list_workflows", `{"agent":"a1"}`), "INVALID_ARGUMENT", "it takes none")
-	// Where the session of a subagent cannot be looked up, nothing is done for
-	// anybody else.
+	// Where the session of a subagent cannot be looked up, the call does not act as another
+	// session.
 	p.mu.Lock()
 	p.failGet = "s1/a1"
 	p.mu.Unlock()

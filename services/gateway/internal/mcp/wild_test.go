@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
-// lineClient is a client that reads what it gets as it is.
+// lineClient is a client that reads lines as they were written.
 type lineClient struct {
 	t     *testing.T
 	in    io.Writer
@@ -110,7 +110,7 @@ func onBoth(t *testing.T, script upstreamtest.Script, test func(t *testing.T, p 
 	}
 }
 
-// What a server writes reaches the client as it is: numbers, members that MCP does not have,
+// The bytes of a server reach the client unchanged: numbers, members that MCP does not have,
 // their order, names that repeat.
 func TestBytesPass(t *testing.T) {
 	t.Parallel()
@@ -162,8 +162,8 @@ func TestBytesPass(t *testing.T) {
 	})
 }
 
-// What a client writes reaches the server as it is: arguments and _meta, but for what is between
-// the client and Interlock. Progress has the token as it was written.
+// The bytes of a client reach the server unchanged: arguments and _meta, but for the members that
+// are for Interlock. Progress has the token as it was written.
 func TestRequestsPass(t *testing.T) {
 	t.Parallel()
 	const arguments = `{"id":725653563933458433,"price":1.10,"x":"<&>","nested":{"n":1E5}}`
@@ -284,7 +284,7 @@ func TestBadEntryCostsItself(t *testing.T) {
 	})
 }
 
-// What a server of the wild writes costs its line or its call: others are answered, by the same
+// A bad line of a server fails that line or its call only: others are answered, by the same
 // connection.
 func TestServersOfTheWild(t *testing.T) {
 	t.Parallel()
@@ -360,7 +360,7 @@ func onWild(t *testing.T, script upstreamtest.Script, test func(t *testing.T, c 
 	}
 }
 
-// Over HTTP, what a server answers costs the call too, whatever its status and type.
+// Over HTTP, a bad answer fails its call only, with every status and type.
 func TestHTTPServersOfTheWild(t *testing.T) {
 	t.Parallel()
 	const fine = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}`

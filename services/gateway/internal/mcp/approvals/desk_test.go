@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestShown forgets the oldest of what it remembers.
+// TestShown: the oldest entries are forgotten.
 func TestShown(t *testing.T) {
 	t.Parallel()
 	s := newShown()

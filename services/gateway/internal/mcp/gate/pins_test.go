@@ -33,7 +33,7 @@ func TestPinsAreReportedInTheCallersNamespace(t *testing.T) {
 		{token: "bound", namespace: "team", want: "team"},
 		{token: "bound", namespace: "other", refused: fault.PermissionDenied},
 		{token: "unknown", refused: fault.Unauthenticated},
-		{namespace: "other", want: "other"}, // where nobody needs a token
+		{namespace: "other", want: "other"}, // where tokens are not needed
 	} {
 		ctx, err := p.on(t.Context(), caller.Caller{Identity: caller.Identity{Token: tc.token, Namespace: tc.namespace}})
 		if tc.refused != "" {
