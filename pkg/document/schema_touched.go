@@ -20,7 +20,7 @@ func (s *Schema) Touched(before, after Value, patch *Patch) (touched []Restricti
 		g.walk(root, before, after, nil, false)
 		return g.found, g.left >= 0
 	}
-	r := newReplay(before)
+	r := replayOf(before)
 	for i := range patch.operations {
 		if err := g.operation(root, r, &patch.operations[i]); err != nil || g.left < 0 {
 			return nil, false

@@ -122,7 +122,7 @@ type Trail []stepBack
 type Replay struct{ r *replay }
 
 // NewReplay begins with a document.
-func NewReplay(doc Value) *Replay { return &Replay{newReplay(doc)} }
+func NewReplay(doc Value) *Replay { return &Replay{replayOf(doc)} }
 
 // Do does a patch and says how to go back over it, or fails when it cannot be done.
 func (r *Replay) Do(patch *Patch) (Trail, error) {
@@ -144,7 +144,7 @@ type replay struct {
 	doc Value // as the operations have made it so far
 }
 
-func newReplay(doc Value) *replay {
+func replayOf(doc Value) *replay {
 	const any = 1 << 30
 	limits := PatchLimits{Bytes: any, Work: any, Depth: any}
 	return &replay{applier{editor: editor{work: any}, limits: limits, room: any}, doc}

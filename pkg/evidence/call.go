@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// NoUnknownEffects is the name by which Standings show whether the outcome of every call is
+// NoUnknownEffects is the name by which Statuses show whether the outcome of every call is
 // known. No evidence can be declared by it.
 const NoUnknownEffects = "no_unknown_effects"
 
@@ -145,9 +145,9 @@ func (r *Record) Repeats(digest string) *Call {
 }
 
 // Effects reports whether the outcome of every call is known.
-func (r *Record) Effects() Standing {
+func (r *Record) Effects() Status {
 	calls := slices.DeleteFunc(slices.Clone(r.Calls), func(c Call) bool { return !c.accounted() })
-	s := Standing{Name: NoUnknownEffects, Needs: "needs the outcome of every call to be known", Held: len(calls) == 0}
+	s := Status{Name: NoUnknownEffects, Needs: "needs the outcome of every call to be known", Held: len(calls) == 0}
 	if s.Held {
 		return s
 	}

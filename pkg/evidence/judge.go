@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// Standing is how an evidence of a run stands.
-type Standing struct {
+// Status is the status of one evidence of a run: whether it is satisfied, and the missing step.
+type Status struct {
 	Name string
 	Held bool
 	// Since is when it was observed; zero when it is not held.
@@ -25,8 +25,8 @@ type Standing struct {
 	Tree string
 }
 
-// Standings are those of a run, by name. Evidence that is not among them is not held.
-type Standings map[string]Standing
+// Statuses are those of a run, by name. Evidence that is not among them is not satisfied.
+type Statuses map[string]Status
 
 // Approved is a transition that humans have agreed to.
 type Approved struct {
@@ -64,21 +64,21 @@ type Basis struct {
 }
 
 // Judge describes how each evidence stands.
-func (b *Basis) Judge(specs []Spec) Standings {
+func (b *Basis) Judge(specs []Spec) Statuses {
 	if len(specs) == 0 {
 		return nil
 	}
 	now := *b
 	now.Record, _ = b.Record.Elapse(b.Now)
-	all := make(Standings, len(specs))
+	all := make(Statuses, len(specs))
 	for i := range specs {
-		all[specs[i].Name] = now.judge(&specs[i])
+		all[specs[i].Name] = now.judgeOne(&specs[i])
 	}
 	return all
 }
 
-func (b *Basis) judge(spec *Spec) Standing {
-	s := Standing{Name: spec.Name, Needs: "needs " + spec.needs() + spec.conditions("any edit")}
+func (b *Basis) judgeOne(spec *Spec) Status {
+	s := Status{Name: spec.Name, Needs: "needs " + spec.needs() + spec.conditions("any edit")}
 	switch {
 	case spec.State != nil:
 		b.judgeState(spec, &s)
@@ -91,7 +91,7 @@ func (b *Basis) judge(spec *Spec) Standing {
 }
 
 // judgeCalls counts the observations that still stand.
-func (b *Basis) judgeCalls(spec *Spec, s *Standing) {
+func (b *Basis) judgeCalls(spec *Spec, s *Status) {
 	fact := b.Record.Fact(b.RunID, spec.Name)
 	if c := b.Record.atWork(); spec.AfterEdit && c != nil && !b.knows(spec, &fact) {
 		s.VoidedBy = "call " + c.String() + " of " + clock(c.At) + ", which may still change files"
@@ -199,7 +199,7 @@ func (e Edit) String() string {
 	return clock(e.At) + ", " + e.What
 }
 
-func (b *Basis) judgeApproval(spec *Spec, s *Standing) {
+func (b *Basis) judgeApproval(spec *Spec, s *Status) {
 	for _, a := range slices.Backward(b.Approved) {
 		switch {
 		case a.State != spec.Approval && a.Event != spec.Approval:
@@ -220,7 +220,7 @@ func (b *Basis) judgeApproval(spec *Spec, s *Standing) {
 	}
 }
 
-func (b *Basis) judgeState(spec *Spec, s *Standing) {
+func (b *Basis) judgeState(spec *Spec, s *Status) {
 	s.Missing = "needs " + spec.needs() + spec.conditions("")
 	w, known := b.Written[spec.Name]
 	switch {

@@ -111,7 +111,7 @@ func TestTreesAreFiles(t *testing.T) {
 					with, without = with.Reported(edit, "", true), without.Reported(edit, "", true)
 				}
 			}
-			judge := func(r evidence.Record, tree string) evidence.Standing {
+			judge := func(r evidence.Record, tree string) evidence.Status {
 				b := evidence.Basis{Record: r, RunID: "run", Entry: 1, Now: now, Tree: tree}
 				return b.Judge([]evidence.Spec{spec})["tests"]
 			}

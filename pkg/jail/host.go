@@ -29,14 +29,14 @@ const privatePrefix = "private:"
 
 // ParseHost reads a rule. Its errors say how to write it.
 func ParseHost(rule string) (Host, error) {
-	h, err := parseHost(rule)
+	h, err := readHost(rule)
 	if err != nil {
 		return Host{}, fmt.Errorf("host rule %.300q: %w", rule, err)
 	}
 	return h, nil
 }
 
-func parseHost(rule string) (Host, error) {
+func readHost(rule string) (Host, error) {
 	text, private := strings.CutPrefix(rule, privatePrefix)
 	h := Host{private: private}
 	if err := misspelt(text); err != nil {

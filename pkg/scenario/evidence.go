@@ -46,18 +46,18 @@ func (p *parser) givenEvidence(c *testCase, m *workflow.Machine, given document.
 }
 
 // standings returns how the evidence of a run stands for a lane.
-func (w *simulation) standings(of *tracked, at workflow.View) evidence.Standings {
+func (w *simulation) standings(of *tracked, at workflow.View) evidence.Statuses {
 	specs := of.of.machine.Evidence()
 	basis := at.EvidenceOf(w.observed, w.now)
 	all := basis.Judge(specs)
 	for i := range specs {
 		if name := specs[i].Name; w.granted[name] && specs[i].State != nil {
-			all[name] = evidence.Standing{Name: name, Held: true, Since: epoch, Needs: all[name].Needs}
+			all[name] = evidence.Status{Name: name, Held: true, Since: epoch, Needs: all[name].Needs}
 		}
 	}
 	if of.of.machine.KeepsAccount() {
 		if all == nil {
-			all = evidence.Standings{}
+			all = evidence.Statuses{}
 		}
 		record, _ := w.observed.Doubt(w.now)
 		all[evidence.NoUnknownEffects] = record.Effects()
@@ -146,7 +146,7 @@ func (w *simulation) resumed() {
 }
 
 // held returns an object with, for each evidence, whether it is held.
-func held(all evidence.Standings) document.Value {
+func held(all evidence.Statuses) document.Value {
 	members := make([]document.Member, 0, len(all))
 	for name, s := range all {
 		members = append(members, document.Member{Name: name, Value: document.BoolValue(s.Held)})

@@ -84,7 +84,7 @@ type Place struct {
 	// Question of the state of a process.
 	Question string
 	// Evidence is how that of the workflow stands, in definition order.
-	Evidence []evidence.Standing
+	Evidence []evidence.Status
 }
 
 // Branch is a branch of a fork that is under way.

@@ -34,7 +34,7 @@ func TuneMemory() (limit int64) {
 		debug.SetGCPercent(gcPercent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		follower{bound: memoryBound(os.ReadFile)}.step()
+		follower{bound: boundFromFiles(os.ReadFile)}.step()
 	}
 	return debug.SetMemoryLimit(-1)
 }
@@ -81,9 +81,9 @@ func memoryLimit(live, bound int64) int64 {
 	return min(max(smallest, wanted+step-wanted%step), bound)
 }
 
-// memoryBound returns the bytes that this process may well use, math.MaxInt64 when that
+// boundFromFiles returns the bytes that this process may well use, math.MaxInt64 when that
 // is not known.
-func memoryBound(readFile func(string) ([]byte, error)) int64 {
+func boundFromFiles(readFile func(string) ([]byte, error)) int64 {
 	switch bound, container := memory(readFile); {
 	case bound == math.MaxInt64:
 		return bound

@@ -28,7 +28,7 @@ func TestMemoryBound(t *testing.T) {
 		"garbage":                  {map[string]string{meminfo: "MemTotal: x kB", v2: "x"}, math.MaxInt64},
 		"more than can be counted": {map[string]string{meminfo: "MemTotal: 9223372036854775807 kB"}, math.MaxInt64},
 	} {
-		got := memoryBound(func(path string) ([]byte, error) {
+		got := boundFromFiles(func(path string) ([]byte, error) {
 			if text, ok := tc.files[path]; ok {
 				return []byte(text), nil
 			}

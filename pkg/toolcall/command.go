@@ -53,7 +53,7 @@ func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) 
 		return
 	}
 	plan, err := shell.Parse(line)
-	if err == nil && onlyOwn(plan) {
+	if err == nil && planIsOwn(plan) {
 		o.jail.level = jail.None
 	} else if o.demand() {
 		return
@@ -94,7 +94,7 @@ func (o *objections) free(call Call) {
 	}
 	if plan, err := shell.Parse(line); err == nil {
 		o.plan = plan
-		if onlyOwn(plan) {
+		if planIsOwn(plan) {
 			o.jail.level = jail.None
 		}
 		o.signals(plan, nil)

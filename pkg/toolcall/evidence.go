@@ -41,8 +41,8 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 	var plan *shell.Plan
 	conclusive := false
 	if isShell {
-		n.What, plan, conclusive = readLine(at, call)
-		n.Voids = plan == nil || !provedToRead(m, family, plan)
+		n.What, plan, conclusive = parseLine(at, call)
+		n.Voids = plan == nil || !planOnlyReads(m, family, plan)
 		n.Affects = n.Voids
 		n.Background = leavesRunning(call, n.What, plan)
 		n.hold(m, at, state, call)
@@ -238,10 +238,10 @@ func leavesRunning(call Call, line string, plan *shell.Plan) bool {
 // elsewhere are the keys by which the input of a call asks not to wait for its end.
 var elsewhere = []string{"run_in_background", "is_background", "isBackground", "background", "persistent", "yield_time_ms"}
 
-// readLine reads the line of a shell. There is no plan of one that cannot be read.
+// parseLine reads the line of a shell. There is no plan of one that cannot be read.
 // conclusive is true when a result without error means that each of its commands has
 // succeeded, in the folder of the run.
-func readLine(at *workflow.View, call Call) (line string, plan *shell.Plan, conclusive bool) {
+func parseLine(at *workflow.View, call Call) (line string, plan *shell.Plan, conclusive bool) {
 	if speaksOther(call.Tool) {
 		return call.Tool, nil, false
 	}
@@ -274,12 +274,12 @@ func readLine(at *workflow.View, call Call) (line string, plan *shell.Plan, conc
 // ProvedToRead reports that a line of a shell changes no files, as Observe has it.
 func ProvedToRead(m *workflow.Machine, family []*workflow.Machine, line string) bool {
 	plan, err := shell.Parse(line)
-	return err == nil && provedToRead(m, family, plan)
+	return err == nil && planOnlyReads(m, family, plan)
 }
 
-// provedToRead reports that a line changes no files: no part of it writes, hides or is unknown, and
+// planOnlyReads reports that a line changes no files: no part of it writes, hides or is unknown, and
 // each of its commands looks, is declared to read, or is one of the authors' checks.
-func provedToRead(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan) bool {
+func planOnlyReads(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan) bool {
 	if changes(m, family, plan) {
 		return false
 	}

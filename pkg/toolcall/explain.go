@@ -77,7 +77,7 @@ func Explain(m *workflow.Machine, at *workflow.View, call Call) Reasons {
 		o.command(m, at, call)
 		list = state.Commands()
 	}
-	r.Line = lineOf(text, list, o.found)
+	r.Line = explainedLine(text, list, o.found)
 	return r
 }
 
@@ -91,11 +91,11 @@ func ReadLine(call Call) *Line {
 	if why != "" {
 		return nil
 	}
-	return lineOf(text, nil, nil)
+	return explainedLine(text, nil, nil)
 }
 
-// lineOf makes the parts of a line of the objections to it.
-func lineOf(text string, list *shell.List, found []objection) *Line {
+// explainedLine makes the parts of a line of the objections to it.
+func explainedLine(text string, list *shell.List, found []objection) *Line {
 	line := &Line{Text: text}
 	plan, err := shell.Parse(text)
 	if err != nil {

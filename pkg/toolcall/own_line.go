@@ -21,9 +21,9 @@ var (
 	fromFile = []string{"create", "put"}
 )
 
-// onlyOwn reports a line that consists of commands of Interlock which are for agents, and which only ask the server. They run
+// planIsOwn reports a line that consists of commands of Interlock which are for agents, and which only ask the server. They run
 // without a jail.
-func onlyOwn(plan *shell.Plan) bool {
+func planIsOwn(plan *shell.Plan) bool {
 	other := func(f shell.Finding) bool { return f.Kind != shell.Stranger || f.About != program }
 	if plan.Empty || len(plan.Sets) > 0 || plan.Background || slices.ContainsFunc(plan.Findings, other) {
 		return false
@@ -42,7 +42,7 @@ func OnlyOwn(call Call) bool {
 		return false
 	}
 	plan, err := shell.Parse(line)
-	return err == nil && onlyOwn(plan)
+	return err == nil && planIsOwn(plan)
 }
 
 // onlyAsks reports a command of Interlock that asks the server which it finds itself, and reads no file that its words name.

@@ -431,7 +431,7 @@ func TestMigrationKeepsWhatIsKnown(t *testing.T) {
 	to := workflow.Compile(mustParse(t, strings.NewReplacer(`"context": {"n": 1, "risk": "low"}`, `"context": {"n": 9, "owner": "ops"}`, `"go test ./..."`, `"go vet ./..."`).Replace(shipping)), 4)
 	run := from.Start(workflow.StartParams{ID: "run_1", Owner: "agent", Context: document.ObjectValue([]document.Member{{Name: "n", Value: document.NumberValue("7")}})}, "agent", noon).Run
 	run = from.Step(&run, workflow.Fire{Event: "READY", Actor: "agent"}, noon).Run
-	held := evidence.Standings{"green": {Name: "green", Held: true}}
+	held := evidence.Statuses{"green": {Name: "green", Held: true}}
 	run = from.Step(&run, workflow.Fire{Event: "SHIP", ApprovalID: "apr_1", Evidence: held, Actor: "agent"}, noon).Run
 	if run.Status != workflow.AwaitingApproval {
 		t.Fatal(run.Status)

@@ -51,7 +51,7 @@ type observer struct {
 	now    time.Time
 }
 
-func (o *observer) standings() evidence.Standings {
+func (o *observer) standings() evidence.Statuses {
 	at := o.run.At("")
 	basis := at.EvidenceOf(o.record, o.now)
 	return basis.Judge(o.m.Evidence())

@@ -63,7 +63,7 @@ func (s *recording) take(out *workflow.Result) {
 // fire takes an event; the evidence is held if the services say so.
 func (s *recording) fire(event string, held bool) {
 	s.Helper()
-	out := s.m.Step(&s.run, workflow.Fire{Event: event, Actor: "agent", Evidence: evidence.Standings{"tests_green": {Name: "tests_green", Held: held}}}, noon)
+	out := s.m.Step(&s.run, workflow.Fire{Event: event, Actor: "agent", Evidence: evidence.Statuses{"tests_green": {Name: "tests_green", Held: held}}}, noon)
 	s.take(&out)
 }
 

@@ -58,7 +58,7 @@ type Grant struct {
 	// Note of the approvers who agreed, for history.
 	Note string
 	// Evidence is how that of the run stands now; see Fire.Evidence.
-	Evidence evidence.Standings
+	Evidence evidence.Statuses
 	// Actor has made the decision.
 	Actor string
 }

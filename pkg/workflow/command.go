@@ -38,7 +38,7 @@ type Fire struct {
 	Source evidence.Source
 	// Evidence is how that of the run stands now, as far as the event asks for it; see
 	// Machine.AsksEvidence. Missing evidence is not held.
-	Evidence evidence.Standings
+	Evidence evidence.Statuses
 
 	// edited are the keys of Data that an approver has set.
 	edited map[string]bool

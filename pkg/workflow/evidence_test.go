@@ -31,7 +31,7 @@ var at = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func TestEvidenceGuards(t *testing.T) {
 	t.Parallel()
 	const declared = `, "evidence": {"e": {"tool": "Bash", "command": "make check"}, "f": {"tool": "Read"}}`
-	held := evidence.Standings{"e": {Name: "e", Held: true, Needs: "needs e"}, "f": {Name: "f", Missing: "needs f, which is missing", Needs: "needs f"}}
+	held := evidence.Statuses{"e": {Name: "e", Held: true, Needs: "needs e"}, "f": {Name: "f", Missing: "needs f, which is missing", Needs: "needs f"}}
 	for guard, want := range map[string]struct {
 		passes bool
 		code   workflow.GuardCode
@@ -157,7 +157,7 @@ func TestApprovalIsEvidence(t *testing.T) {
 	t.Parallel()
 	m := evident(t, `{"evidence": "yes"}`, `, "evidence": {"yes": {"approval": "ASK", "max_age": "1h"}}`)
 	run := m.Start(workflow.StartParams{ID: "run"}, "x", at).Run
-	judge := func(now time.Time) evidence.Standing {
+	judge := func(now time.Time) evidence.Status {
 		view := run.At("")
 		b := view.EvidenceOf(evidence.Record{}, now)
 		return b.Judge(m.Evidence())["yes"]

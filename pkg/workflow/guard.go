@@ -109,7 +109,7 @@ func (p *predicate) asksSource() bool {
 type given struct {
 	context document.Value
 	sources Sources
-	facts   evidence.Standings
+	facts   evidence.Statuses
 }
 
 // evaluate fills in the outcome of the guard.
@@ -146,7 +146,7 @@ func (p *predicate) judge(g *given) opinion {
 		if p == noUnknownEffects {
 			code = GuardEffectsUnknown
 			if !known {
-				s, known = evidence.Standing{Needs: "needs the outcome of every call to be known", Missing: "needs the outcome of every call to be known, and it was not read"}, true
+				s, known = evidence.Status{Needs: "needs the outcome of every call to be known", Missing: "needs the outcome of every call to be known, and it was not read"}, true
 			}
 		}
 		if !known {

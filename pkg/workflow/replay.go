@@ -108,12 +108,12 @@ func (m *Machine) fireAgain(e *HistoryEntry) Fire {
 
 // EvidencePassed returns how evidence stood when guards were evaluated, by their results:
 // evidence that they have passed by was held.
-func (m *Machine) EvidencePassed(results []GuardResult) evidence.Standings {
-	all := evidence.Standings{}
+func (m *Machine) EvidencePassed(results []GuardResult) evidence.Statuses {
+	all := evidence.Statuses{}
 	for i := range results {
 		g := &results[i]
 		if g.Name == evidence.NoUnknownEffects && g.Passed {
-			all[g.Name] = evidence.Standing{Name: g.Name, Held: true}
+			all[g.Name] = evidence.Status{Name: g.Name, Held: true}
 		}
 		for j := range m.definition.Guards {
 			if def := &m.definition.Guards[j]; def.Name == g.Name && g.Passed {
@@ -124,9 +124,9 @@ func (m *Machine) EvidencePassed(results []GuardResult) evidence.Standings {
 	return all
 }
 
-func heldBy(g *Guard, all evidence.Standings) {
+func heldBy(g *Guard, all evidence.Statuses) {
 	if g.Evidence != "" {
-		all[g.Evidence] = evidence.Standing{Name: g.Evidence, Held: true}
+		all[g.Evidence] = evidence.Status{Name: g.Evidence, Held: true}
 	}
 	for _, list := range [][]Guard{g.All, g.Any} {
 		for i := range list {

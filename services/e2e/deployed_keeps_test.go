@@ -129,18 +129,18 @@ func (e *edge) read(t testing.TB, a acknowledged) {
 	e.decides(t, a, "Read", "call-last", "ALLOW")
 	e.decides(t, a, "Write", "", "DENY")
 	for path, words := range map[string][]string{
-		"/v1/runs/" + a.run + "/history":   {`"GO"`, `"ASK"`},
-		"/v1/approvals/" + a.approval:      {`"approver"`},
-		"/v1/decisions?run_id=" + a.run:    {`"call-read"`, `"call-write"`},
-		"/v1/policies/deployed":            {`"tool:Write"`},
-		"/v1/states/" + a.state:      {`"kept"`},
-		"/v1/workflows/deployed":           {`"deployed"`},
-		"/v1/decisions?decision=DENY":      {`"call-write"`},
-		"/v1/approvals?status=PENDING":     {`"approvals"`},
-		"/v1/schemas":                {`"deployed"`},
-		"/v1/runs?workflow=deployed":       {a.run},
-		"/v1/policies":                     {`"deployed"`},
-		"/v1/states?schema=deployed": {a.state},
+		"/v1/runs/" + a.run + "/history": {`"GO"`, `"ASK"`},
+		"/v1/approvals/" + a.approval:    {`"approver"`},
+		"/v1/decisions?run_id=" + a.run:  {`"call-read"`, `"call-write"`},
+		"/v1/policies/deployed":          {`"tool:Write"`},
+		"/v1/states/" + a.state:          {`"kept"`},
+		"/v1/workflows/deployed":         {`"deployed"`},
+		"/v1/decisions?decision=DENY":    {`"call-write"`},
+		"/v1/approvals?status=PENDING":   {`"approvals"`},
+		"/v1/schemas":                    {`"deployed"`},
+		"/v1/runs?workflow=deployed":     {a.run},
+		"/v1/policies":                   {`"deployed"`},
+		"/v1/states?schema=deployed":     {a.state},
 	} {
 		got := e.done(t, auth.Operator, "GET", path, "")
 		for _, word := range words {

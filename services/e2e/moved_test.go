@@ -132,7 +132,7 @@ func movedInAStorm(t *testing.T, w *world) {
 			case end.GetStatus() == completed && a.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_USED:
 				return nil
 			case again == 0 && end.GetState() == "ready" && a.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_STALE &&
-				strings.Contains(a.GetReason(), "has moved: /plan: 0 -> "):
+				strings.Contains(a.GetReason(), "has changed: /plan: 0 -> "):
 			default:
 				return fmt.Errorf("the run is %s in %s, and the approval %s: %s", end.GetStatus(), end.GetState(), a.GetStatus(), a.GetReason())
 			}

@@ -110,7 +110,7 @@ func Options() []grpc.DialOption {
 func (c Config) credentials(target string) (credentials.TransportCredentials, error) {
 	t := c.TLS
 	if t == (TLS{}) {
-		if !c.Insecure && !isLoopback(target) {
+		if !c.Insecure && !isLoopbackHost(target) {
 			return nil, ErrPlaintext
 		}
 		return insecure.NewCredentials(), nil
@@ -161,8 +161,8 @@ func (c Caller) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Clie
 	return open(c.Outgoing(ctx), desc, cc, method, opts...)
 }
 
-// isLoopback reports whether all traffic to the target stays on the machine.
-func isLoopback(target string) bool {
+// isLoopbackHost reports whether all traffic to the target stays on the machine.
+func isLoopbackHost(target string) bool {
 	return !slices.ContainsFunc(replicas(target), func(one string) bool { return !IsLoopback(one) })
 }
 

@@ -205,12 +205,15 @@ func (s *Store) lookSoon() {
 	}
 }
 
+// eraWatcher notices new eras of the servers.
+type eraWatcher struct{ *Store }
+
 // watchEras looks which era the server is of, now and then and when it is asked to.
-func (s *Store) watchEras() {
+func (w *eraWatcher) watchEras() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s.work.Go(func() {
-		<-s.closing
+	w.work.Go(func() {
+		<-w.closing
 		cancel()
 	})
 	tick := time.NewTicker(lookEvery)
@@ -219,11 +222,11 @@ func (s *Store) watchEras() {
 		var asked chan struct{}
 		select {
 		case <-tick.C:
-		case asked = <-s.look:
-		case <-s.closing:
+		case asked = <-w.look:
+		case <-w.closing:
 			return
 		}
-		s.lookAround(ctx)
+		w.lookAround(ctx)
 		if asked != nil {
 			close(asked)
 		}
@@ -232,12 +235,12 @@ func (s *Store) watchEras() {
 
 // lookAround compares the server's writes with the known ones, and acts. A server that
 // cannot be reached gives no answer.
-func (s *Store) lookAround(ctx context.Context) {
-	claims, now := make([]sight, len(s.places)), make([]sight, len(s.places))
-	changed, loss, newest := s.gate.Lost() != nil, "", 0
-	for i := range s.places {
-		saw := s.places[i].claim()
-		f, gone, err := s.lookAt(ctx, s.places[i].key, saw)
+func (w *eraWatcher) lookAround(ctx context.Context) {
+	claims, now := make([]sight, len(w.places)), make([]sight, len(w.places))
+	changed, loss, newest := w.gate.Lost() != nil, "", 0
+	for i := range w.places {
+		saw := w.places[i].claim()
+		f, gone, err := w.lookAt(ctx, w.places[i].key, saw)
 		if err != nil {
 			return
 		}
@@ -247,12 +250,12 @@ func (s *Store) lookAround(ctx context.Context) {
 		claims[i], now[i], changed, newest = saw, f.sight, changed || !f.same(saw), max(newest, f.format)
 	}
 	switch {
-	case newest > s.config.formats.Newest:
-		s.outdate(ctx, newest)
+	case newest > w.config.formats.Newest:
+		w.outdate(ctx, newest)
 	case loss != "":
-		s.lose(ctx, loss)
+		w.lose(ctx, loss)
 	case changed:
-		s.begins(ctx, claims, now)
+		w.begins(ctx, claims, now)
 	}
 }
 
@@ -277,12 +280,12 @@ func (s *Store) lookAt(ctx context.Context, key string, saw sight) (f found, gon
 }
 
 // begins begins a new era in this process, when all work of the one before has ended.
-func (s *Store) begins(ctx context.Context, claims, now []sight) {
-	open, err := s.gate.Turn(ctx)
+func (w *eraWatcher) begins(ctx context.Context, claims, now []sight) {
+	open, err := w.gate.Turn(ctx)
 	if err == nil {
-		s.config.Logger.WarnContext(ctx, "the store begins a new era: cached values are dropped", "era", now[0].id)
-		for i := range s.places {
-			s.places[i].turn(claims[i], s.trusted(now[i]))
+		w.config.Logger.WarnContext(ctx, "the store begins a new era: cached values are dropped", "era", now[0].id)
+		for i := range w.places {
+			w.places[i].turn(claims[i], w.trusted(now[i]))
 		}
 	}
 	open()
@@ -290,8 +293,8 @@ func (s *Store) begins(ctx context.Context, claims, now []sight) {
 
 // trusted returns the part of a server's answer that a failover cannot take back: when
 // replicas have to confirm writes, those that it has may not be confirmed yet.
-func (s *Store) trusted(now sight) sight {
-	if s.config.Wait > 0 {
+func (w *eraWatcher) trusted(now sight) sight {
+	if w.config.Wait > 0 {
 		now.seen = 0
 	}
 	return now

@@ -29,29 +29,36 @@ type position struct {
 // Tail returns outbox entries after those named, and waits for some when there
 // are none.
 func (s *Store) Tail(ctx context.Context, after map[int]int64, limit int, wait time.Duration) ([]store.OutboxEntry, error) {
-	if err := s.begin(ctx); err != nil {
+	return (&tailer{s}).tail(ctx, after, limit, wait)
+}
+
+// tailer reads the outboxes of shards.
+type tailer struct{ *Store }
+
+func (t *tailer) tail(ctx context.Context, after map[int]int64, limit int, wait time.Duration) ([]store.OutboxEntry, error) {
+	if err := t.begin(ctx); err != nil {
 		return nil, err
 	}
-	defer s.end()
+	defer t.end()
 	if limit < 1 {
 		return nil, fmt.Errorf("redisstore: a limit of %d entries; the least is 1", limit)
 	}
-	positions, err := s.positions(after)
+	positions, err := t.positions(after)
 	if err != nil {
 		return nil, err
 	}
 	if len(positions) == 0 {
-		return s.idle(ctx, wait)
+		return t.idle(ctx, wait)
 	}
-	tail := s.tailServer
-	if s.cluster {
-		tail = s.tailCluster
+	tail := t.tailServer
+	if t.cluster {
+		tail = t.tailCluster
 	}
 	deadline := time.Now().Add(wait)
 	for {
 		left := max(0, time.Until(deadline))
 		entries, over, err := tail(ctx, positions, limit, min(left, slice))
-		if err != nil && ctx.Err() == nil && s.isClosing() {
+		if err != nil && ctx.Err() == nil && t.isClosing() {
 			return nil, nil
 		}
 		if err != nil {
@@ -65,10 +72,10 @@ func (s *Store) Tail(ctx context.Context, after map[int]int64, limit int, wait t
 
 // positions lists the shards to read. Each call begins with another one, so that
 // a small limit starves none.
-func (s *Store) positions(after map[int]int64) ([]position, error) {
+func (t *tailer) positions(after map[int]int64) ([]position, error) {
 	positions := make([]position, 0, len(after))
 	for _, shard := range slices.Sorted(maps.Keys(after)) {
-		if err := s.checkShard(shard); err != nil {
+		if err := t.checkShard(shard); err != nil {
 			return nil, err
 		}
 		positions = append(positions, position{shard, max(after[shard], 0)})
@@ -76,15 +83,15 @@ func (s *Store) positions(after map[int]int64) ([]position, error) {
 	if len(positions) == 0 {
 		return nil, nil
 	}
-	first := int(s.turn.Add(1) % uint64(len(positions)))
+	first := int(t.turn.Add(1) % uint64(len(positions)))
 	return append(positions[first:], positions[:first]...), nil
 }
 
 // tailServer lets the server wait. When the caller goes in between, the wait is
 // left to end by itself.
-func (s *Store) tailServer(ctx context.Context, positions []position, limit int, wait time.Duration) (entries []store.OutboxEntry, over bool, err error) {
+func (t *tailer) tailServer(ctx context.Context, positions []position, limit int, wait time.Duration) (entries []store.OutboxEntry, over bool, err error) {
 	if wait <= 0 {
-		entries, err = s.readOutbox(ctx, positions, limit, 0)
+		entries, err = t.readOutbox(ctx, positions, limit, 0)
 		return entries, false, err
 	}
 	type outcome struct {
@@ -92,14 +99,14 @@ func (s *Store) tailServer(ctx context.Context, positions []position, limit int,
 		err     error
 	}
 	done := make(chan outcome, 1)
-	s.work.Go(func() {
-		entries, err := s.readOutbox(context.WithoutCancel(ctx), positions, limit, wait)
+	t.work.Go(func() {
+		entries, err := t.readOutbox(context.WithoutCancel(ctx), positions, limit, wait)
 		done <- outcome{entries, err}
 	})
 	select {
 	case o := <-done:
 		return o.entries, false, o.err
-	case <-s.closing:
+	case <-t.closing:
 		return nil, true, nil
 	case <-ctx.Done():
 		return nil, false, ctx.Err()
@@ -107,18 +114,18 @@ func (s *Store) tailServer(ctx context.Context, positions []position, limit int,
 }
 
 // tailCluster lets the shards' watchers wait.
-func (s *Store) tailCluster(ctx context.Context, positions []position, limit int, wait time.Duration) (entries []store.OutboxEntry, over bool, err error) {
-	entries, err = s.readOutbox(ctx, positions, limit, 0)
+func (t *tailer) tailCluster(ctx context.Context, positions []position, limit int, wait time.Duration) (entries []store.OutboxEntry, over bool, err error) {
+	entries, err = t.readOutbox(ctx, positions, limit, 0)
 	if len(entries) > 0 || err != nil || wait <= 0 {
 		return entries, false, err
 	}
 	woken := make(chan struct{}, 1)
 	for _, p := range positions {
-		s.watchers[p.shard].add(s, p, woken)
+		t.watchers[p.shard].add(t.Store, p, woken)
 	}
 	defer func() {
 		for _, p := range positions {
-			s.watchers[p.shard].remove(woken)
+			t.watchers[p.shard].remove(woken)
 		}
 	}()
 	timer := time.NewTimer(wait)
@@ -126,12 +133,12 @@ func (s *Store) tailCluster(ctx context.Context, positions []position, limit int
 	select {
 	case <-woken:
 	case <-timer.C:
-	case <-s.closing:
+	case <-t.closing:
 		return nil, true, nil
 	case <-ctx.Done():
 		return nil, false, ctx.Err()
 	}
-	entries, err = s.readOutbox(ctx, positions, limit, 0)
+	entries, err = t.readOutbox(ctx, positions, limit, 0)
 	return entries, false, err
 }
 
@@ -145,12 +152,12 @@ func (s *Store) isClosing() bool {
 }
 
 // idle waits when there is no shard to wait for.
-func (s *Store) idle(ctx context.Context, wait time.Duration) ([]store.OutboxEntry, error) {
+func (t *tailer) idle(ctx context.Context, wait time.Duration) ([]store.OutboxEntry, error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-s.closing:
+	case <-t.closing:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("redisstore: tail: %w", ctx.Err())
 	}
@@ -159,11 +166,11 @@ func (s *Store) idle(ctx context.Context, wait time.Duration) ([]store.OutboxEnt
 
 // readOutbox reads entries, and waits for the first when wait is not 0. Each shard gets
 // its share of the limit first, and the rest goes to those that have more.
-func (s *Store) readOutbox(ctx context.Context, positions []position, limit int, wait time.Duration) ([]store.OutboxEntry, error) {
+func (t *tailer) readOutbox(ctx context.Context, positions []position, limit int, wait time.Duration) ([]store.OutboxEntry, error) {
 	var entries []store.OutboxEntry
 	for len(positions) > 0 && len(entries) < limit {
 		share := max(1, (limit-len(entries))/len(positions))
-		streams, err := s.readStreams(ctx, positions, share, wait)
+		streams, err := t.readStreams(ctx, positions, share, wait)
 		if err != nil {
 			return nil, err
 		}
@@ -184,11 +191,11 @@ func (s *Store) readOutbox(ctx context.Context, positions []position, limit int,
 		}
 		positions = more
 	}
-	return entries, s.fillIn(ctx, entries)
+	return entries, t.fillIn(ctx, entries)
 }
 
 // fillIn reads the payloads that are history entries.
-func (s *Store) fillIn(ctx context.Context, entries []store.OutboxEntry) error {
+func (t *tailer) fillIn(ctx context.Context, entries []store.OutboxEntry) error {
 	wanted := make(map[store.Key][]*store.OutboxEntry)
 	for i := range entries {
 		if e := &entries[i]; e.Version > 0 {
@@ -201,8 +208,8 @@ func (s *Store) fillIn(ctx context.Context, entries []store.OutboxEntry) error {
 	byShard := make(map[int][]part)
 	for key, of := range wanted {
 		shard := 0
-		if s.cluster {
-			shard = key.Shard(s.shards)
+		if t.cluster {
+			shard = key.Shard(t.shards)
 		}
 		for _, entries := range runs(of) {
 			first, last := entries[0].Version, entries[len(entries)-1].Version
@@ -210,7 +217,7 @@ func (s *Store) fillIn(ctx context.Context, entries []store.OutboxEntry) error {
 		}
 	}
 	for _, parts := range byShard {
-		if err := s.fillParts(ctx, parts); err != nil {
+		if err := t.fillParts(ctx, parts); err != nil {
 			return fmt.Errorf("redisstore: read the history entries of events: %w", err)
 		}
 	}
@@ -224,12 +231,12 @@ type part struct {
 }
 
 // fillParts reads the payloads of parts of one shard.
-func (s *Store) fillParts(ctx context.Context, parts []part) error {
+func (t *tailer) fillParts(ctx context.Context, parts []part) error {
 	stretches := make([]stretch, len(parts))
 	for i := range parts {
 		stretches[i] = parts[i].stretch
 	}
-	histories, err := s.histories(ctx, stretches)
+	histories, err := t.histories(ctx, stretches)
 	if err != nil {
 		return err
 	}
@@ -261,14 +268,14 @@ func runs(entries []*store.OutboxEntry) [][]*store.OutboxEntry {
 }
 
 // readStreams reads at most count entries after each position.
-func (s *Store) readStreams(ctx context.Context, positions []position, count int, wait time.Duration) ([][]redis.XMessage, error) {
-	if !s.cluster {
-		return s.readStreamsAtOnce(ctx, positions, count, wait)
+func (t *tailer) readStreams(ctx context.Context, positions []position, count int, wait time.Duration) ([][]redis.XMessage, error) {
+	if !t.cluster {
+		return t.readStreamsAtOnce(ctx, positions, count, wait)
 	}
 	read := make([]*redis.XMessageSliceCmd, 0, len(positions))
-	_, err := s.db.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := t.db.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, p := range positions {
-			read = append(read, pipe.XRangeN(ctx, s.prefixes[p.shard]+outboxKey, "("+entryID(p.after), "+", int64(count)))
+			read = append(read, pipe.XRangeN(ctx, t.prefixes[p.shard]+outboxKey, "("+entryID(p.after), "+", int64(count)))
 		}
 		return nil
 	})
@@ -283,15 +290,15 @@ func (s *Store) readStreams(ctx context.Context, positions []position, count int
 }
 
 // readStreamsAtOnce reads all positions by one command.
-func (s *Store) readStreamsAtOnce(ctx context.Context, positions []position, count int, wait time.Duration) ([][]redis.XMessage, error) {
+func (t *tailer) readStreamsAtOnce(ctx context.Context, positions []position, count int, wait time.Duration) ([][]redis.XMessage, error) {
 	args := &redis.XReadArgs{Count: int64(count), Block: -1}
-	db := s.db
+	db := t.db
 	if wait > 0 {
-		db, args.Block = s.tails, max(wait, time.Millisecond) // 0 would be forever
+		db, args.Block = t.tails, max(wait, time.Millisecond) // 0 would be forever
 	}
 	places := make(map[string]int, len(positions))
 	for i, p := range positions {
-		key := s.prefixes[p.shard] + outboxKey
+		key := t.prefixes[p.shard] + outboxKey
 		args.Streams = append(args.Streams, key)
 		places[key] = i
 	}

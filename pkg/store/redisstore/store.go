@@ -81,9 +81,9 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		if f.lost != "" {
 			s.lose(ctx, f.lost)
 		}
-		p.turn(sight{}, s.trusted(f.sight))
+		p.turn(sight{}, (&eraWatcher{s}).trusted(f.sight))
 	}
-	s.work.Go(s.watchEras)
+	s.work.Go((&eraWatcher{s}).watchEras)
 	return s, nil
 }
 

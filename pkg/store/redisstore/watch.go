@@ -43,7 +43,7 @@ func (w *watcher) watch(s *Store, shard int) {
 		if !any {
 			return
 		}
-		found, err := s.readStreamsAtOnce(context.Background(), []position{{shard, after}}, 1, slice)
+		found, err := (&tailer{s}).readStreamsAtOnce(context.Background(), []position{{shard, after}}, 1, slice)
 		if err != nil || len(found[0]) > 0 {
 			w.wake()
 		}

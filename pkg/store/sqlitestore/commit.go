@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/store"
 )
@@ -48,60 +47,11 @@ func (s *Store) Probe(ctx context.Context, batch store.Batch) error {
 	})
 }
 
-// validateBatch validates the keys, the puts and the counters of a batch.
+// validateBatch validates a batch and its keys.
 func validateBatch(b *store.Batch) error {
-	errs := []error{b.Entries()}
-	for i := range b.Appends {
-		if b.AppendsTwice(i) {
-			errs = append(errs, fmt.Errorf("sqlitestore: a batch appends to %s and changes it otherwise too", b.Appends[i].Key))
-		}
-	}
-	check := func(key store.Key) {
-		if err := validate(key); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if b.Idempotency != nil {
-		check(b.Idempotency.Owner)
-	}
-	if b.Fence != nil {
-		check(b.Fence.Key)
-	}
-	for i := range b.Checks {
-		check(b.Checks[i].Key)
-	}
-	for i := range b.Puts {
-		check(b.Puts[i].Key)
-		if err := b.Puts[i].Validate(); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	for i := range b.Appends {
-		check(b.Appends[i].Key)
-	}
-	for i := range b.Deletes {
-		check(b.Deletes[i].Key)
-	}
-	for i := range b.Forget {
-		check(b.Forget[i].Key)
-	}
-	for i := range b.Counters {
-		check(b.Counters[i].Owner)
-		if err := b.Counters[i].Validate(); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	for i := range b.Reset {
-		check(b.Reset[i])
-	}
-	for i := range b.SetTimers {
-		check(b.SetTimers[i].Key)
-	}
-	for i := range b.ClearTimers {
-		check(b.ClearTimers[i].Key)
-	}
-	for i := range b.Postpone {
-		check(b.Postpone[i].Timer.Key)
+	errs := []error{b.Validate()}
+	for key := range b.Keys() {
+		errs = append(errs, validate(key))
 	}
 	return errors.Join(errs...)
 }

@@ -300,7 +300,7 @@ func (c *conformer) laneState(e *workflow.HistoryEntry) string {
 
 // evidenceOf returns how evidence stood: by observations of the calls, where those are
 // known, and else by the results of guards.
-func (c *conformer) evidenceOf(m *workflow.Machine, e *workflow.HistoryEntry) evidence.Standings {
+func (c *conformer) evidenceOf(m *workflow.Machine, e *workflow.HistoryEntry) evidence.Statuses {
 	if c.observed != nil {
 		return c.standings(m, e)
 	}

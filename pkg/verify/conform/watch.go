@@ -125,12 +125,12 @@ type witnessed struct {
 
 // standings returns how evidence stood by the observations. Unobserved evidence is as
 // recorded.
-func (c *conformer) standings(m *workflow.Machine, e *workflow.HistoryEntry) evidence.Standings {
+func (c *conformer) standings(m *workflow.Machine, e *workflow.HistoryEntry) evidence.Statuses {
 	at := c.run.At(e.Branch)
 	basis := at.EvidenceOf(*c.observed, e.Time)
 	all := basis.Judge(m.Evidence())
 	if all == nil {
-		all = evidence.Standings{}
+		all = evidence.Statuses{}
 	}
 	recorded := m.EvidencePassed(e.Guards)
 	for i := range m.Evidence() {

@@ -10,7 +10,7 @@ import (
 
 // Standings returns how the evidence of a run stands in a lane, by the function that
 // decides it, on a record of the held evidence.
-func (n *Node) Standings(at *workflow.View) evidence.Standings {
+func (n *Node) Standings(at *workflow.View) evidence.Statuses {
 	specs := n.Unit.Machine.Evidence()
 	if len(specs) == 0 && !n.Unit.Machine.KeepsAccount() {
 		return nil
@@ -39,7 +39,7 @@ func (n *Node) Standings(at *workflow.View) evidence.Standings {
 	all := basis.Judge(specs)
 	if n.Unit.Machine.KeepsAccount() { // people can settle all unknown effects
 		if all == nil {
-			all = evidence.Standings{}
+			all = evidence.Statuses{}
 		}
 		all[evidence.NoUnknownEffects] = record.Effects()
 	}

@@ -64,7 +64,7 @@ func AcceptRollback(ctx context.Context, cfg StoreConfig) (lost []string, err er
 // OpenStore opens the store that a configuration names.
 func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	told := cfg.Metrics.Store()
-	st, err := openStore(ctx, cfg, told.Batch)
+	st, err := openBackend(ctx, cfg, told.Batch)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (cfg StoreConfig) redis() redisstore.Config {
 	return c
 }
 
-func openStore(ctx context.Context, cfg StoreConfig, observe func(commits, waiting int)) (store.Store, error) {
+func openBackend(ctx context.Context, cfg StoreConfig, observe func(commits, waiting int)) (store.Store, error) {
 	switch scheme, _, _ := strings.Cut(cfg.URL, "://"); {
 	case cfg.embedded():
 		config := cfg.sqlite()

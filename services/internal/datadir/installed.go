@@ -17,8 +17,8 @@ func Digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// installed returns digests of the hooks that were written, by workspace.
-func (d Dir) installed() string { return d.join("installed.json") }
+// installedFile returns digests of the hooks that were written, by workspace.
+func (d Dir) installedFile() string { return d.join("installed.json") }
 
 // Installed returns the digest of the hooks that `interlock init` wrote into a workspace,
 // or empty.
@@ -28,7 +28,7 @@ func (d Dir) Installed(workspace string) (string, error) {
 }
 
 func (d Dir) readInstalled() (map[string]string, error) {
-	data, err := os.ReadFile(d.installed())
+	data, err := os.ReadFile(d.installedFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]string{}, nil
 	}
@@ -51,7 +51,7 @@ func (d Dir) SetInstalled(workspace, digest string) error {
 	all[workspace] = digest
 	data, err := json.Marshal(all)
 	if err == nil {
-		err = os.WriteFile(d.installed(), data, 0o600)
+		err = os.WriteFile(d.installedFile(), data, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the files of init: %w", err)
@@ -59,8 +59,8 @@ func (d Dir) SetInstalled(workspace, digest string) error {
 	return nil
 }
 
-// replaced returns the files that init has changed, with their texts before that.
-func (d Dir) replaced() string { return d.join("replaced.json") }
+// replacedFile returns the files that init has changed, with their texts before that.
+func (d Dir) replacedFile() string { return d.join("replaced.json") }
 
 // replacement is one of them.
 type replacement struct {
@@ -90,7 +90,7 @@ func (d Dir) SetReplaced(path string, before []byte, after string, made []string
 	all[path] = kept
 	data, err := json.Marshal(all)
 	if err == nil {
-		err = os.WriteFile(d.replaced(), data, 0o600)
+		err = os.WriteFile(d.replacedFile(), data, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the files that init replaced: %w", err)
@@ -111,7 +111,7 @@ func (d Dir) Replaced(path, now string) (before *string, known bool, err error) 
 
 func (d Dir) readReplaced() (map[string]replacement, error) {
 	all := map[string]replacement{}
-	data, err := os.ReadFile(d.replaced())
+	data, err := os.ReadFile(d.replacedFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil
 	}

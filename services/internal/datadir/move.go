@@ -34,7 +34,7 @@ func Move(workspace string) (from, to Dir, err error) {
 	if err := os.MkdirAll(filepath.Dir(string(to)), 0o700); err != nil {
 		return "", "", fmt.Errorf("move the data folder: %w", err)
 	}
-	if err := move(from, to); err != nil {
+	if err := moveFolder(from, to); err != nil {
 		return "", "", fmt.Errorf("move the data folder: %w", err)
 	}
 	return from, to, to.Claim(workspace)
@@ -67,8 +67,8 @@ func misplaced(workspace string) (Dir, error) {
 	return left, nil
 }
 
-// move renames a folder, or copies it to another file system and removes it then.
-func move(from, to Dir) error {
+// moveFolder renames a folder, or copies it to another file system and removes it then.
+func moveFolder(from, to Dir) error {
 	err := os.Rename(string(from), string(to))
 	if !errors.Is(err, syscall.EXDEV) {
 		return err

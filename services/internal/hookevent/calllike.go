@@ -10,20 +10,20 @@ import (
 // spelling. So does an event that cannot be read.
 func CallLike(event []byte) bool {
 	var value any
-	return json.Unmarshal(event, &value) != nil || callLike(value)
+	return json.Unmarshal(event, &value) != nil || hasCallMembers(value)
 }
 
-func callLike(value any) bool {
+func hasCallMembers(value any) bool {
 	switch v := value.(type) {
 	case []any:
 		for _, element := range v {
-			if callLike(element) {
+			if hasCallMembers(element) {
 				return true
 			}
 		}
 	case map[string]any:
 		for name, member := range v {
-			if ofCall(name) || callLike(member) {
+			if ofCall(name) || hasCallMembers(member) {
 				return true
 			}
 		}

@@ -110,13 +110,13 @@ func (gr *guardedRoot) written() keptRoot {
 func Restore(folder string) (changed []string, err error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	for _, name := range names {
-		some, failed := restore(name)
+		some, failed := restoreGuarded(name)
 		changed, err = append(changed, some...), errors.Join(err, failed)
 	}
 	return changed, err
 }
 
-func restore(name string) (changed []string, err error) {
+func restoreGuarded(name string) (changed []string, err error) {
 	file, err := os.OpenFile(name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

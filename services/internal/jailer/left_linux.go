@@ -51,12 +51,12 @@ func (r *run) keepLeft() error {
 func EndLeft(folder string, now *jail.Profile) error {
 	names, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	for _, name := range names {
-		err = errors.Join(err, endLeft(name, now))
+		err = errors.Join(err, endProcess(name, now))
 	}
 	return err
 }
 
-func endLeft(name string, now *jail.Profile) error {
+func endProcess(name string, now *jail.Profile) error {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -159,7 +159,7 @@ func EvidenceOf(all []*enginev1.Evidence) []Evidence {
 }
 
 // Standings returns the JSON of evidence of the core; nil when there is none.
-func Standings(all []evidence.Standing) []Evidence {
+func Standings(all []evidence.Status) []Evidence {
 	var out []Evidence
 	for _, s := range all {
 		of := Evidence{Name: s.Name, Held: s.Held, VoidedBy: s.VoidedBy, Missing: s.Missing, Needs: s.Needs, Tree: s.Tree}

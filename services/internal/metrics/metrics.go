@@ -115,7 +115,7 @@ func (s *Set) Run(ctx context.Context) error {
 	}
 	// At the start, missing values are there soon.
 	for wait := interval / 10; ; wait = min(2*wait, interval) {
-		s.refresh(ctx)
+		s.refreshOnce(ctx)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -124,9 +124,9 @@ func (s *Set) Run(ctx context.Context) error {
 	}
 }
 
-// refresh refreshes all values once, side by side: a store that is silent holds up no
+// refreshOnce refreshes all values once, side by side: a store that is silent holds up no
 // others.
-func (s *Set) refresh(ctx context.Context) {
+func (s *Set) refreshOnce(ctx context.Context) {
 	s.mu.Lock()
 	all := s.refreshes
 	s.mu.Unlock()

@@ -108,7 +108,7 @@ func TestHealth(t *testing.T) {
 		want float64
 	}{{nil, 1}, {store.ErrUnavailable, 0}, {nil, 1}} {
 		down = c.down
-		s.refresh(t.Context())
+		s.refreshOnce(t.Context())
 		ready, up := value(t, s, "interlock_ready"), value(t, s, "interlock_dependency_up", "store")
 		if ready != c.want || up != c.want || value(t, s, "interlock_dependency_up", "events") != 0 {
 			t.Errorf("with %v: ready %v, store up %v", c.down, ready, up)
@@ -152,12 +152,12 @@ func TestStore(t *testing.T) {
 	f := &fake{}
 	s.Bytes(f)
 	s.Settings(f)
-	s.refresh(t.Context())
+	s.refreshOnce(t.Context())
 	if bytes, safe := value(t, s, "interlock_store_bytes"), value(t, s, "interlock_redis_setting_safe", "appendfsync"); bytes != 7 || safe != 1 {
 		t.Errorf("%v bytes, safe %v", bytes, safe)
 	}
 	f.err = store.ErrUnavailable
-	s.refresh(t.Context())
+	s.refreshOnce(t.Context())
 	bytes, safe := value(t, s, "interlock_store_bytes"), value(t, s, "interlock_redis_setting_safe", "appendfsync")
 	if !math.IsNaN(bytes) || safe != 1 {
 		t.Errorf("of a store that is away: %v bytes, safe %v", bytes, safe)

@@ -158,9 +158,9 @@ func Changed(before, after *Snapshot, most int) (paths []string, more bool) {
 
 // Touched returns the first file that was written or replaced between two snapshots although it is as it was: by its ctime, which
 // programs cannot set. A folder counts that was renamed and renamed back. Empty: there is none, or the system has no ctime.
-func Touched(before, after *Snapshot) string { return touched("", before.root, after.root) }
+func Touched(before, after *Snapshot) string { return firstTouched("", before.root, after.root) }
 
-func touched(path string, a, b *folder) string {
+func firstTouched(path string, a, b *folder) string {
 	for i := range b.entries {
 		is := &b.entries[i]
 		was := a.at2(i, is.name)
@@ -174,7 +174,7 @@ func touched(path string, a, b *folder) string {
 			if is.child.stamp.ctime != was.child.stamp.ctime && is.child.stamp.mtime == was.child.stamp.mtime {
 				return path + is.name
 			}
-			if found := touched(path+is.name+"/", was.child, is.child); found != "" {
+			if found := firstTouched(path+is.name+"/", was.child, is.child); found != "" {
 				return found
 			}
 		}

@@ -15,7 +15,7 @@ import (
 // evidenceFor returns how the evidence of a run stands for an event, or for a transition
 // that was parked; none where that does not ask for any. The reads are a precondition of
 // the commit: an edit that was allowed since makes it fail.
-func (f *family) evidenceFor(ctx context.Context, at workflow.View, m definition.Compiled, event string) (evidence.Standings, error) {
+func (f *family) evidenceFor(ctx context.Context, at workflow.View, m definition.Compiled, event string) (evidence.Statuses, error) {
 	if !m.AsksEvidence(at.State, event) {
 		return nil, nil
 	}
@@ -48,7 +48,7 @@ func (vs *Views) observed(ctx context.Context, key store.Key) (evidence.Record, 
 // when that is not known.
 func (vs *Views) judge(
 	ctx context.Context, namespace string, at workflow.View, m *workflow.Machine, record evidence.Record, tree string,
-) (evidence.Standings, error) {
+) (evidence.Statuses, error) {
 	basis := at.EvidenceOf(record, vs.ports.Clock().UTC())
 	basis.Tree = tree
 	specs := m.Evidence()
@@ -73,7 +73,7 @@ func (vs *Views) judge(
 	standings := basis.Judge(specs)
 	if m.KeepsAccount() {
 		if standings == nil {
-			standings = evidence.Standings{}
+			standings = evidence.Statuses{}
 		}
 		standings[evidence.NoUnknownEffects] = record.Effects()
 	}
@@ -94,7 +94,7 @@ func (vs *Views) addEvidence(ctx context.Context, namespace string, v *View, tre
 	if err != nil {
 		return err
 	}
-	v.Evidence = make([]evidence.Standing, len(specs))
+	v.Evidence = make([]evidence.Status, len(specs))
 	for i := range specs {
 		v.Evidence[i] = standings[specs[i].Name]
 	}

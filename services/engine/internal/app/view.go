@@ -35,7 +35,7 @@ type View struct {
 	// ended. Only Get by a run's id sets it; see authority.SupersededBy.
 	SupersededBy string
 	// Evidence is how that of the workflow stands, in definition order.
-	Evidence []evidence.Standing
+	Evidence []evidence.Status
 }
 
 func newView(at workflow.View, m definition.Compiled) *View {

@@ -118,7 +118,7 @@ func metaProto(v *app.View) *enginev1.WorkflowMeta {
 }
 
 // evidenceProto returns how the evidence of a run stands.
-func evidenceProto(standings []evidence.Standing) []*enginev1.Evidence {
+func evidenceProto(standings []evidence.Status) []*enginev1.Evidence {
 	var out []*enginev1.Evidence
 	for _, s := range standings {
 		e := &enginev1.Evidence{Name: s.Name, Held: s.Held, VoidedBy: s.VoidedBy, Missing: s.Missing, Needs: s.Needs, Tree: s.Tree}

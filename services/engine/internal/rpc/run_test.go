@@ -70,7 +70,7 @@ func TestRunIsComplete(t *testing.T) {
 	for _, at := range []workflow.View{run.At(""), forked.At("b"), forked.At("gone")} {
 		out := s.runProto(&app.View{
 			Run: at.Run, At: at, Machine: workflow.Compile(def, 3), Process: &process.Process{}, SupersededBy: "run_9",
-			Evidence: []evidence.Standing{
+			Evidence: []evidence.Status{
 				{Name: "tests", Held: true, Since: noon, Needs: "needs tests", Tree: "tree:sha256:00"}, {Name: "ci", VoidedBy: "an edit", Missing: "needs ci", Needs: "needs ci"},
 			},
 		})

@@ -33,7 +33,7 @@ func State(run *enginev1.Run, prefix string) string { return describe(run, prefi
 // describe writes the facts within a number of bytes. Each list has a part of them, and
 // the instructions have the rest.
 func describe(run *enginev1.Run, prefix string, size int) string {
-	head := fmt.Sprintf("Phase: %s. Tools: %s.", name(run.GetState()), tools(run, size/10))
+	head := fmt.Sprintf("Phase: %s. Tools: %s.", name(run.GetState()), describeTools(run, size/10))
 	var tail []string
 	if run.GetWorkflowMeta().GetProcess() {
 		tail = answerFacts(run, prefix, size/4)
@@ -90,8 +90,8 @@ func evidenceFacts(run *enginev1.Run, size int) []string {
 	return []string{clip("Evidence, which Interlock observes and you cannot claim: "+strings.Join(parts, "; ")+".", size)}
 }
 
-// tools returns the tools that may be called now.
-func tools(run *enginev1.Run, size int) string {
+// describeTools returns the tools that may be called now.
+func describeTools(run *enginev1.Run, size int) string {
 	switch ToolStatusOf(run) {
 	case Open:
 		return "any"

@@ -94,7 +94,7 @@ func (h *Handler) Handle(ctx context.Context, data []byte, opts Options) Answer 
 		return block(err)
 	}
 	ev.SessionID = cmp.Or(opts.Session, ev.SessionID)
-	out, err := h.handle(ctx, ev, opts)
+	out, err := h.outcomeOf(ctx, ev, opts)
 	if ev.inSkill() && out.verdict == deny {
 		out.reason = fmt.Sprintf("The text of %q runs a command as it is loaded. %s", ev.Skill, out.reason)
 	}
@@ -113,7 +113,7 @@ func (h *Handler) Handle(ctx context.Context, data []byte, opts Options) Answer 
 	return block(err)
 }
 
-func (h *Handler) handle(ctx context.Context, ev *event, opts Options) (outcome, error) {
+func (h *Handler) outcomeOf(ctx context.Context, ev *event, opts Options) (outcome, error) {
 	switch ev.kind {
 	case hookevent.Before:
 		return h.before(ctx, ev, opts)

@@ -185,7 +185,7 @@ func (b *Board) decided(e *Event) {
 		if rate.At.Equal(at) {
 			rate.Deny++
 		}
-		b.denied(e)
+		b.countDenial(e)
 	}
 }
 
@@ -195,8 +195,8 @@ func place(at time.Time) int64 {
 	return (n + slots) % slots // there is time before 1970
 }
 
-// denied notes a denial of a run.
-func (b *Board) denied(e *Event) {
+// countDenial notes a denial of a run.
+func (b *Board) countDenial(e *Event) {
 	if _, known := b.denials[e.EntityID]; !known && len(b.denials) >= mostDenied {
 		b.dropDenials()
 	}

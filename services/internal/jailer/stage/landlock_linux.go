@@ -92,8 +92,8 @@ func handled(abi int) uint64 {
 	return rights
 }
 
-// newWall handles all that the kernel knows. closed handles TCP as well.
-func newWall(abi int, closed bool) (*wall, error) {
+// buildWall handles all that the kernel knows. closed handles TCP as well.
+func buildWall(abi int, closed bool) (*wall, error) {
 	attr := rulesetAttr{fs: handled(abi)}
 	size := uintptr(sizeFS)
 	if abi >= abiNet && closed {
@@ -177,7 +177,7 @@ func (w *wall) enforce() error {
 // secondWall repeats in Landlock which folders can be written, for what a mount does not hold: files that
 // were open before.
 func secondWall(o *Order, abi int) error {
-	w, err := newWall(abi, false)
+	w, err := buildWall(abi, false)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ type Wall struct {
 
 // NewWall begins the ruleset of an order that Landlock alone holds.
 func NewWall(o *Order) (*Wall, error) {
-	w, err := newWall(o.abi(), o.Proxy)
+	w, err := buildWall(o.abi(), o.Proxy)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func probe(o *Order) []string {
 	note("no_new_privs", noNewPrivileges())
 	if abi := ABI(); abi == 0 {
 		note("Landlock", syscall.ENOSYS)
-	} else if w, err := newWall(abi, true); err != nil {
+	} else if w, err := buildWall(abi, true); err != nil {
 		note("Landlock", err)
 	} else {
 		w.allow("/", readRights)

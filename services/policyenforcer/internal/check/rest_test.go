@@ -201,7 +201,7 @@ func TestPolicyChangesAtTheCommit(t *testing.T) {
 		}}
 		d := stage.Ask(t, faulty.App(), deploy)
 		if !changed {
-			t.Fatal("nothing was changed")
+			t.Fatal("no change was made")
 		}
 		if s.Store.Spans() {
 			stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")

@@ -28,11 +28,11 @@ type ConsumeApprovalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The approval.
 	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	// Hex SHA-256 of exactly what is to be done.
+	// Hex SHA-256 of the exact action.
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
-	// What uses it, such as the id of a call.
+	// The user of the approval, such as the id of a call.
 	UsedBy string `protobuf:"bytes,3,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
-	// A use that came to nothing and cannot any more: used_by takes it over. Empty for none.
+	// A use without effect, which is over: used_by takes it over. Empty for none.
 	InsteadOf     string `protobuf:"bytes,4,opt,name=instead_of,json=insteadOf,proto3" json:"instead_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -147,7 +147,7 @@ type VoidApprovalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The approval.
 	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	// Why; may be empty.
+	// The reason; may be empty.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -27,13 +27,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ApprovalPeerService uses up approvals for the services that asked for them (S9). It is no
-// public contract: only services call it, and operators for repairs.
+// ApprovalPeerService uses up approvals for the services that asked for them (S9). It is not
+// a public contract: only services call it, and operators for repairs.
 type ApprovalPeerServiceClient interface {
 	// ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
 	// repeated request with the same used_by succeeds again.
 	ConsumeApproval(ctx context.Context, in *ConsumeApprovalRequest, opts ...grpc.CallOption) (*ConsumeApprovalResponse, error)
-	// VoidApproval records that what was granted cannot be done any more (S9.1).
+	// VoidApproval records that a granted action is no longer possible (S9.1).
 	VoidApproval(ctx context.Context, in *VoidApprovalRequest, opts ...grpc.CallOption) (*VoidApprovalResponse, error)
 }
 
@@ -69,13 +69,13 @@ func (c *approvalPeerServiceClient) VoidApproval(ctx context.Context, in *VoidAp
 // All implementations must embed UnimplementedApprovalPeerServiceServer
 // for forward compatibility.
 //
-// ApprovalPeerService uses up approvals for the services that asked for them (S9). It is no
-// public contract: only services call it, and operators for repairs.
+// ApprovalPeerService uses up approvals for the services that asked for them (S9). It is not
+// a public contract: only services call it, and operators for repairs.
 type ApprovalPeerServiceServer interface {
 	// ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
 	// repeated request with the same used_by succeeds again.
 	ConsumeApproval(context.Context, *ConsumeApprovalRequest) (*ConsumeApprovalResponse, error)
-	// VoidApproval records that what was granted cannot be done any more (S9.1).
+	// VoidApproval records that a granted action is no longer possible (S9.1).
 	VoidApproval(context.Context, *VoidApprovalRequest) (*VoidApprovalResponse, error)
 	mustEmbedUnimplementedApprovalPeerServiceServer()
 }

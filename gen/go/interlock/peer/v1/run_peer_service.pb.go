@@ -90,7 +90,7 @@ func (x *InterruptRunRequest) GetFilesChanged() []string {
 // InterruptRunResponse is the outcome of a tool call that may fire an interrupt.
 type InterruptRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False when nothing changed: no pattern matches, or interrupts do not fire now.
+	// False when the run has not changed: no pattern matches, or interrupts do not fire now.
 	Fired bool `protobuf:"varint,1,opt,name=fired,proto3" json:"fired,omitempty"`
 	// Name of the interrupt; empty when none fired.
 	Interrupt string `protobuf:"bytes,2,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
@@ -218,7 +218,7 @@ func (x *SettleApprovalRequest) GetApprovalId() string {
 // SettleApprovalResponse is the outcome of a decided approval.
 type SettleApprovalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False when nothing waits for the approval, or it is not decided yet.
+	// False when no transition waits for the approval, or it is not decided yet.
 	Settled bool `protobuf:"varint,1,opt,name=settled,proto3" json:"settled,omitempty"`
 	// The run as it stands now, in full.
 	Run           *v1.Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`

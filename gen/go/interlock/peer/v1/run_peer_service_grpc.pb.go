@@ -27,16 +27,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// RunPeerService changes runs after a decided approval or a reported tool call. It is no
-// public contract: the approval service and the policy enforcer call it.
+// RunPeerService changes runs after a decided approval or a reported tool call. It is not
+// a public contract: the approval service and the policy enforcer call it.
 type RunPeerServiceClient interface {
 	// InterruptRun diverts a run to the handler of an interrupt, for a tool call that
 	// was allowed and changed a matching file (S4.1). It happens once per call. Where
-	// interrupts do not fire it changes nothing.
+	// interrupts do not fire, the run stays as it is.
 	InterruptRun(ctx context.Context, in *InterruptRunRequest, opts ...grpc.CallOption) (*InterruptRunResponse, error)
-	// SettleApproval does what follows from a decided approval: the parked transition
-	// fires, or is dropped (S9.1). It happens once. Where nothing waits for the approval
-	// it changes nothing.
+	// SettleApproval carries out a decided approval: the parked transition fires, or is
+	// dropped (S9.1). It happens once. Without a parked transition the run stays as it is.
 	SettleApproval(ctx context.Context, in *SettleApprovalRequest, opts ...grpc.CallOption) (*SettleApprovalResponse, error)
 }
 
@@ -72,16 +71,15 @@ func (c *runPeerServiceClient) SettleApproval(ctx context.Context, in *SettleApp
 // All implementations must embed UnimplementedRunPeerServiceServer
 // for forward compatibility.
 //
-// RunPeerService changes runs after a decided approval or a reported tool call. It is no
-// public contract: the approval service and the policy enforcer call it.
+// RunPeerService changes runs after a decided approval or a reported tool call. It is not
+// a public contract: the approval service and the policy enforcer call it.
 type RunPeerServiceServer interface {
 	// InterruptRun diverts a run to the handler of an interrupt, for a tool call that
 	// was allowed and changed a matching file (S4.1). It happens once per call. Where
-	// interrupts do not fire it changes nothing.
+	// interrupts do not fire, the run stays as it is.
 	InterruptRun(context.Context, *InterruptRunRequest) (*InterruptRunResponse, error)
-	// SettleApproval does what follows from a decided approval: the parked transition
-	// fires, or is dropped (S9.1). It happens once. Where nothing waits for the approval
-	// it changes nothing.
+	// SettleApproval carries out a decided approval: the parked transition fires, or is
+	// dropped (S9.1). It happens once. Without a parked transition the run stays as it is.
 	SettleApproval(context.Context, *SettleApprovalRequest) (*SettleApprovalResponse, error)
 	mustEmbedUnimplementedRunPeerServiceServer()
 }

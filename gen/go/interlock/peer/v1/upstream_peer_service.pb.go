@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ObserveUpstreamToolsRequest is what a server offers.
+// ObserveUpstreamToolsRequest lists the tools of a server.
 type ObserveUpstreamToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the server.
@@ -86,12 +86,12 @@ func (x *ObserveUpstreamToolsRequest) GetLeftOut() []*LeftOutTool {
 	return nil
 }
 
-// ObserveUpstreamToolsResponse names what must not be used.
+// ObserveUpstreamToolsResponse names tools that must not be used.
 type ObserveUpstreamToolsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names of the tools that have changed since they were accepted.
 	Changed []string `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
-	// Names of the tools that were never seen and for which there is no room.
+	// Names of the new tools without room.
 	NoRoom        []string `protobuf:"bytes,2,rep,name=no_room,json=noRoom,proto3" json:"no_room,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -141,14 +141,14 @@ func (x *ObserveUpstreamToolsResponse) GetNoRoom() []string {
 	return nil
 }
 
-// ObservedTool is a tool as its server offers it.
+// ObservedTool describes a tool as its server offers it.
 type ObservedTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name at the server.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
 	// Hex SHA-256 of its name, title, description, schemas and annotations.
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
-	// Its description, at most 1,024 bytes of it: what an operator reads.
+	// Its description, at most 1,024 bytes of it, for operators.
 	Description   string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -205,12 +205,12 @@ func (x *ObservedTool) GetDescription() string {
 	return ""
 }
 
-// LeftOutTool is a tool that cannot be relayed.
+// LeftOutTool names a tool that cannot be relayed.
 type LeftOutTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name at the server, as far as it can be read.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	// What is wrong with its description.
+	// The fault of its description.
 	Why           string `protobuf:"bytes,2,opt,name=why,proto3" json:"why,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

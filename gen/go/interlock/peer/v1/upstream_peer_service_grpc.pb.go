@@ -26,12 +26,12 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// UpstreamPeerService takes the reports of gateways about the tools of MCP servers. It is no
-// public contract.
+// UpstreamPeerService takes the reports of gateways about the tools of MCP servers. It is not
+// a public contract.
 type UpstreamPeerServiceClient interface {
 	// ObserveUpstreamTools pins tools that were never seen, and returns those that have
-	// changed. What an agent reports changes nothing that a gateway or an operator has
-	// reported. Tools for which there is no room are named, and the others are pinned.
+	// changed. A report of an agent does not replace that of a gateway or an operator.
+	// Tools without room are named, and the others are pinned.
 	ObserveUpstreamTools(ctx context.Context, in *ObserveUpstreamToolsRequest, opts ...grpc.CallOption) (*ObserveUpstreamToolsResponse, error)
 }
 
@@ -57,12 +57,12 @@ func (c *upstreamPeerServiceClient) ObserveUpstreamTools(ctx context.Context, in
 // All implementations must embed UnimplementedUpstreamPeerServiceServer
 // for forward compatibility.
 //
-// UpstreamPeerService takes the reports of gateways about the tools of MCP servers. It is no
-// public contract.
+// UpstreamPeerService takes the reports of gateways about the tools of MCP servers. It is not
+// a public contract.
 type UpstreamPeerServiceServer interface {
 	// ObserveUpstreamTools pins tools that were never seen, and returns those that have
-	// changed. What an agent reports changes nothing that a gateway or an operator has
-	// reported. Tools for which there is no room are named, and the others are pinned.
+	// changed. A report of an agent does not replace that of a gateway or an operator.
+	// Tools without room are named, and the others are pinned.
 	ObserveUpstreamTools(context.Context, *ObserveUpstreamToolsRequest) (*ObserveUpstreamToolsResponse, error)
 	mustEmbedUnimplementedUpstreamPeerServiceServer()
 }

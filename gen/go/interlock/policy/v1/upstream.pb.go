@@ -7,7 +7,6 @@
 package policyv1
 
 import (
-	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -128,7 +127,7 @@ var File_interlock_policy_v1_upstream_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_upstream_proto_rawDesc = "" +
 	"\n" +
-	"\"interlock/policy/v1/upstream.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\"\xce\x01\n" +
+	"\"interlock/policy/v1/upstream.proto\x12\x13interlock.policy.v1\"\xce\x01\n" +
 	"\fUpstreamTool\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n" +

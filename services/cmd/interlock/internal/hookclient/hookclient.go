@@ -164,7 +164,7 @@ func (c *Call) Run(in io.Reader, out, errs io.Writer, post Transport) int {
 		fmt.Fprintf(errs, "Interlock blocks this: %v\n", err)
 		return ExitBlock
 	}
-	return c.run(in, out, errs, post, time.Now().Add(patience))
+	return c.answerEvent(in, out, errs, post, time.Now().Add(patience))
 }
 
 // longestPatience is the longest that a workflow may have an agent wait for people,
@@ -182,7 +182,7 @@ func (c *Call) patience() (time.Duration, error) {
 	return max(Timeout, time.Duration(n)*time.Second), nil
 }
 
-func (c *Call) run(in io.Reader, out, errs io.Writer, post Transport, deadline time.Time) int {
+func (c *Call) answerEvent(in io.Reader, out, errs io.Writer, post Transport, deadline time.Time) int {
 	type result struct {
 		answer *answer
 		err    error

@@ -53,7 +53,7 @@ func folder(t *testing.T, e datadir.Endpoints) datadir.Dir {
 // hook runs one call with the given transport.
 func hook(c Call, event string, post Transport) (code int, out, errs string) {
 	var stdout, stderr bytes.Buffer
-	code = c.run(strings.NewReader(event), &stdout, &stderr, post, time.Now().Add(time.Minute))
+	code = c.answerEvent(strings.NewReader(event), &stdout, &stderr, post, time.Now().Add(time.Minute))
 	return code, stdout.String(), stderr.String()
 }
 
@@ -204,7 +204,7 @@ func TestPromptsAreWarnedOf(t *testing.T) {
 	}{
 		{"UserPromptSubmit", dead, false, hookevent.ClaudeCode, "connection refused"},
 		{"SessionStart", dead, false, hookevent.ClaudeCode, "connection refused"},
-		{"SessionStart", answering(200, `{"exit":2,"stderr":"Interlock blocks this: the store is down"}`), false, hookevent.ClaudeCode, "stands: the store is down"},
+		{"SessionStart", answering(200, `{"exit":2,"stderr":"Interlock blocks this: the store is down"}`), false, hookevent.ClaudeCode, "of its run: the store is down"},
 		{"UserPromptSubmit", answering(503, ``), false, hookevent.ClaudeCode, "status 503"},
 		{"UserPromptSubmit", dead, true, hookevent.ClaudeCode, ""},
 		{"UserPromptSubmit", dead, false, hookevent.Codex, ""},
@@ -242,13 +242,13 @@ func TestSlownessBlocks(t *testing.T) {
 	}
 	c := Call{Server: "http://edge", Token: token}
 	var out, errs bytes.Buffer
-	code := c.run(strings.NewReader(preTool), &out, &errs, slow, time.Now().Add(time.Millisecond))
+	code := c.answerEvent(strings.NewReader(preTool), &out, &errs, slow, time.Now().Add(time.Millisecond))
 	wantBlocked(t, code, out.String(), errs.String(), "in time")
 	// So does an event that never ends.
 	in, w := io.Pipe()
 	defer w.Close()
 	errs.Reset()
-	code = c.run(in, &out, &errs, slow, time.Now().Add(time.Millisecond))
+	code = c.answerEvent(in, &out, &errs, slow, time.Now().Add(time.Millisecond))
 	wantBlocked(t, code, out.String(), errs.String(), "in time")
 }
 

@@ -86,7 +86,7 @@ type Claimed struct {
 
 // Claim claims the line of a call, which succeeds once. False: it must not run, and errs says why.
 func (c *Call) Claim(errs io.Writer, post hookclient.Transport) (*Claimed, bool) {
-	command, started, err := c.claim(post)
+	command, started, err := c.askServer(post)
 	if err != nil {
 		fmt.Fprintf(errs, "interlock jail: the command was not run: %v\n", err)
 		if started != nil {
@@ -172,8 +172,8 @@ func rootFolder() datadir.Dir {
 	return root
 }
 
-// claim claims the call, and makes a command from the answer. It returns the claim even if the command cannot run.
-func (c *Call) claim(post hookclient.Transport) (*jailer.Command, *hookclient.Started, error) {
+// askServer claims the call, and makes a command from the answer. It returns the claim even if the command cannot run.
+func (c *Call) askServer(post hookclient.Transport) (*jailer.Command, *hookclient.Started, error) {
 	folder, err := os.Getwd()
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the current folder: %w", err)

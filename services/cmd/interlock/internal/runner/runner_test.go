@@ -21,7 +21,7 @@ import (
 )
 
 // forever is an agent of two processes that say that they run, with their ids, and
-// end only when they are told to.
+// end only on a signal.
 const forever = `echo $$; sh -c 'echo $$; exec sleep 1000' & wait`
 
 // vanished waits until there is no such process any more.
@@ -41,7 +41,7 @@ func (b *bench) vanished(pid string) {
 	}
 }
 
-// zombie is true for a process that has ended and that nobody has waited for: here
+// zombie is true for a process that has ended without a wait for it: here
 // the process that adopts orphans may not.
 func zombie(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -115,7 +115,7 @@ func TestPromptThatNobodyReads(t *testing.T) {
 	b.finish()
 }
 
-// What an agent leaves running ends with it.
+// Programs that an agent leaves running end with it.
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	b := start(t, `sleep 1000 >/dev/null 2>&1 & echo $!`, nil)
@@ -125,7 +125,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	b.finish()
 }
 
-// What holds the agent's output open does not hold the task.
+// A program that holds the agent's output open does not hold the task.
 func TestOutputThatIsHeldOpen(t *testing.T) {
 	t.Parallel()
 	// Into a file: of its output as little may be read as the agent waits.
@@ -272,7 +272,7 @@ func TestAckUntilTheClaimIsGone(t *testing.T) {
 	}
 }
 
-// Agents that run count, whichever stream their tasks came by.
+// Agents that run count, for every stream of their tasks.
 func TestStreamsThatBreak(t *testing.T) {
 	t.Parallel()
 	b := start(t, forever, func(_ *fakeTasks, cfg *Config) {
@@ -335,7 +335,7 @@ func TestStopLetsAgentsFinish(t *testing.T) {
 	b.finish()
 }
 
-// One that takes too long is stopped, and its task is for another runner, whatever
+// One that takes too long is stopped, and its task is for another runner, regardless of
 // it says.
 func TestStopAfterTheGrace(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ const childMode = "MCP_TEST_CHILD"
 func Main() bool {
 	mode := os.Getenv(childMode)
 	if mode != "" {
-		serve(mode)
+		serveMode(mode)
 	}
 	return mode != ""
 }
@@ -69,7 +69,7 @@ func Alive(pid int) bool {
 
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-func serve(mode string) {
+func serveMode(mode string) {
 	switch {
 	case mode == "scripted":
 		serveScript()

@@ -72,13 +72,13 @@ func ReportAs(t *testing.T, a *app.App, caller enforcer.Caller, id, tool string,
 }
 
 // HeldNow returns the status of the evidence "tests" in the store.
-func HeldNow(t *testing.T, e *Engine, st store.Store) evidence.Standing {
+func HeldNow(t *testing.T, e *Engine, st store.Store) evidence.Status {
 	t.Helper()
 	return HeldAt(t, e, st, time.Now())
 }
 
 // HeldAt returns the status of the evidence "tests" at a time.
-func HeldAt(t *testing.T, e *Engine, st store.Store, now time.Time) evidence.Standing {
+func HeldAt(t *testing.T, e *Engine, st store.Store, now time.Time) evidence.Status {
 	t.Helper()
 	var record evidence.Record
 	if stored, err := st.Get(t.Context(), ledger.EvidenceOf(ledger.Run("default", "run_1"))); err == nil {

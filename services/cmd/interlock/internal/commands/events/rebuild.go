@@ -96,14 +96,14 @@ func (o *Outcome) Lacks() bool {
 // Rebuild publishes the missing events of the stream. With an error, the outcome has the
 // work before; nil if there is none.
 func (c *Where) Rebuild(ctx context.Context, cfg bus.RebuildConfig, version string) (*Outcome, error) {
-	found, err := c.rebuild(ctx, cfg, version)
+	found, err := c.publishAgain(ctx, cfg, version)
 	if found == nil {
 		return nil, err
 	}
 	return outcomeOf(found, cfg.DryRun), err
 }
 
-func (c *Where) rebuild(
+func (c *Where) publishAgain(
 	ctx context.Context, cfg bus.RebuildConfig, version string,
 ) (found *bus.Rebuilt, err error) {
 	data, err := client.ServerFolder(c.Data)
