@@ -105,16 +105,19 @@ func typeName(kind document.Kind) string {
 // Values are the checked arguments of an own tool.
 type Values struct{ object document.Value }
 
+// Text returns a text, empty when it is not given.
 func (a Values) Text(name string) string {
 	v, _ := a.object.Get(name)
 	return v.Str()
 }
 
+// Flag returns a truth value, false when it is not given.
 func (a Values) Flag(name string) bool {
 	v, _ := a.object.Get(name)
 	return v.Bool()
 }
 
+// Integer returns an integer, 0 when it is not given.
 func (a Values) Integer(name string) int64 {
 	v, ok := a.object.Get(name)
 	if !ok {
@@ -243,6 +246,7 @@ func takesText(params []Param) string {
 	return "it takes " + strings.Join(names, ", ")
 }
 
+// Article returns a kind with its article, for sentences.
 func Article(kind document.Kind) string {
 	if kind == document.Number {
 		return "a number"

@@ -26,7 +26,7 @@ func (i Identity) Validate() error {
 	if len(i.StateID) > maxStateID || !printable(i.StateID) {
 		return fmt.Errorf("the workflow state's id must be at most %d printable ASCII characters", maxStateID)
 	}
-	return i.Binding.validate()
+	return i.validate()
 }
 
 // Limits of ids, as the contracts have them.

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// Requests of the stateless protocol repeat arguments in headers, where a tool's schema says
+// Headers compares the headers of requests with their bodies. Requests of the stateless protocol repeat arguments in headers, where a tool's schema says
 // so (x-mcp-header), for proxies between a client and its server that do not read bodies. A
 // request whose headers differ from its body must be refused. The SDK does that for tools
 // that it has: it gets those of the servers behind the gate, and never calls them.
