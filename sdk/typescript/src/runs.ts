@@ -160,12 +160,6 @@ export class Runs extends Approvals {
     return runOf((await this.call(options, (call) => this.rpc(RunService).cancelRun(request, call))).run);
   }
 
-  /** Diverts a run to the handler of an interrupt that the files of an allowed call trigger (S4), and returns it as it stands. */
-  async interruptRun(runId: string, callId: string, filesChanged: readonly string[], options: CallOptions = {}): Promise<Run> {
-    const request = { runId: await this.runId(runId, options), callId, filesChanged: [...filesChanged] };
-    return runOf((await this.call(options, (call) => this.rpc(RunService).interruptRun(request, call))).run);
-  }
-
   /** Puts a run into a state, past its guards: an operator may, and an agent where `meta.debug` of the workflow says so. */
   async forceState(runId: string, state: string, options: ChangeOptions & { context?: unknown } = {}): Promise<Run> {
     const request = { runId: await this.runId(runId, options), state, context: encode("context", options.context), ...keyOf(options) };
