@@ -7,6 +7,7 @@ import asyncio
 import concurrent.futures
 import gc
 import json
+import signal
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -113,6 +114,16 @@ def test_a_check_without_an_event_loop_whose_answer_is_lost_is_settled(settings:
 
 
 def test_a_check_without_an_event_loop_that_the_user_interrupts_is_settled(settings: Any, proxy: Proxy) -> None:
+    # A process that a shell starts in the background ignores interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        interrupted_check(settings, proxy)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def interrupted_check(settings: Any, proxy: Proxy) -> None:
+    """Interrupts a check as a user does, and expects that the call is withdrawn."""
     reached = proxy.hold("CheckToolCall")
     ended = threading.Event()
 
