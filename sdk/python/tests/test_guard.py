@@ -135,9 +135,10 @@ def interrupted_check(settings: Any, proxy: Proxy) -> None:
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with interlock.sync.Interlock(**settings) as client:
-        with pytest.raises(KeyboardInterrupt):
+    try:
+        with interlock.sync.Interlock(**settings) as client, pytest.raises(KeyboardInterrupt):
             client.guard("Read", {}, lambda: pytest.fail("it ran"))
+    finally:
         ended.set()
     thread.join()
     proxy.let()
