@@ -1,0 +1,108 @@
+package condition
+
+import "github.com/interlock-run/interlock/pkg/document"
+
+// Call gives a condition what it looks at. The one who decides makes one for each call and
+// shares it among the state, the policies, the lease and the evidence, so that each facet is
+// computed once.
+type Call interface {
+	// Input returns the arguments of the call, an Object; ok is false when they cannot be
+	// read, and then every pointer is in doubt.
+	Input() (input document.Value, ok bool)
+	// Facet returns what the call does, from one side. A facet that the implementation does
+	// not know is not Known.
+	Facet(Facet) Set
+}
+
+// Facet names one side of a call, such as the files that it writes (S21.5).
+type Facet string
+
+// The facets. Those with a dot are parts of one program's or language's facet.
+const (
+	// Reads, Writes and Files are the files that a call reads, changes, or either.
+	Reads  Facet = "reads"
+	Writes Facet = "writes"
+	Files  Facet = "files"
+	// Host, Port, Scheme, Method and URLPath are those of every URL; IP has the hosts that are
+	// addresses.
+	Host    Facet = "host"
+	Port    Facet = "port"
+	Scheme  Facet = "scheme"
+	Method  Facet = "method"
+	URLPath Facet = "path"
+	IP      Facet = "ip"
+	// Command has every simple command of a command line.
+	Command Facet = "command"
+	// SQLKinds are select, insert, update, delete, merge, ddl, grant, call, copy, set,
+	// transaction and other, of all statements.
+	SQLKinds      Facet = "sql.kinds"
+	SQLTables     Facet = "sql.tables"
+	SQLFunctions  Facet = "sql.functions"
+	SQLStatements Facet = "sql.statements"
+	GitVerb       Facet = "git.verb"
+	GitRefs       Facet = "git.refs"
+	GitRemote     Facet = "git.remote"
+	GitForce      Facet = "git.force"
+	GitDelete     Facet = "git.delete"
+	K8sVerb       Facet = "k8s.verb"
+	K8sResource   Facet = "k8s.resource"
+	K8sNamespace  Facet = "k8s.namespace"
+	K8sName       Facet = "k8s.name"
+	K8sContext    Facet = "k8s.context"
+	// Recipients and Senders are addresses of mail.
+	Recipients Facet = "recipients"
+	Senders    Facet = "senders"
+	// Money is an exact amount in the major unit of one currency.
+	Money Facet = "money"
+	// Time has the names of the windows that the time of the decision is in.
+	Time Facet = "time"
+	// CallerName, CallerRole and CallerNamespace are those of the token.
+	CallerName      Facet = "caller.name"
+	CallerRole      Facet = "caller.role"
+	CallerNamespace Facet = "caller.namespace"
+	// SessionDepth is 0 for a session that no other has started.
+	SessionDepth Facet = "session.depth"
+	SessionRoot  Facet = "session.root"
+	// RunState and RunWorkflow are where the run is.
+	RunState    Facet = "state"
+	RunWorkflow Facet = "workflow"
+)
+
+// Set has the values of a facet of one call. The zero Set is not known: every comparison with
+// it is in doubt.
+type Set struct {
+	// Known is false when it cannot be said which values there are; Why says why, for people,
+	// without a full stop. Values are then those that are certain: one that a restriction names
+	// is enough for it.
+	Known bool
+	Why   string
+	Values []Element
+}
+
+// Element is one value of a Set.
+type Element struct {
+	// Value is a String, Number or Bool by the type of the facet. Paths are clean and relative
+	// to the workspace, outside of it absolute; hosts are lower-case without a trailing dot.
+	Value document.Value
+	// Also are other readings of the same value: the real name of a path with links, the IPv4
+	// address in an IPv6 address. A restriction matches if one reading does, an allowance needs
+	// all.
+	Also []document.Value
+	// Below is true for a folder that stands for everything under it.
+	Below bool
+	// Unsure is true when the value may not be part of the set. Restrictions look at it,
+	// allowances do not.
+	Unsure bool
+}
+
+// Unknown returns the Set of a facet that cannot be said.
+func Unknown(why string) Set { return Set{Why: why} }
+
+// KnownSet returns a Set of texts that is complete; of none, it is empty.
+func KnownSet(values ...string) Set {
+	s := Set{Known: true}
+	for _, v := range values {
+		s.Values = append(s.Values, Element{Value: document.StringValue(v)})
+	}
+	return s
+}

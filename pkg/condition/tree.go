@@ -1,0 +1,100 @@
+package condition
+
+import "github.com/interlock-run/interlock/pkg/document"
+
+// Condition is what a rule asks of a call, read and checked (S21). It is immutable and safe for
+// concurrent use. A nil Condition holds for every call.
+type Condition struct {
+	text document.Value
+}
+
+// Use says where a condition stands, to read it.
+type Use struct {
+	// Stance is that of the place.
+	Stance Stance
+	// Windows are the names that time may be compared with.
+	Windows []string
+}
+
+// Read reads a condition that is part of a document and reports its problems there. It returns nil
+// when it reports an error.
+func Read(r *document.Report, v document.Value, at *document.Path, use Use) *Condition {
+	return &Condition{text: v}
+}
+
+// Judge returns whether the condition holds for a call.
+func (c *Condition) Judge(call Call, stance Stance) Truth {
+	if c == nil {
+		return True
+	}
+	return Doubt
+}
+
+// Explain returns every comparison of the condition with its result, in the order written.
+func (c *Condition) Explain(call Call, stance Stance) []Leaf { return nil }
+
+// Looks returns the pointers and facets that the condition names, each once, sorted.
+func (c *Condition) Looks() []string { return nil }
+
+// Value returns the condition as it was written.
+func (c *Condition) Value() document.Value {
+	if c == nil {
+		return document.Value{}
+	}
+	return c.text
+}
+
+// Leaf is one comparison with its result.
+type Leaf struct {
+	// Looks is the pointer or facet, as written.
+	Looks string
+	// Expected and Actual are for people, shortened.
+	Expected, Actual string
+	// Result is True when the comparison holds; not and unless around it are not applied.
+	Result Truth
+	// Why explains a doubt and says how to send the value; empty otherwise.
+	Why string
+	// Negated is true under an odd number of not and unless.
+	Negated bool
+}
+
+// Clause is when and unless of a rule: it applies if When holds and Unless does not.
+type Clause struct{ When, Unless *Condition }
+
+// ReadClause reads "when" and "unless" of a rule.
+func ReadClause(f document.Fields, use Use) Clause {
+	var c Clause
+	if v, ok := f.Value.Get("when"); ok {
+		c.When = Read(f.Report, v, f.At.Key("when"), use)
+	}
+	if v, ok := f.Value.Get("unless"); ok {
+		use.Stance = use.Stance.Opposite()
+		c.Unless = Read(f.Report, v, f.At.Key("unless"), use)
+	}
+	return c
+}
+
+// IsZero reports a clause without conditions: it applies to every call.
+func (c Clause) IsZero() bool { return c.When == nil && c.Unless == nil }
+
+// Applies returns whether a rule with the clause is about a call.
+func (c Clause) Applies(call Call, stance Stance) Truth {
+	t := c.When.Judge(call, stance)
+	if c.Unless == nil || t == False {
+		return t
+	}
+	return t.And(c.Unless.Judge(call, stance.Opposite()).Not())
+}
+
+// Explain returns the leaves of both, those of Unless negated.
+func (c Clause) Explain(call Call, stance Stance) []Leaf {
+	leaves := c.When.Explain(call, stance)
+	if c.Unless == nil {
+		return leaves
+	}
+	for _, leaf := range c.Unless.Explain(call, stance.Opposite()) {
+		leaf.Negated = !leaf.Negated
+		leaves = append(leaves, leaf)
+	}
+	return leaves
+}

@@ -1,0 +1,83 @@
+package condition
+
+// Truth is the result of a condition. The zero Truth is Doubt: a result that was not worked
+// out decides nothing.
+type Truth uint8
+
+// The three truths (S21.2).
+const (
+	// Doubt is the result where a value is missing, has the wrong kind, or can be read in
+	// two ways. Each list of rules says what it does with it.
+	Doubt Truth = iota
+	False
+	True
+)
+
+// Of returns the truth of a fact that is known.
+func Of(holds bool) Truth {
+	if holds {
+		return True
+	}
+	return False
+}
+
+// Not returns the opposite; that of doubt is doubt.
+func (t Truth) Not() Truth {
+	switch t {
+	case True:
+		return False
+	case False:
+		return True
+	default:
+		return Doubt
+	}
+}
+
+// And returns True if both are, False if one is, and else Doubt.
+func (t Truth) And(u Truth) Truth {
+	switch {
+	case t == False || u == False:
+		return False
+	case t == True && u == True:
+		return True
+	default:
+		return Doubt
+	}
+}
+
+// Or returns True if one is, False if both are, and else Doubt.
+func (t Truth) Or(u Truth) Truth { return t.Not().And(u.Not()).Not() }
+
+// String returns the word for messages and logs.
+func (t Truth) String() string {
+	switch t {
+	case True:
+		return "true"
+	case False:
+		return "false"
+	default:
+		return "doubt"
+	}
+}
+
+// Stance is what a condition decides about: it picks the quantifier over several values, and
+// the reading of a value that has two (S21.3).
+type Stance uint8
+
+// The stances. The zero Stance is the strict one.
+const (
+	// Restricts is the stance of deny, ask and approval terms: one value that matches, in
+	// one of its readings, is enough.
+	Restricts Stance = iota
+	// Allows is the stance of allow, only, leases and evidence: each value must match, in
+	// each of its readings, and there must be one.
+	Allows
+)
+
+// Opposite returns the stance of what stands under not and unless.
+func (s Stance) Opposite() Stance {
+	if s == Restricts {
+		return Allows
+	}
+	return Restricts
+}
