@@ -2,7 +2,6 @@ package toolcall
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -133,11 +133,11 @@ func (o *objections) takesLine(m *workflow.Machine, call Call) bool {
 
 // takesCode reports tools that run code which is no command line.
 func takesCode(tool string) bool {
-	var buf [longestFolded]byte
-	return coders[string(folded(&buf, tool))]
+	var buf [toolname.LongestFolded]byte
+	return coders[string(toolname.Folded(&buf, tool))]
 }
 
-// coders are the names that tools which run code are known by, as folded gives them.
+// coders are the names that tools which run code are known by, as toolname.Folded gives them.
 var coders = map[string]bool{
 	"workflow": true, "repl": true, "executecode": true, "runcode": true, "executepython": true, "runpython": true, "python": true,
 	"pythonrepl": true, "noderepl": true, "jsrepl": true, "executejavascript": true, "runjavascript": true, "codeinterpreter": true,
@@ -155,34 +155,17 @@ func isShell(state *workflow.StateView, tool string) bool {
 	if tool == named {
 		return true
 	}
-	var buf [longestFolded]byte
-	return shells[string(folded(&buf, tool))]
-}
-
-// shells are the names that tools which run command lines are known by, as folded gives them.
-var shells = map[string]bool{
-	"bash": true, "sh": true, "zsh": true, "fish": true, "cmd": true, "powershell": true, "pwsh": true,
-	"shell": true, "localshell": true, "shellcommand": true, "shellexec": true, "terminal": true,
-	"exec": true, "execcommand": true, "unifiedexec": true, "writestdin": true,
-	"startprocess": true, "runprocess": true, "spawnprocess": true, "interactwithprocess": true, "containerexec": true,
-	"executebash": true, "executecmd": true, "executecommand": true, "executeshell": true, "executeshellcommand": true,
-	"runbash": true, "runcommand": true, "runshell": true, "runshellcommand": true,
-	"runinterminal": true, "runterminalcmd": true, "runterminalcommand": true,
-	"monitor": true, "execute": true, "run": true, "runscript": true, "sendkeys": true, "writetoterminal": true,
-	"executeterminalcommand": true, "runinshell": true, "shellrun": true, "shellexecute": true, "bashexec": true, "bashtool": true,
-	"processstart": true, "processexec": true, "runcmd": true, "terminalexec": true, "terminalexecute": true, "terminalrun": true, "sshexec": true,
-	"sendinput": true, "sendterminalinput": true, "terminalinput": true, "sendtoterminal": true, "typeinterminal": true, "writebash": true,
-	"commandexec": true, "commandrun": true, "executecommands": true, "runcommands": true, "system": true, "spawn": true, "subprocess": true,
+	return toolname.Shell(tool)
 }
 
 // Shells returns the names by which tools that run command lines are known, in one spelling
 // each, in order. After the name of a server they are such tools too.
-func Shells() []string { return slices.Sorted(maps.Keys(shells)) }
+func Shells() []string { return toolname.Shells() }
 
 // speaksOther reports shells that are not like bash.
 func speaksOther(tool string) bool {
-	var buf [longestFolded]byte
-	switch string(folded(&buf, tool)) {
+	var buf [toolname.LongestFolded]byte
+	switch string(toolname.Folded(&buf, tool)) {
 	case "zsh", "fish", "cmd", "powershell", "pwsh", "executecmd":
 		return true
 	default:

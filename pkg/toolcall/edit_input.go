@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -25,8 +26,8 @@ const (
 // formsOf returns how a tool edits files, or 0. It goes by the last part of its name, in
 // any spelling.
 func formsOf(tool string) forms {
-	var buf [longestFolded]byte
-	switch string(folded(&buf, tool)) {
+	var buf [toolname.LongestFolded]byte
+	switch string(toolname.Folded(&buf, tool)) {
 	case "edit":
 		return replaces | manyReplaces
 	case "editfile":
@@ -118,8 +119,8 @@ const (
 // meaningOf goes by an argument's name in any spelling, as agents and servers of
 // files write it.
 func meaningOf(name string) meaning {
-	var buf [longestFolded]byte
-	switch string(folded(&buf, name)) {
+	var buf [toolname.LongestFolded]byte
+	switch string(toolname.Folded(&buf, name)) {
 	case "path", "filepath", "filename", "file", "targetfile", "notebookpath", "targetnotebook",
 		"relativepath", "absolutepath", "relativeworkspacepath", "pathinproject":
 		return pathText

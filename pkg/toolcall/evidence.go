@@ -171,8 +171,8 @@ func isShellName(state *workflow.StateView, tool string) bool {
 // waits reports a shell whose result is that of the command: not one that starts a process
 // and returns, or that types into one.
 func waits(tool string) bool {
-	var buf [longestFolded]byte
-	switch string(folded(&buf, tool)) {
+	var buf [toolname.LongestFolded]byte
+	switch string(toolname.Folded(&buf, tool)) {
 	case "bash", "sh", "shell", "localshell", "shellcommand", "shellexec", "exec", "containerexec", "executebash",
 		"executecommand", "executeshell", "executeshellcommand", "runbash", "runcommand", "runshell", "runshellcommand":
 		return true

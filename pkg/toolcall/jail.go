@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -30,8 +31,8 @@ func jailed(state *workflow.StateView, call Call) jail.Level {
 
 // typesInto reports a shell that hands its line to a process which runs already, or to another machine.
 func typesInto(tool string) bool {
-	var buf [longestFolded]byte
-	switch string(folded(&buf, tool)) {
+	var buf [toolname.LongestFolded]byte
+	switch string(toolname.Folded(&buf, tool)) {
 	case "writestdin", "interactwithprocess", "sendkeys", "writetoterminal", "sendinput", "sendterminalinput", "terminalinput", "sendtoterminal",
 		"typeinterminal", "writebash", "sshexec":
 		return true

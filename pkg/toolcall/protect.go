@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -161,8 +162,8 @@ func reads(tool string) bool {
 	if formsOf(tool) != 0 {
 		return false
 	}
-	var buf [longestFolded]byte
-	name := string(folded(&buf, tool))
+	var buf [toolname.LongestFolded]byte
+	name := string(toolname.Folded(&buf, tool))
 	return slices.ContainsFunc([]string{"read", "get", "list", "view", "search", "grep", "glob", "ls", "stat", "notebookread", "find"},
 		func(verb string) bool { return strings.HasPrefix(name, verb) })
 }

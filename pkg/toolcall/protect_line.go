@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // Calls of shells (S13).
@@ -54,8 +55,8 @@ func (p Places) shellCall(call Call) (Code, string) {
 
 // toolWord returns the last part of a tool's name, folded.
 func toolWord(tool string) string {
-	var buf [longestFolded]byte
-	return string(folded(&buf, tool))
+	var buf [toolname.LongestFolded]byte
+	return string(toolname.Folded(&buf, tool))
 }
 
 func eachText(v document.Value, texts *[]string) {

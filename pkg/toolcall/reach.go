@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // spread writes out the alternatives of a pattern, and makes all else that it leaves open
@@ -105,8 +106,8 @@ var textTools = words(`todowrite todoread websearch askuserquestion exitplanmode
 // inTexts looks at every text of an input, keys included, for paths that are named inside
 // of it: code, queries, lists, addresses.
 func (p Places) inTexts(tool string, input document.Value, edits bool) (is string, found bool) {
-	var buf [longestFolded]byte
-	name := string(folded(&buf, tool))
+	var buf [toolname.LongestFolded]byte
+	name := string(toolname.Folded(&buf, tool))
 	if textTools[name] {
 		return "", false
 	}
@@ -184,15 +185,15 @@ var (
 // searchesData reports a search of a folder that holds a known data folder, by a pattern
 // that could be one of its files: such patterns go before ignore files.
 func (p Places) searchesData(tool string, input document.Value) bool {
-	var buf [longestFolded]byte
-	name := string(folded(&buf, tool))
+	var buf [toolname.LongestFolded]byte
+	name := string(toolname.Folded(&buf, tool))
 	if !searches[name] {
 		return false
 	}
 	root, globs := ".", []string{}
 	for key, v := range input.Members() {
-		var buf [longestFolded]byte
-		switch k := string(folded(&buf, key)); {
+		var buf [toolname.LongestFolded]byte
+		switch k := string(toolname.Folded(&buf, key)); {
 		case meaningOf(key) == pathText || k == "directory" || k == "dir" || k == "cwd" || k == "folder" || k == "root":
 			if v.Kind() == document.String && v.Str() != "" {
 				root = v.Str()

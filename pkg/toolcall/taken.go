@@ -85,10 +85,10 @@ func isLine(v document.Value) bool {
 	return v.Kind() == document.String
 }
 
-// lineKeys are the names by which tools take a command line, as folded gives them.
+// lineKeys are the names by which tools take a command line, as toolname.Folded gives them.
 var lineKeys = words(`command cmd commands cmds commandline cmdline shellcommand bash shell shellcmd bashcommand terminalcommand exec`)
 
-// codeKeys are the names by which tools take code, as folded gives them.
+// codeKeys are the names by which tools take code, as toolname.Folded gives them.
 var codeKeys = words(`code script sourcecode python pythoncode javascript js program snippet keystrokes argv scriptpath`)
 
 // isMark reports a value that is no code: a number, or a mark such as EUR or SAVE-10.
