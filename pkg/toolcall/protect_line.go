@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
@@ -17,16 +18,16 @@ import (
 
 // shellCall judges a call of a shell.
 func (p Places) shellCall(call Call) (Code, string) {
-	line, why := commandLine(call.Input)
-	if why == "" && !speaksOther(call.Tool) {
+	line, why := toolinput.CommandLine(call.Input)
+	if why == "" && !toolinput.SpeaksOther(call.Tool) {
 		if call.Jail == jail.Full {
 			return p.jailedLine(line)
 		}
 		return p.line(line)
 	}
-	input, ok := readInput(call.Input)
+	input, ok := toolinput.Read(call.Input)
 	if !ok && len(call.Input) > 0 {
-		return CodeInvalidInput, noCommand
+		return CodeInvalidInput, toolinput.NoCommand
 	}
 	var lines []string
 	eachText(input, &lines)
@@ -37,7 +38,7 @@ func (p Places) shellCall(call Call) (Code, string) {
 		if mentions(line) {
 			return CodeSelfProtected, fmt.Sprintf(ownCommand, document.Quote(line[:min(len(line), 80)]))
 		}
-		if speaksOther(call.Tool) {
+		if toolinput.SpeaksOther(call.Tool) {
 			if code, why := p.mentioned(line); code != "" {
 				return code, why
 			}
@@ -75,7 +76,7 @@ func eachText(v document.Value, texts *[]string) {
 		*texts = append(*texts, strings.Join(words, " "))
 	case document.Object:
 		for key, e := range v.Members() {
-			if meaningOf(key) != note {
+			if toolinput.MeaningOf(key) != toolinput.Note {
 				eachText(e, texts)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
@@ -139,8 +140,8 @@ func (p Places) inTexts(tool string, input document.Value, edits bool) (is strin
 			}
 		case document.Object:
 			for key, e := range v.Members() {
-				switch m := meaningOf(key); {
-				case edits && (m == oldText || m == newText || m == contentText || m == patchText), m == note, name == "grep" && key == "pattern":
+				switch m := toolinput.MeaningOf(key); {
+				case edits && (m == toolinput.OldText || m == toolinput.NewText || m == toolinput.ContentText || m == toolinput.PatchText), m == toolinput.Note, name == "grep" && key == "pattern":
 				case look(key), walk(e):
 					return true
 				}
@@ -194,7 +195,7 @@ func (p Places) searchesData(tool string, input document.Value) bool {
 	for key, v := range input.Members() {
 		var buf [toolname.LongestFolded]byte
 		switch k := string(toolname.Folded(&buf, key)); {
-		case meaningOf(key) == pathText || k == "directory" || k == "dir" || k == "cwd" || k == "folder" || k == "root":
+		case toolinput.MeaningOf(key) == toolinput.PathText || k == "directory" || k == "dir" || k == "cwd" || k == "folder" || k == "root":
 			if v.Kind() == document.String && v.Str() != "" {
 				root = v.Str()
 			}
