@@ -1,11 +1,17 @@
 package condition
 
-import "github.com/interlock-run/interlock/pkg/document"
+import (
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
 
 // Condition is what a rule asks of a call, read and checked (S21). It is immutable and safe for
 // concurrent use. A nil Condition holds for every call.
 type Condition struct {
-	text document.Value
+	text  document.Value
+	root  node
+	looks []string
 }
 
 // Use says where a condition stands, to read it.
@@ -16,25 +22,82 @@ type Use struct {
 	Windows []string
 }
 
-// Read reads a condition that is part of a document and reports its problems there. It returns nil
-// when it reports an error.
-func Read(r *document.Report, v document.Value, at *document.Path, use Use) *Condition {
-	return &Condition{text: v}
+// node is a part of a condition: a comparison, or a join of others.
+type node struct {
+	join  join
+	nodes []node
+	leaf  *leaf // of a comparison
 }
+
+// join says how a node joins others.
+type join uint8
+
+const (
+	comparison join = iota
+	joinAll
+	joinAny
+	joinNot // of one node
+)
 
 // Judge returns whether the condition holds for a call.
 func (c *Condition) Judge(call Call, stance Stance) Truth {
 	if c == nil {
 		return True
 	}
-	return Doubt
+	r := run{call: call}
+	return c.root.judge(&r, stance)
+}
+
+func (n *node) judge(r *run, stance Stance) Truth {
+	switch n.join {
+	case comparison:
+		return n.leaf.judge(r, stance)
+	case joinNot:
+		return n.nodes[0].judge(r, stance.Opposite()).Not()
+	case joinAny:
+		t := False
+		for i := 0; i < len(n.nodes) && t != True; i++ {
+			t = t.Or(n.nodes[i].judge(r, stance))
+		}
+		return t
+	default:
+		t := True
+		for i := 0; i < len(n.nodes) && t != False; i++ {
+			t = t.And(n.nodes[i].judge(r, stance))
+		}
+		return t
+	}
 }
 
 // Explain returns every comparison of the condition with its result, in the order written.
-func (c *Condition) Explain(call Call, stance Stance) []Leaf { return nil }
+func (c *Condition) Explain(call Call, stance Stance) []Leaf {
+	if c == nil {
+		return nil
+	}
+	r := run{call: call}
+	return c.root.explain(&r, stance, false, nil)
+}
+
+func (n *node) explain(r *run, stance Stance, negated bool, leaves []Leaf) []Leaf {
+	if n.join == comparison {
+		return append(leaves, n.leaf.explain(r, stance, negated))
+	}
+	if n.join == joinNot {
+		stance, negated = stance.Opposite(), !negated
+	}
+	for i := range n.nodes {
+		leaves = n.nodes[i].explain(r, stance, negated, leaves)
+	}
+	return leaves
+}
 
 // Looks returns the pointers and facets that the condition names, each once, sorted.
-func (c *Condition) Looks() []string { return nil }
+func (c *Condition) Looks() []string {
+	if c == nil {
+		return nil
+	}
+	return slices.Clone(c.looks)
+}
 
 // Value returns the condition as it was written.
 func (c *Condition) Value() document.Value {
