@@ -7,6 +7,7 @@ package facet
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -90,6 +91,14 @@ func (f *Facts) Facet(name condition.Facet) condition.Set {
 }
 
 func (f *Facts) compute(name condition.Facet) condition.Set {
+	switch family, _, _ := strings.Cut(string(name), "."); family {
+	case "sql":
+		return f.sqlFacet(name)
+	case "git":
+		return f.gitFacet(name)
+	case "k8s":
+		return f.k8sFacet(name)
+	}
 	return condition.Unknown("the facet " + string(name) + " is not known")
 }
 

@@ -1,0 +1,182 @@
+package facet
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/condition"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolname"
+)
+
+// parts are the values of the facets of one program, collected over the commands of a line. A part
+// that is in doubt has its reason.
+type parts map[condition.Facet]*part
+
+type part struct {
+	values []condition.Element
+	why    string
+}
+
+func (p parts) of(name condition.Facet) *part {
+	if p[name] == nil {
+		p[name] = &part{}
+	}
+	return p[name]
+}
+
+// add notes a value once.
+func (p parts) add(name condition.Facet, e condition.Element) {
+	one := p.of(name)
+	same := func(o condition.Element) bool {
+		return document.Equal(o.Value, e.Value) && o.Unsure == e.Unsure
+	}
+	if !slices.ContainsFunc(one.values, same) {
+		one.values = append(one.values, e)
+	}
+}
+
+func (p parts) text(name condition.Facet, value string) {
+	p.add(name, condition.Element{Value: stringValue(value)})
+}
+
+// doubt notes why facets are not known; the first reason stays.
+func (p parts) doubt(why string, names ...condition.Facet) {
+	for _, name := range names {
+		if one := p.of(name); one.why == "" {
+			one.why = why
+		}
+	}
+}
+
+// set returns the Set of a facet.
+func (p parts) set(name condition.Facet) condition.Set {
+	one := p.of(name)
+	if one.why != "" { // that something is not done is then not certain
+		one.values = slices.DeleteFunc(one.values, func(e condition.Element) bool { return document.Equal(e.Value, boolValue(false)) })
+	}
+	return condition.Set{Known: one.why == "", Why: one.why, Values: one.values}
+}
+
+// overCommands judges each command of the call's line. The facets are in doubt where the line does
+// not show all commands, and for a tool that is neither known nor a shell.
+func (f *Facts) overCommands(names []condition.Facet, judge func(parts, *shell.Plan, shell.Command)) parts {
+	all := parts{}
+	plan, err := f.plan()
+	switch {
+	case !f.isShell() && toolname.Known(f.of.Tool):
+		return all
+	case !f.isShell():
+		all.doubt("the tool is not described", names...)
+		return all
+	case err != nil:
+		all.doubt(err.Error(), names...)
+		return all
+	}
+	for _, finding := range plan.Findings {
+		statements := finding.Command >= 0 && isSQLClient(plan.Commands[finding.Command])
+		if finding.Kind == shell.Hidden || finding.Kind == shell.Code && !statements {
+			all.doubt("the command line "+finding.What, names...)
+		}
+	}
+	for _, c := range plan.Commands {
+		if c.Assigns < len(c.Words) {
+			judge(all, plan, c)
+		}
+	}
+	return all
+}
+
+// commandOptions says how the options of a program are read.
+type commandOptions struct {
+	flags  map[string]bool // take no argument
+	values map[string]bool // take one
+}
+
+// option is one option of a command, or an operand, whose name is empty.
+type option struct {
+	name, value string
+	static      bool // the value is certain
+	known       bool
+}
+
+// read splits the words behind the name of a program. It stops before the first operand when that is
+// asked for, and returns the words from there on.
+func (o commandOptions) read(words []shell.Word, stop bool) (options []option, rest []shell.Word) {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case w.Static && w.Text == "--":
+			for _, operand := range words[i+1:] {
+				options = append(options, option{value: operand.Text, static: operand.Static, known: true})
+			}
+			return options, nil
+		case len(w.Text) < 2 || w.Text[0] != '-':
+			if stop {
+				return options, words[i:]
+			}
+			options = append(options, option{value: w.Text, static: w.Static, known: true})
+		default:
+			used, found := o.option(w, words[i+1:])
+			options = append(options, found...)
+			i += used
+		}
+	}
+	return options, nil
+}
+
+// option reads one word of options and says how many of the next words it uses.
+func (o commandOptions) option(w shell.Word, next []shell.Word) (used int, found []option) {
+	argument := func(name string) (int, []option) {
+		if len(next) == 0 {
+			return 0, []option{{name: name}}
+		}
+		return 1, []option{{name: name, value: next[0].Text, static: next[0].Static, known: true}}
+	}
+	name, value, attached := cutOption(w.Text)
+	switch {
+	case !w.Static:
+		return 0, []option{{name: name, known: o.values[name] && attached}}
+	case attached && (o.flags[name] || o.values[name]):
+		return 0, []option{{name: name, value: value, static: true, known: true}}
+	case o.flags[name]:
+		return 0, []option{{name: name, static: true, known: true}}
+	case o.values[name]:
+		return argument(name)
+	case w.Text[1] == '-':
+		return 0, []option{{name: name}}
+	}
+	for i := 1; i < len(w.Text); i++ {
+		letter := "-" + w.Text[i:i+1]
+		switch {
+		case o.flags[letter]:
+			found = append(found, option{name: letter, static: true, known: true})
+		case o.values[letter] && i+1 < len(w.Text):
+			return 0, append(found, option{name: letter, value: w.Text[i+1:], static: true, known: true})
+		case o.values[letter]:
+			used, last := argument(letter)
+			return used, append(found, last...)
+		default:
+			return 0, append(found, option{name: w.Text})
+		}
+	}
+	return 0, found
+}
+
+// cutOption splits --name=value and -x=value.
+func cutOption(text string) (name, value string, attached bool) {
+	return strings.Cut(text, "=")
+}
+
+// words returns a set of words.
+func words(list string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		set[w] = true
+	}
+	return set
+}
+
+func stringValue(s string) document.Value { return document.StringValue(s) }
+func boolValue(b bool) document.Value     { return document.BoolValue(b) }
