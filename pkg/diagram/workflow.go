@@ -146,6 +146,9 @@ func stateTip(s *workflow.State) []string {
 		tip = append(tip, "no commands")
 	}
 	list("commands", s.AllowedCommands)
+	for i := range s.Calls {
+		tip = append(tip, s.Calls[i].Pattern()+" only "+s.Calls[i].Only.Value().String())
+	}
 	list("blocked variables", s.BlockedEnv)
 	if s.Jail.Level > 0 {
 		tip = append(tip, "jail of level "+strconv.Itoa(int(s.Jail.Level)))

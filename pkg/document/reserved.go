@@ -6,7 +6,7 @@ import "strings"
 // them they are errors, so that no document seems to restrict an act that it allows, and so
 // that a later version can give them a meaning. The value says how to get the effect.
 var reserved = map[string]string{
-	"calls": "list tools in \"allowed_tools\", or write a policy", "only": "list tools in \"allowed_tools\", or write a policy",
+	"calls": "write it in a state of a workflow", "only": "write it in an entry of \"calls\" of a state",
 	"when": "use a guard of a transition, or a policy", "unless": "use a guard of a transition, or a policy",
 	"facets":  "list tools and commands in \"allowed_tools\" and \"allowed_commands\"",
 	"timeout": adviceTime, "timeout_seconds": adviceTime, "after": adviceTime, "deadline": adviceTime, "max_duration": adviceTime,

@@ -40,6 +40,8 @@ type State struct {
 	ToolsRestricted bool
 	AllowedTools    []string
 	DisallowedTools []string
+	// Calls are conditions on the calls of allowed tools, all of which must hold (S3.9).
+	Calls []CallRule
 
 	Instructions string
 	// Model and ThinkingLevel are for the agent's runtime, which Interlock does not

@@ -88,6 +88,9 @@ func (s *State) adds(other *State) string {
 	if !s.ToolsRestricted {
 		return "every tool"
 	}
+	if dropped := other.DropsCalls(s); len(dropped) > 0 {
+		return "any input of " + document.Quote(dropped[0].Pattern())
+	}
 	had := newToolTable(other)
 	for _, tool := range s.AllowedTools {
 		acts := tool == s.AllowedCommandsTool || !slices.Contains(noEdits, tool)

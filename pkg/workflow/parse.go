@@ -168,7 +168,7 @@ func (r *reader) definition(v document.Value) {
 
 // features are names that "requires" can list: parts of the language that this version enforces.
 var features = []string{
-	"approvals", "branches", "commands", "effects", "evidence", "inputs", "interrupts", "invoke", "jail", "policies", "properties", "read_tools",
+	"approvals", "branches", "commands", "conditions", "effects", "evidence", "inputs", "interrupts", "invoke", "jail", "policies", "properties", "read_tools",
 }
 
 // requires refuses a document that names a feature which this version does not enforce (S1.4).

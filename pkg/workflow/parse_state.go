@@ -27,12 +27,12 @@ var (
 	stateFields = []string{
 		"type", "outcome", "allowed_tools", "disallowed_tools", "instructions", "max_iterations", "safe_next",
 		"max_edit_lines", "max_files_per_state", "allowed_commands", "allowed_commands_tool", "opaque_commands",
-		"blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "no_unknown_effects", "jail", "on",
+		"blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "no_unknown_effects", "jail", "calls", "on",
 	}
 	// limitFields have no effect in a final state: enforcement has ended (S2.9).
 	limitFields = []string{
 		"allowed_tools", "disallowed_tools", "max_iterations", "max_edit_lines", "max_files_per_state", "allowed_commands",
-		"allowed_commands_tool", "opaque_commands", "blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "jail",
+		"allowed_commands_tool", "opaque_commands", "blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "jail", "calls",
 	}
 	// elsewhere are fields that protect another object. In a state, or under meta, they
 	// would not be read.
@@ -73,6 +73,7 @@ func (r stateSection) state(i int, name string, v document.Value, at *document.P
 	r.stateType(f, s, facts)
 	r.tools(f, s)
 	r.metaPart().commands(f, s)
+	r.calls(f, s)
 	r.environment(f, s)
 	r.stateJail(f, s)
 	s.Instructions, _ = f.Str("instructions")

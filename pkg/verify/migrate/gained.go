@@ -104,6 +104,9 @@ func gainedLimits(a, b *workflow.StateView) []gain {
 			all = append(all, gainOf(GainLimit, "%s %d, and it was %d", l.name, l.is, l.was))
 		}
 	}
+	for _, rule := range a.DropsCalls(&b.State) {
+		all = append(all, gainOf(GainTool, "%s with input that %s does not hold for", rule.Pattern(), rule.Only.Value()))
+	}
 	if a.NoUnknownEffects && !b.NoUnknownEffects {
 		all = append(all, gainOf(GainTransition, "entering it no longer needs the outcome of every call"))
 	}

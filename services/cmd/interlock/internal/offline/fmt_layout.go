@@ -132,13 +132,14 @@ var (
 			"limits": {order: []string{"processes", "memory_mb", "cpu_seconds", "wall_seconds", "output_bytes", "scratch_mb", "kept_mb"}, most: anyNumber},
 		},
 	}
+	callForm  = &fmtShape{order: []string{"tool", "capability", "only"}, most: anyNumber}
 	stateForm = &fmtShape{
 		order: []string{
 			"type", "outcome", "instructions", "allowed_tools", "disallowed_tools", "allowed_commands_tool", "allowed_commands", "opaque_commands",
-			"blocked_env", "deny_env", "env_overrides", "env", "jail", "max_iterations", "max_edit_lines", "max_files_per_state",
+			"blocked_env", "deny_env", "env_overrides", "env", "jail", "calls", "max_iterations", "max_edit_lines", "max_files_per_state",
 			"context_budget_bytes", "safe_next", "on",
 		},
-		most: 2, known: map[string]*fmtShape{"on": {most: 1, others: transitionForm}, "jail": jailForm},
+		most: 2, known: map[string]*fmtShape{"on": {most: 1, others: transitionForm}, "jail": jailForm, "calls": {elements: callForm}},
 	}
 	interruptForm = &fmtShape{
 		order: []string{"trigger", "target"}, most: anyNumber, known: map[string]*fmtShape{"trigger": fmtRecord},
