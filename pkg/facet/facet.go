@@ -6,8 +6,13 @@
 package facet
 
 import (
+	"errors"
+
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // Subject is the call whose facets are wanted, with the facts that only its caller knows.
@@ -41,20 +46,91 @@ type Description struct{}
 
 // Facts are the facets of one call. Each is computed when it is first asked for; not safe for
 // concurrent use.
-type Facts struct{ of Subject }
+type Facts struct {
+	of Subject
+
+	read    bool
+	input   document.Value
+	inputOK bool
+
+	planned bool
+	line    *shell.Plan
+	lineErr error
+
+	sets map[condition.Facet]condition.Set
+}
 
 // Of returns the facets of a call.
 func Of(subject Subject) *Facts { return &Facts{of: subject} }
 
-// Input implements condition.Call.
+// Input implements condition.Call. An empty input has no arguments.
 func (f *Facts) Input() (document.Value, bool) {
-	v, problem := document.Parse(f.of.Input, document.Limits{})
-	return v, problem == nil && v.Kind() == document.Object
+	if !f.read {
+		f.read = true
+		if len(f.of.Input) == 0 {
+			f.input, f.inputOK = document.ObjectValue(nil), true
+		} else {
+			f.input, f.inputOK = toolinput.Read(f.of.Input)
+		}
+	}
+	return f.input, f.inputOK
 }
 
 // Facet implements condition.Call.
 func (f *Facts) Facet(name condition.Facet) condition.Set {
+	set, done := f.sets[name]
+	if !done {
+		set = f.compute(name)
+		if f.sets == nil {
+			f.sets = make(map[condition.Facet]condition.Set)
+		}
+		f.sets[name] = set
+	}
+	return set
+}
+
+func (f *Facts) compute(name condition.Facet) condition.Set {
 	return condition.Unknown("the facet " + string(name) + " is not known")
+}
+
+// described returns the description of the tool, by the name that the agent knows it by or its full
+// name.
+func (f *Facts) described() (*Description, bool) {
+	for _, name := range []string{f.of.Tool, f.of.Qualified} {
+		if d, ok := f.of.Tools[name]; ok && name != "" {
+			return &d, true
+		}
+	}
+	return nil, false
+}
+
+// isShell reports a tool that runs command lines.
+func (f *Facts) isShell() bool { return f.of.Shell || toolname.Shell(f.of.Tool) }
+
+// plan returns the effects of the command line of a shell, nil for a tool that is no shell.
+func (f *Facts) plan() (*shell.Plan, error) {
+	if !f.planned {
+		f.planned = true
+		if f.isShell() {
+			f.line, f.lineErr = f.readLine()
+		}
+	}
+	return f.line, f.lineErr
+}
+
+func (f *Facts) readLine() (*shell.Plan, error) {
+	input, ok := f.Input()
+	switch {
+	case !ok:
+		return nil, errors.New(toolinput.NoCommand)
+	case toolinput.SpeaksOther(f.of.Tool):
+		return nil, errors.New("its command lines are not written for bash")
+	}
+	line, why := toolinput.LineOf(input)
+	if why != "" {
+		return nil, errors.New(why)
+	}
+	return shell.Parse(line)
 }
 
 var _ condition.Call = (*Facts)(nil)

@@ -19,7 +19,7 @@ import (
 
 // This file evaluates the rules of package buf.validate that the contracts use. protovalidate
 // evaluates all of them, with an interpreter of CEL, which is a large part of a program; a test
-// compares the two. It panics on a message with another rule, which that test finds.
+// compares the two. It panics on a message with another rule or limit, which that test finds.
 
 // violation is a broken rule. The pointer is below the checked value.
 type violation struct{ pointer, rule, message string }
@@ -161,12 +161,15 @@ func checksOf(fd protoreflect.FieldDescriptor, rules *validate.FieldRules) (chec
 	return checks
 }
 
-// sizes are the rules of sizes, in the order of their violations.
-var sizes = []struct {
+// sizeRule is one rule of sizes.
+type sizeRule struct {
 	id, message string
 	size        func(protoreflect.Value) int
 	broken      func(order int) bool // of the size to the limit
-}{
+}
+
+// sizes are the rules of sizes, in the order of their violations.
+var sizes = []sizeRule{
 	{"string.len", "must be %d characters", runes, unequal},
 	{"string.min_len", "must be at least %d characters", runes, less},
 	{"string.max_len", "must be at most %d characters", runes, more},
@@ -190,6 +193,12 @@ func lessEqual(order int) bool { return order <= 0 }
 
 // checksOfKind returns the checks for the limits of one kind, such as string.
 func checksOfKind(kind string, fd protoreflect.FieldDescriptor, limits protoreflect.Message) (checks []check) {
+	limits.Range(func(limit protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		if !evaluated(kind, string(limit.Name())) {
+			panic(fmt.Sprintf("rpc: %s has the limit %s.%s, which is unknown here", fd.FullName(), kind, limit.Name()))
+		}
+		return true
+	})
 	for _, rule := range sizes {
 		of, name, _ := strings.Cut(rule.id, ".")
 		if limit, set := limitOf(limits, name); set && of == kind {
@@ -219,6 +228,24 @@ func checksOfKind(kind string, fd protoreflect.FieldDescriptor, limits protorefl
 		panic(fmt.Sprintf("rpc: %s has rules of %s, which are unknown here", fd.FullName(), kind))
 	}
 	return checks
+}
+
+// evaluated reports a limit that this file evaluates. Limits of elements have their own checks.
+func evaluated(kind, limit string) bool {
+	switch limit {
+	case "pattern":
+		return kind == "string"
+	case "not_in", "defined_only":
+		return kind == "enum"
+	case "gt", "gte", "lte":
+		return kind == "int32" || kind == "int64" || kind == "duration"
+	case "items":
+		return kind == "repeated"
+	case "keys", "values":
+		return kind == "map"
+	default:
+		return slices.ContainsFunc(sizes, func(s sizeRule) bool { return s.id == kind+"."+limit })
+	}
 }
 
 func enumChecks(fd protoreflect.FieldDescriptor, limits protoreflect.Message) (checks []check) {

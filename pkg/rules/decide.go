@@ -5,7 +5,11 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
+
+// longestName is how long a capability can be without memory of its own.
+const longestName = 256
 
 // Call is the question to a policy.
 type Call struct {
@@ -95,7 +99,7 @@ func (c *Call) named(room []byte) (capability []byte, asShell bool) {
 	capability = room
 	shell := c.Shell || toolcall.Shell(nil, c.Tool)
 	if c.Capability == "" {
-		capability = appendCapability(capability, c.Tool, shell)
+		capability = toolname.AppendCapability(capability, c.Tool, shell)
 	}
 	return capability, shell && string(capability) != Shell
 }

@@ -91,11 +91,11 @@ func declaredTools(f document.Fields) toolname.Names {
 // checkCapability reports a pattern that matches no call. One that names a tool must name one that
 // exists, where an unknown name would have no effect.
 func checkCapability(r *document.Report, at *document.Path, pattern string, names toolname.Names, position toolname.Position) {
-	if fix := capabilityFix(pattern); fix != "" {
+	if fix := toolname.CapabilityFix(pattern); fix != "" {
 		r.Errorf(at, CodeCapability, "%s matches no call; %s", document.Quote(pattern), fix)
 		return
 	}
-	if fault := names.Fault(builtIn(pattern), position); fault != "" {
+	if fault := names.Fault(toolname.BuiltIn(pattern), position); fault != "" {
 		r.Errorf(at, toolname.CodeUnknownTool, "%s", fault)
 	}
 }

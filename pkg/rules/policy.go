@@ -9,6 +9,7 @@ package rules
 import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // Roles returns the roles of callers that a policy can be for.
@@ -117,7 +118,7 @@ func flaw(p *Policy) string {
 		return "no tool sends email"
 	default:
 		for _, tool := range e.Tools {
-			if fix := capabilityFix(tool); fix != "" {
+			if fix := toolname.CapabilityFix(tool); fix != "" {
 				return "the email tool " + document.Quote(tool) + " matches no call"
 			}
 		}
@@ -126,7 +127,7 @@ func flaw(p *Policy) string {
 }
 
 func ruleFlaw(rule *Rule) string {
-	if capabilityFix(rule.Capability) != "" {
+	if toolname.CapabilityFix(rule.Capability) != "" {
 		return "the pattern " + document.Quote(rule.Capability) + " matches no call"
 	}
 	if r := rule.Rate; r != nil && (r.MaxCalls < 1 || r.WindowSeconds < 1 || r.WindowSeconds > maxWindow || !r.Scope.known()) {

@@ -3,6 +3,8 @@ package rules
 import (
 	"slices"
 	"strings"
+
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // outcome combines the rules that match a capability.
@@ -83,7 +85,7 @@ func shared(a, b string) int {
 
 // next returns the outcome for a capability that continues with c.
 func (n *node) next(c byte) *outcome {
-	if separates(c) {
+	if toolname.Separates(c) {
 		return n.whole
 	}
 	return n.part

@@ -6,7 +6,14 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
+
+// Shell is the capability of every tool that runs command lines (S7.1).
+const Shell = toolname.ShellCapability
+
+// CapabilityOf returns the name of a tool in policies, by the name that agents know it by (S7.1).
+func CapabilityOf(tool string) string { return toolname.Capability(tool) }
 
 // Verdict is one policy's answer to a call, as data. Its sentence is built when it
 // is asked for: see Explain. The zero Verdict is not an answer, and not an
@@ -46,7 +53,7 @@ func (v *Verdict) Capability() string {
 	case v.capability != "":
 		return v.capability
 	case v.shell:
-		return string(appendCapability(nil, v.Tool, true))
+		return string(toolname.AppendCapability(nil, v.Tool, true))
 	default:
 		return CapabilityOf(v.Tool)
 	}

@@ -44,6 +44,8 @@ const (
 	CodeSignalsProcess    Code = "SIGNALS_PROCESS"
 	CodeCallerDenied      Code = "CALLER_DENIED"
 	CodeJailRequired      Code = "JAIL_REQUIRED"
+	CodeCallUnclear       Code = "CALL_UNCLEAR"
+	CodeCallNotAllowed    Code = "CALL_NOT_ALLOWED"
 )
 
 // RejectionCode is why an event was rejected (S2.7).

@@ -2,16 +2,15 @@ package toolcall
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -37,7 +36,7 @@ func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) 
 		return
 	}
 	o.jail, o.declares = jailingOf(at, state, call), m.Definition().Meta.Commands
-	if speaksOther(call.Tool) {
+	if toolinput.SpeaksOther(call.Tool) {
 		if restricted && !o.demand() {
 			o.line(CodeCommandUnparsable, otherLanguage)
 		}
@@ -47,7 +46,7 @@ func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) 
 		o.free(call)
 		return
 	}
-	line, why := commandLine(call.Input)
+	line, why := toolinput.CommandLine(call.Input)
 	if why != "" {
 		o.line(CodeInvalidInput, why)
 		return
@@ -88,7 +87,7 @@ func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) 
 // free judges a line where the state restricts no commands. One that cannot be read is refused by
 // Protected.
 func (o *objections) free(call Call) {
-	line, why := commandLine(call.Input)
+	line, why := toolinput.CommandLine(call.Input)
 	if why != "" {
 		return
 	}
@@ -131,20 +130,6 @@ func (o *objections) takesLine(m *workflow.Machine, call Call) bool {
 	return false
 }
 
-// takesCode reports tools that run code which is no command line.
-func takesCode(tool string) bool {
-	var buf [longestFolded]byte
-	return coders[string(folded(&buf, tool))]
-}
-
-// coders are the names that tools which run code are known by, as folded gives them.
-var coders = map[string]bool{
-	"workflow": true, "repl": true, "executecode": true, "runcode": true, "executepython": true, "runpython": true, "python": true,
-	"pythonrepl": true, "noderepl": true, "jsrepl": true, "executejavascript": true, "runjavascript": true, "codeinterpreter": true,
-	"evaluate": true, "eval": true, "execcode": true, "browserruncode": true, "browserevaluate": true, "evaluatescript": true, "runnode": true,
-	"executescript": true, "executepythoncode": true, "runpythoncode": true, "pythonexec": true, "jupyterexecute": true, "executecell": true,
-}
-
 // isShell reports that a tool runs command lines: the one that the state names in
 // allowed_commands_tool, and those that are known to, in any case.
 func isShell(state *workflow.StateView, tool string) bool {
@@ -155,98 +140,12 @@ func isShell(state *workflow.StateView, tool string) bool {
 	if tool == named {
 		return true
 	}
-	var buf [longestFolded]byte
-	return shells[string(folded(&buf, tool))]
-}
-
-// shells are the names that tools which run command lines are known by, as folded gives them.
-var shells = map[string]bool{
-	"bash": true, "sh": true, "zsh": true, "fish": true, "cmd": true, "powershell": true, "pwsh": true,
-	"shell": true, "localshell": true, "shellcommand": true, "shellexec": true, "terminal": true,
-	"exec": true, "execcommand": true, "unifiedexec": true, "writestdin": true,
-	"startprocess": true, "runprocess": true, "spawnprocess": true, "interactwithprocess": true, "containerexec": true,
-	"executebash": true, "executecmd": true, "executecommand": true, "executeshell": true, "executeshellcommand": true,
-	"runbash": true, "runcommand": true, "runshell": true, "runshellcommand": true,
-	"runinterminal": true, "runterminalcmd": true, "runterminalcommand": true,
-	"monitor": true, "execute": true, "run": true, "runscript": true, "sendkeys": true, "writetoterminal": true,
-	"executeterminalcommand": true, "runinshell": true, "shellrun": true, "shellexecute": true, "bashexec": true, "bashtool": true,
-	"processstart": true, "processexec": true, "runcmd": true, "terminalexec": true, "terminalexecute": true, "terminalrun": true, "sshexec": true,
-	"sendinput": true, "sendterminalinput": true, "terminalinput": true, "sendtoterminal": true, "typeinterminal": true, "writebash": true,
-	"commandexec": true, "commandrun": true, "executecommands": true, "runcommands": true, "system": true, "spawn": true, "subprocess": true,
+	return toolname.Shell(tool)
 }
 
 // Shells returns the names by which tools that run command lines are known, in one spelling
 // each, in order. After the name of a server they are such tools too.
-func Shells() []string { return slices.Sorted(maps.Keys(shells)) }
-
-// speaksOther reports shells that are not like bash.
-func speaksOther(tool string) bool {
-	var buf [longestFolded]byte
-	switch string(folded(&buf, tool)) {
-	case "zsh", "fish", "cmd", "powershell", "pwsh", "executecmd":
-		return true
-	default:
-		return false
-	}
-}
-
-// Texts of denials about the input of shell calls.
-const (
-	noCommand = "its input must be a JSON object with the command line as a string in \"command\""
-	oddInput  = ", which could change the program that runs; give only the command line in \"command\", and \"description\", \"timeout\" or \"run_in_background\" if needed"
-)
-
-// commandLine returns the line that the input of a shell tool would run, or why there is
-// none. Keys that could change the command are refused: an environment, another shell.
-func commandLine(input []byte) (line, why string) {
-	v, problem := document.Parse(input, document.Limits{})
-	if problem != nil {
-		return "", noCommand
-	}
-	command, given := v.Get("command")
-	if !given {
-		command, _ = v.Get("cmd")
-	}
-	if command.Kind() != document.String {
-		return "", noCommand
-	}
-	line = command.Str()
-	for key, value := range v.Members() {
-		kind := value.Kind()
-		if key == "cmd" && !given {
-			continue
-		}
-		switch want, known := inputKeys[key]; {
-		case !known || kind != want && kind != document.Null, key == unsandboxed && value.Bool():
-			return "", "its input has " + document.Quote(key) + oddInput
-		case slices.Contains(folderKeys, key) && kind == document.String && value.Str() != "" && value.Str() != ".":
-			folder, err := syntax.Quote(value.Str(), syntax.LangBash)
-			if err != nil {
-				return "", "its input has " + document.Quote(key) + oddInput
-			}
-			line = "cd -- " + folder + "\n" + line // as a cd, which a list of commands has to name
-		}
-	}
-	return line, ""
-}
-
-// unsandboxed would take away the other bounds of the command.
-const unsandboxed = "dangerouslyDisableSandbox"
-
-// folderKeys name the folder that the line runs in.
-var folderKeys = []string{"workdir", "cwd", "directory", "dir_path", "working_directory"}
-
-// inputKeys are those of the shell tools of coding agents: the line, where it runs,
-// and how the answer is waited for.
-var inputKeys = map[string]document.Kind{
-	"command": document.String,
-	"workdir": document.String, "cwd": document.String, "directory": document.String, "dir_path": document.String, "working_directory": document.String,
-	"description": document.String, "explanation": document.String, "justification": document.String, "goal": document.String,
-	"timeout": document.Number, "timeout_ms": document.Number, "timeoutMs": document.Number, "timeout_seconds": document.Number,
-	"persistent": document.Bool, "yield_time_ms": document.Number, "max_output_tokens": document.Number,
-	"run_in_background": document.Bool, "is_background": document.Bool, "isBackground": document.Bool, "background": document.Bool,
-	"requires_approval": document.Bool, "require_user_approval": document.Bool, unsandboxed: document.Bool,
-}
+func Shells() []string { return toolname.Shells() }
 
 // list applies allowed_commands (R2): every simple command that could run
 // must match an entry. It returns how many words of each command its entry names.

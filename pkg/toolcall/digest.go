@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 )
 
 // InputDigest returns the hex SHA-256 of a tool's name and input: it binds a call id to its
@@ -16,7 +17,7 @@ func InputDigest(tool string, input []byte) string {
 	var room [1024]byte // most inputs fit, and need no memory of their own
 	asked := binary.BigEndian.AppendUint64(room[:0], uint64(len(tool)))
 	asked = append(asked, tool...)
-	if v, problem := document.Parse(input, document.Limits{Bytes: longestInput}); problem == nil {
+	if v, problem := document.Parse(input, document.Limits{Bytes: toolinput.Longest}); problem == nil {
 		input = document.Canonical(v)
 	}
 	sum := sha256.Sum256(append(asked, input...))

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -95,10 +96,10 @@ func (n *Notice) hold(m *workflow.Machine, at *workflow.View, state *workflow.St
 }
 
 // changedBy names the first file that a call changes, or else its tool.
-func changedBy(c *change, at *workflow.View, tool string) string {
+func changedBy(c *toolinput.Change, at *workflow.View, tool string) string {
 	what := tool
 	if c != nil {
-		if paths := c.cleanPaths(pathglob.RootOf(at.Workspace)); len(paths) > 0 {
+		if paths := c.CleanPaths(pathglob.RootOf(at.Workspace)); len(paths) > 0 {
 			what = paths[0]
 		}
 	}
@@ -126,7 +127,7 @@ func readsOnly(m *workflow.Machine, family []*workflow.Machine, call Call, quali
 	}) {
 		return true
 	}
-	return formsOf(call.Tool)&editor != 0 && measureKnown(formsOf(call.Tool), call.Input) == nil // it views
+	return toolinput.FormsOf(call.Tool).MayLook() && toolinput.FormsOf(call.Tool).Measure(call.Input) == nil // it views
 }
 
 // MayChange reports that some call of a tool may change files, so that it voids evidence.
@@ -171,8 +172,8 @@ func isShellName(state *workflow.StateView, tool string) bool {
 // waits reports a shell whose result is that of the command: not one that starts a process
 // and returns, or that types into one.
 func waits(tool string) bool {
-	var buf [longestFolded]byte
-	switch string(folded(&buf, tool)) {
+	var buf [toolname.LongestFolded]byte
+	switch string(toolname.Folded(&buf, tool)) {
 	case "bash", "sh", "shell", "localshell", "shellcommand", "shellexec", "exec", "containerexec", "executebash",
 		"executecommand", "executeshell", "executeshellcommand", "runbash", "runcommand", "runshell", "runshellcommand":
 		return true
@@ -189,7 +190,7 @@ func continues(call Call) bool {
 	if slices.Contains(monitors, call.Tool) {
 		return true
 	}
-	v, problem := document.Parse(call.Input, document.Limits{Bytes: longestInput})
+	v, problem := document.Parse(call.Input, document.Limits{Bytes: toolinput.Longest})
 	if problem != nil || v.Kind() != document.Object {
 		return false
 	}
@@ -205,7 +206,7 @@ func continues(call Call) bool {
 // isolation reports that a call asks to run apart, and that it may be on another machine: by every
 // value but the worktree.
 func isolation(call Call) (remote, apart bool) {
-	v, problem := document.Parse(call.Input, document.Limits{Bytes: longestInput})
+	v, problem := document.Parse(call.Input, document.Limits{Bytes: toolinput.Longest})
 	if problem != nil || v.Kind() != document.Object {
 		return false, false
 	}
@@ -242,7 +243,7 @@ var elsewhere = []string{"run_in_background", "is_background", "isBackground", "
 // conclusive is true when a result without error means that each of its commands has
 // succeeded, in the folder of the run.
 func parseLine(at *workflow.View, call Call) (line string, plan *shell.Plan, conclusive bool) {
-	if speaksOther(call.Tool) {
+	if toolinput.SpeaksOther(call.Tool) {
 		return call.Tool, nil, false
 	}
 	v, problem := document.Parse(call.Input, document.Limits{})
@@ -258,11 +259,11 @@ func parseLine(at *workflow.View, call Call) (line string, plan *shell.Plan, con
 	trusted := at.Workspace != "" && !at.Claimed
 	conclusive = shell.Conclusive(line) && (call.Folder == "" || trusted && call.Folder == at.Workspace)
 	for key, value := range v.Members() {
-		want, known := inputKeys[key]
+		want, known := toolinput.LineKey(key)
 		switch {
 		case !known, value.Kind() != want && value.Kind() != document.Null, slices.Contains(elsewhere, key) && (value.Bool() || value.Kind() == document.Number):
 			conclusive = false
-		case slices.Contains(folderKeys, key):
+		case slices.Contains(toolinput.FolderKeys(), key):
 			folder := value.Str()
 			here := folder == "" || folder == "." || trusted && folder == at.Workspace
 			conclusive = conclusive && here

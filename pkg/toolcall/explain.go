@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -64,10 +65,10 @@ func Explain(m *workflow.Machine, at *workflow.View, call Call) Reasons {
 	}
 	state := m.State(at.State)
 	r.Matched = state.ToolEntry(call.Tool)
-	if !isShell(state, call.Tool) || speaksOther(call.Tool) {
+	if !isShell(state, call.Tool) || toolinput.SpeaksOther(call.Tool) {
 		return r
 	}
-	text, why := commandLine(call.Input)
+	text, why := toolinput.CommandLine(call.Input)
 	if why != "" {
 		return r
 	}
@@ -84,10 +85,10 @@ func Explain(m *workflow.Machine, at *workflow.View, call Call) Reasons {
 // ReadLine returns the command line of a call of a shell, by the call alone: without
 // refusals; nil for other tools, and for input without one.
 func ReadLine(call Call) *Line {
-	if !Shell(nil, call.Tool) || speaksOther(call.Tool) {
+	if !Shell(nil, call.Tool) || toolinput.SpeaksOther(call.Tool) {
 		return nil
 	}
-	text, why := commandLine(call.Input)
+	text, why := toolinput.CommandLine(call.Input)
 	if why != "" {
 		return nil
 	}

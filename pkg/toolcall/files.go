@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -13,18 +14,18 @@ func Edits(m *workflow.Machine, tool string) bool {
 	if _, mapped := m.Definition().Meta.EditTools[tool]; mapped {
 		return true
 	}
-	return formsOf(tool) != 0
+	return toolinput.FormsOf(tool) != 0
 }
 
 // NamedFiles returns the files that the input of a tool which edits names, clean and
 // relative to a folder, each once; those outside of it by their absolute names. Tools of
 // meta.edit_tools are not known here.
 func NamedFiles(root pathglob.Root, call Call) []string {
-	forms := formsOf(call.Tool)
+	forms := toolinput.FormsOf(call.Tool)
 	if forms == 0 {
 		return nil
 	}
-	return measureKnown(forms, call.Input).cleanPaths(root)
+	return forms.Measure(call.Input).CleanPaths(root)
 }
 
 // Files are the distinct names of the files that were counted in one entry of a

@@ -10,6 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -20,7 +22,7 @@ import (
 // language, or is of a server that is not known to be here.
 func jailed(state *workflow.StateView, call Call) jail.Level {
 	switch {
-	case call.Jail == jail.None, !isShell(state, call.Tool), typesInto(call.Tool), speaksOther(call.Tool),
+	case call.Jail == jail.None, !isShell(state, call.Tool), typesInto(call.Tool), toolinput.SpeaksOther(call.Tool),
 		strings.HasPrefix(call.Tool, mcpPrefix) && call.Tool != state.AllowedCommandsTool:
 		return jail.None
 	default:
@@ -30,8 +32,8 @@ func jailed(state *workflow.StateView, call Call) jail.Level {
 
 // typesInto reports a shell that hands its line to a process which runs already, or to another machine.
 func typesInto(tool string) bool {
-	var buf [longestFolded]byte
-	switch string(folded(&buf, tool)) {
+	var buf [toolname.LongestFolded]byte
+	switch string(toolname.Folded(&buf, tool)) {
 	case "writestdin", "interactwithprocess", "sendkeys", "writetoterminal", "sendinput", "sendterminalinput", "terminalinput", "sendtoterminal",
 		"typeinterminal", "writebash", "sshexec":
 		return true
@@ -232,7 +234,7 @@ func startFolder(at *workflow.View, call Call) string {
 	if problem != nil {
 		return folder
 	}
-	for _, key := range folderKeys {
+	for _, key := range toolinput.FolderKeys() {
 		if value, _ := v.Get(key); value.Kind() == document.String && value.Str() != "" {
 			if path.IsAbs(value.Str()) {
 				folder = path.Clean(value.Str())

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -48,10 +49,10 @@ func (p *LeasePattern) Match(state *workflow.StateView, call Call) bool {
 	if !isShell(state, call.Tool) {
 		return p.input != nil && p.input.matchInput(call.Input)
 	}
-	if p.list == nil || speaksOther(call.Tool) {
+	if p.list == nil || toolinput.SpeaksOther(call.Tool) {
 		return false
 	}
-	line, why := commandLine(call.Input)
+	line, why := toolinput.CommandLine(call.Input)
 	if why != "" {
 		return false
 	}

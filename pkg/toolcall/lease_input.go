@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 )
 
 // inputPattern matches the input of a tool that runs no command lines (S9.6): an object of the
@@ -67,7 +68,7 @@ func (p *inputPattern) matchInput(input []byte) bool {
 	if len(input) == 0 {
 		input = []byte("{}")
 	}
-	v, problem := document.Parse(input, document.Limits{Bytes: longestInput})
+	v, problem := document.Parse(input, document.Limits{Bytes: toolinput.Longest})
 	return problem == nil && p.match(v)
 }
 

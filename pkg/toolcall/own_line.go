@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 )
 
 // Lines of Interlock's own commands, which run without a jail because it would hide the server from them (S20.1). So they
@@ -37,7 +38,7 @@ func planIsOwn(plan *shell.Plan) bool {
 // OnlyOwn reports a call of a shell whose line consists of commands of Interlock which are for agents, and which only ask the
 // server: it runs without a jail, also where one is demanded.
 func OnlyOwn(call Call) bool {
-	line, why := commandLine(call.Input)
+	line, why := toolinput.CommandLine(call.Input)
 	if why != "" {
 		return false
 	}

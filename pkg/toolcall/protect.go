@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolinput"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -72,24 +74,24 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 	if takes, _ := takesTrees(call.Tool); (!takes || len(call.Input) == 0) && !p.mayName(call.Input) {
 		return "", ""
 	}
-	var c *change
+	var c *toolinput.Change
 	if m != nil {
 		c = measure(m, call)
-	} else if forms := formsOf(call.Tool); forms != 0 {
-		c = measureKnown(forms, call.Input)
+	} else if forms := toolinput.FormsOf(call.Tool); forms != 0 {
+		c = forms.Measure(call.Input)
 	}
-	input, ok := readInput(call.Input)
+	input, ok := toolinput.Read(call.Input)
 	if !ok {
 		return CodeSelfProtected, "its input cannot be read, and could name Interlock's own files"
 	}
 	var named []string
 	if c != nil {
-		named = c.paths
+		named = c.Paths
 	}
 	if !textTools[toolWord(call.Tool)] {
 		eachName(input, c != nil, toolWord(call.Tool) == "grep", &named)
 	}
-	if c != nil && c.wrong != "" { // a tool may still find its edit in it
+	if c != nil && c.Wrong != "" { // a tool may still find its edit in it
 		var texts []string
 		eachText(input, &texts)
 		for _, text := range texts {
@@ -105,7 +107,7 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 		}
 		return CodeSelfProtected, fmt.Sprintf(ownSettings, document.Quote(is))
 	}
-	if formsOf(call.Tool) == 0 && c == nil && !textTools[toolWord(call.Tool)] {
+	if toolinput.FormsOf(call.Tool) == 0 && c == nil && !textTools[toolWord(call.Tool)] {
 		if code, why := p.codeCall(call.Tool, input); code != "" {
 			return code, why
 		}
@@ -147,8 +149,8 @@ func eachName(v document.Value, edits, grep bool, names *[]string) {
 		}
 	case document.Object:
 		for key, e := range v.Members() {
-			switch m := meaningOf(key); {
-			case edits && (m == oldText || m == newText || m == contentText || m == patchText), m == note, grep && key == "pattern":
+			switch m := toolinput.MeaningOf(key); {
+			case edits && (m == toolinput.OldText || m == toolinput.NewText || m == toolinput.ContentText || m == toolinput.PatchText), m == toolinput.Note, grep && key == "pattern":
 			default:
 				eachName(e, edits, grep, names)
 			}
@@ -158,11 +160,11 @@ func eachName(v document.Value, edits, grep bool, names *[]string) {
 
 // reads reports tools that only read, by the first word of their name.
 func reads(tool string) bool {
-	if formsOf(tool) != 0 {
+	if toolinput.FormsOf(tool) != 0 {
 		return false
 	}
-	var buf [longestFolded]byte
-	name := string(folded(&buf, tool))
+	var buf [toolname.LongestFolded]byte
+	name := string(toolname.Folded(&buf, tool))
 	return slices.ContainsFunc([]string{"read", "get", "list", "view", "search", "grep", "glob", "ls", "stat", "notebookread", "find"},
 		func(verb string) bool { return strings.HasPrefix(name, verb) })
 }

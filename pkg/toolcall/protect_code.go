@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 )
 
 // Lines in other languages than that of POSIX shells, such as PowerShell and code (S13.3). Their
@@ -18,7 +19,7 @@ var runnable = words(`line source expression args arguments`)
 // codeCall judges the lines and the code in the input of a tool that no table knows as a shell.
 func (p Places) codeCall(tool string, input document.Value) (Code, string) {
 	var texts []string
-	if takesCode(tool) {
+	if toolinput.TakesCode(tool) {
 		eachText(input, &texts)
 	}
 	if input.Kind() == document.Object {

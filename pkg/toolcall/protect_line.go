@@ -10,22 +10,24 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // Calls of shells (S13).
 
 // shellCall judges a call of a shell.
 func (p Places) shellCall(call Call) (Code, string) {
-	line, why := commandLine(call.Input)
-	if why == "" && !speaksOther(call.Tool) {
+	line, why := toolinput.CommandLine(call.Input)
+	if why == "" && !toolinput.SpeaksOther(call.Tool) {
 		if call.Jail == jail.Full {
 			return p.jailedLine(line)
 		}
 		return p.line(line)
 	}
-	input, ok := readInput(call.Input)
+	input, ok := toolinput.Read(call.Input)
 	if !ok && len(call.Input) > 0 {
-		return CodeInvalidInput, noCommand
+		return CodeInvalidInput, toolinput.NoCommand
 	}
 	var lines []string
 	eachText(input, &lines)
@@ -36,7 +38,7 @@ func (p Places) shellCall(call Call) (Code, string) {
 		if mentions(line) {
 			return CodeSelfProtected, fmt.Sprintf(ownCommand, document.Quote(line[:min(len(line), 80)]))
 		}
-		if speaksOther(call.Tool) {
+		if toolinput.SpeaksOther(call.Tool) {
 			if code, why := p.mentioned(line); code != "" {
 				return code, why
 			}
@@ -54,8 +56,8 @@ func (p Places) shellCall(call Call) (Code, string) {
 
 // toolWord returns the last part of a tool's name, folded.
 func toolWord(tool string) string {
-	var buf [longestFolded]byte
-	return string(folded(&buf, tool))
+	var buf [toolname.LongestFolded]byte
+	return string(toolname.Folded(&buf, tool))
 }
 
 func eachText(v document.Value, texts *[]string) {
@@ -74,7 +76,7 @@ func eachText(v document.Value, texts *[]string) {
 		*texts = append(*texts, strings.Join(words, " "))
 	case document.Object:
 		for key, e := range v.Members() {
-			if meaningOf(key) != note {
+			if toolinput.MeaningOf(key) != toolinput.Note {
 				eachText(e, texts)
 			}
 		}

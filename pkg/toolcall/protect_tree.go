@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // Folders above protected files, that a call moves, copies, replaces or deletes as one (S13.2).
@@ -52,8 +53,8 @@ type treeVerb struct {
 
 // takesTrees reports a tool whose name says that it takes whole folders, and whether it changes them.
 func takesTrees(tool string) (takes, changes bool) {
-	var buf [longestFolded]byte
-	word, verbs := folded(&buf, tool), treeVerbs()
+	var buf [toolname.LongestFolded]byte
+	word, verbs := toolname.Folded(&buf, tool), treeVerbs()
 	for i, letter := range word {
 		for _, verb := range verbs[letter] {
 			if bytes.HasPrefix(word[i:], []byte(verb.word)) {

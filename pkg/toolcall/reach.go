@@ -10,6 +10,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // spread writes out the alternatives of a pattern, and makes all else that it leaves open
@@ -105,8 +107,8 @@ var textTools = words(`todowrite todoread websearch askuserquestion exitplanmode
 // inTexts looks at every text of an input, keys included, for paths that are named inside
 // of it: code, queries, lists, addresses.
 func (p Places) inTexts(tool string, input document.Value, edits bool) (is string, found bool) {
-	var buf [longestFolded]byte
-	name := string(folded(&buf, tool))
+	var buf [toolname.LongestFolded]byte
+	name := string(toolname.Folded(&buf, tool))
 	if textTools[name] {
 		return "", false
 	}
@@ -138,8 +140,8 @@ func (p Places) inTexts(tool string, input document.Value, edits bool) (is strin
 			}
 		case document.Object:
 			for key, e := range v.Members() {
-				switch m := meaningOf(key); {
-				case edits && (m == oldText || m == newText || m == contentText || m == patchText), m == note, name == "grep" && key == "pattern":
+				switch m := toolinput.MeaningOf(key); {
+				case edits && (m == toolinput.OldText || m == toolinput.NewText || m == toolinput.ContentText || m == toolinput.PatchText), m == toolinput.Note, name == "grep" && key == "pattern":
 				case look(key), walk(e):
 					return true
 				}
@@ -184,16 +186,16 @@ var (
 // searchesData reports a search of a folder that holds a known data folder, by a pattern
 // that could be one of its files: such patterns go before ignore files.
 func (p Places) searchesData(tool string, input document.Value) bool {
-	var buf [longestFolded]byte
-	name := string(folded(&buf, tool))
+	var buf [toolname.LongestFolded]byte
+	name := string(toolname.Folded(&buf, tool))
 	if !searches[name] {
 		return false
 	}
 	root, globs := ".", []string{}
 	for key, v := range input.Members() {
-		var buf [longestFolded]byte
-		switch k := string(folded(&buf, key)); {
-		case meaningOf(key) == pathText || k == "directory" || k == "dir" || k == "cwd" || k == "folder" || k == "root":
+		var buf [toolname.LongestFolded]byte
+		switch k := string(toolname.Folded(&buf, key)); {
+		case toolinput.MeaningOf(key) == toolinput.PathText || k == "directory" || k == "dir" || k == "cwd" || k == "folder" || k == "root":
 			if v.Kind() == document.String && v.Str() != "" {
 				root = v.Str()
 			}

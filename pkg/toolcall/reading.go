@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -52,7 +53,7 @@ func MayRead(m *workflow.Machine, at *workflow.View, tool, entry string) bool {
 		return false
 	case runsLines(m, tool):
 		return readsLines(m, tool) && (entry == "" || shell.NewPattern(entry).MayRead())
-	case formsOf(tool)&editor != 0:
+	case toolinput.FormsOf(tool).MayLook():
 		return true // it may view
 	default:
 		return looksOnly(m, Call{Tool: tool})
@@ -69,7 +70,7 @@ func looksOnly(m *workflow.Machine, call Call) bool {
 	if !readsLines(m, call.Tool) {
 		return false
 	}
-	line, why := commandLine(call.Input)
+	line, why := toolinput.CommandLine(call.Input)
 	if why != "" {
 		return false
 	}
@@ -87,7 +88,7 @@ func namedShell(m *workflow.Machine, tool string) bool {
 // readsLines reports a shell whose lines can be proved to read: not one that types into a running
 // program, nor that of a server, which may be another machine's, unless a state names it.
 func readsLines(m *workflow.Machine, tool string) bool {
-	return waits(tool) && !speaksOther(tool) && (!strings.HasPrefix(tool, mcpPrefix) || namedShell(m, tool))
+	return waits(tool) && !toolinput.SpeaksOther(tool) && (!strings.HasPrefix(tool, mcpPrefix) || namedShell(m, tool))
 }
 
 // mcpPrefix begins the names of tools of MCP servers.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
@@ -32,9 +33,9 @@ const (
 // input. key is empty when the tool's name shows it.
 func takenBy(tool string, input []byte) (is taken, key string) {
 	switch {
-	case takesCode(tool):
+	case toolinput.TakesCode(tool):
 		return takesScript, ""
-	case len(input) == 0, formsOf(tool) != 0, toolname.Known(tool):
+	case len(input) == 0, toolinput.FormsOf(tool) != 0, toolname.Known(tool):
 		return takesNothing, ""
 	default:
 		return takenFrom(input)
@@ -43,7 +44,7 @@ func takenBy(tool string, input []byte) (is taken, key string) {
 
 // takenFrom finds the code in an input.
 func takenFrom(input []byte) (is taken, key string) {
-	v, ok := readInput(input)
+	v, ok := toolinput.Read(input)
 	if !ok {
 		return takesDoubt, ""
 	}
@@ -85,10 +86,10 @@ func isLine(v document.Value) bool {
 	return v.Kind() == document.String
 }
 
-// lineKeys are the names by which tools take a command line, as folded gives them.
+// lineKeys are the names by which tools take a command line, as toolname.Folded gives them.
 var lineKeys = words(`command cmd commands cmds commandline cmdline shellcommand bash shell shellcmd bashcommand terminalcommand exec`)
 
-// codeKeys are the names by which tools take code, as folded gives them.
+// codeKeys are the names by which tools take code, as toolname.Folded gives them.
 var codeKeys = words(`code script sourcecode python pythoncode javascript js program snippet keystrokes argv scriptpath`)
 
 // isMark reports a value that is no code: a number, or a mark such as EUR or SAVE-10.

@@ -9,6 +9,7 @@ package toolcall
 
 import (
 	"github.com/interlock-run/interlock/pkg/jail"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -92,7 +93,7 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 }
 
 // decideEdit returns the verdict on a call that edits, given the one on any other call.
-func decideEdit(at *workflow.View, state *workflow.StateView, c *change, v Verdict) Verdict {
+func decideEdit(at *workflow.View, state *workflow.StateView, c *toolinput.Change, v Verdict) Verdict {
 	e, code, why := checkEdit(at, state, c)
 	if code != "" {
 		v = deny(Call{Tool: v.Tool}, code, why)

@@ -77,3 +77,20 @@ func TestPure(t *testing.T) {
 	t.Parallel()
 	puretest.Check(t)
 }
+
+// TestCovers covers which capabilities a pattern matches (S7.1).
+func TestCovers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern, capability string
+		want                bool
+	}{
+		{"*", "bash", true}, {"bash", "bash", true}, {"mcp:fs", "mcp:fs:read", true}, {"mcp:fs:re*", "mcp:fs:read", true},
+		{"tool:a", "tool:a.b", true},
+		{"mcp:fs", "mcp:fs2:read", false}, {"mcp:fs:re", "mcp:fs:read", false}, {"tool:Read", "tool:Reader", false}, {"bash", "tool:bash", false},
+	} {
+		if got := toolname.Covers(c.pattern, c.capability); got != c.want {
+			t.Errorf("%s covers %s: %v", c.pattern, c.capability, got)
+		}
+	}
+}

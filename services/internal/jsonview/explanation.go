@@ -66,6 +66,8 @@ type RuleReason struct {
 	Conditions []Condition `json:"conditions,omitempty" doc:"Its further requirements on the call."`
 	Matches    bool        `json:"matches" doc:"True when it is about the call."`
 	Decides    bool        `json:"decides" doc:"True when it is the one that decides for its policy."`
+	Unclear    bool        `json:"unclear,omitzero" doc:"True when it cannot be told whether it is about the call."`
+	ID         string      `json:"id,omitzero" doc:"Its name in the policy; absent for none."`
 }
 
 // Condition is something that a rule requires.
@@ -74,6 +76,8 @@ type Condition struct {
 	Expected string `json:"expected"`
 	Actual   string `json:"actual"`
 	Holds    bool   `json:"holds"`
+	Doubt    string `json:"doubt,omitzero" doc:"Why it cannot be told, and how to send the value; absent when it can."`
+	Negated  bool   `json:"negated,omitzero" doc:"True when it stands under not or unless: when it holds, that part of the rule does not."`
 }
 
 // LimitReason is a limit that a call counts against.
@@ -135,9 +139,11 @@ func ruleReasonOf(r *policyv1.RuleReason) RuleReason {
 	return RuleReason{
 		Rule: r.GetRule(), Effect: protomap.LowerWord(r.GetEffect(), "RULE_EFFECT_"), Capability: r.GetCapability(),
 		Conditions: Each(r.GetConditions(), func(c *policyv1.Condition) Condition {
-			return Condition{Field: c.GetField(), Expected: c.GetExpected(), Actual: c.GetActual(), Holds: c.GetHolds()}
+			return Condition{
+				Field: c.GetField(), Expected: c.GetExpected(), Actual: c.GetActual(), Holds: c.GetHolds(), Doubt: c.GetDoubt(), Negated: c.GetNegated(),
+			}
 		}),
-		Matches: r.GetMatches(), Decides: r.GetDecides(),
+		Matches: r.GetMatches(), Decides: r.GetDecides(), Unclear: r.GetUnclear(), ID: r.GetId(),
 	}
 }
 
@@ -145,6 +151,7 @@ func ruleReasonOf(r *policyv1.RuleReason) RuleReason {
 var units = map[policyv1.Measure]string{
 	policyv1.Measure_MEASURE_CALLS: "calls", policyv1.Measure_MEASURE_MONEY: "micro-dollars", policyv1.Measure_MEASURE_EMAILS: "emails",
 	policyv1.Measure_MEASURE_ITERATIONS: "calls", policyv1.Measure_MEASURE_RESULT_BYTES: "bytes", policyv1.Measure_MEASURE_FILES: "files",
+	policyv1.Measure_MEASURE_AMOUNT: "millionths",
 }
 
 func limitReasonOf(l *policyv1.LimitReason) LimitReason {

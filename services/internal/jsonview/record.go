@@ -34,6 +34,7 @@ type DecisionRecord struct {
 	PolicyVersion    int64            `json:"policy_version,omitzero"`
 	InputDigest      string           `json:"input_digest" doc:"Hex SHA-256 of the tool's name and input."`
 	Input            jsontext.Value   `json:"input,omitzero" doc:"The input, masked; only where the workflow captures output."`
+	Facts            jsontext.Value   `json:"facts,omitzero" doc:"The values that conditions of rules have looked at, by pointer or facet, masked; absent for none."`
 	EstimatedCostUSD string           `json:"estimated_cost_usd,omitzero"`
 	ApprovalID       string           `json:"approval_id,omitzero"`
 	LeaseID          string           `json:"lease_id,omitzero" doc:"The lease that admitted the call without a question."`
@@ -81,7 +82,7 @@ func DecisionRecordOf(r *policyv1.DecisionRecord) DecisionRecord {
 		Capability: r.GetCapability(), Decision: decisionName(r.GetDecision()), Code: codeName(r.GetCode()), Message: r.GetMessage(),
 		Rule: r.GetRule(), Policy: r.GetPolicy(), PolicyVersion: r.GetPolicyVersion(), InputDigest: r.GetInputDigest(),
 		Input: rawOf(r.GetInput()), EstimatedCostUSD: r.GetEstimatedCostUsd(), ApprovalID: r.GetApprovalId(), LeaseID: r.GetLeaseId(), Hash: r.GetHash(),
-		Jail: jailOf(r.GetJailLevel(), r.GetJailDigest()),
+		Jail: jailOf(r.GetJailLevel(), r.GetJailDigest()), Facts: rawOf(r.GetFacts()),
 	}
 	for _, s := range r.GetShadows() {
 		out.Shadows = append(out.Shadows, ShadowDecision{

@@ -60,7 +60,9 @@ type Decision struct {
 	// InputDigest is the hex SHA-256 of the tool's name and input.
 	InputDigest string `json:"input_digest"`
 	// Input is the masked input, where the workflow captures output; JSON.
-	Input            json.RawMessage `json:"input,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+	// Facts are the values that conditions have looked at, masked: a JSON object.
+	Facts            json.RawMessage `json:"facts,omitempty"`
 	EstimatedCostUSD string          `json:"estimated_cost_usd,omitempty"`
 	ApprovalID       string          `json:"approval_id,omitempty"`
 	// LeaseID is the lease that has admitted the call; empty for none.
@@ -158,7 +160,7 @@ type Shadow struct {
 
 // Encode writes a record by hand: it is on the path of every check.
 func (r *Decision) Encode() []byte {
-	w := jsonobject.New(512 + len(r.Message) + len(r.Input) + len(r.Kept.Profile))
+	w := jsonobject.New(512 + len(r.Message) + len(r.Input) + len(r.Facts) + len(r.Kept.Profile))
 	w.Open()
 	if !r.Time.IsZero() {
 		w.Time(ownTime, r.Time) // first, see HasOwnTime
@@ -183,6 +185,9 @@ func (r *Decision) Encode() []byte {
 	w.Text("input_digest", r.InputDigest)
 	if len(r.Input) > 0 {
 		w.Raw("input", r.Input)
+	}
+	if len(r.Facts) > 0 {
+		w.Raw("facts", r.Facts)
 	}
 	w.OptionalText("estimated_cost_usd", r.EstimatedCostUSD)
 	w.OptionalText("approval_id", r.ApprovalID)

@@ -18,7 +18,7 @@ func TestDecisionIsComplete(t *testing.T) {
 		Time: time.Date(2026, 1, 2, 3, 4, 5, 678_000, time.UTC), Principal: "a\"b", SessionID: "s", RunID: "run_1", RunVersion: 7,
 		Workflow: "w", WorkflowVersion: 2, State: "work\n", Branch: "ci/lint", CallID: "c", Tool: "mcp__x__y", Capability: "mcp:x:y",
 		Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Message: "<no>", Rule: "/deny/0", Policy: "p", PolicyVersion: 3,
-		InputDigest: "00ff", Input: json.RawMessage(`{"a":[1,{"b":null}]}`), EstimatedCostUSD: "0.02", ApprovalID: "apr_1", LeaseID: "lse_1",
+		InputDigest: "00ff", Input: json.RawMessage(`{"a":[1,{"b":null}]}`), Facts: json.RawMessage(`{"/a/0":1}`), EstimatedCostUSD: "0.02", ApprovalID: "apr_1", LeaseID: "lse_1",
 		Shadows: []ledger.Shadow{
 			{Policy: "p", PolicyVersion: 4, Workflow: "w", WorkflowDigest: "ab", Decision: toolcall.Ask, Code: toolcall.CodeApprovalRequired, Message: "ä"},
 			{Workflow: "w", Decision: toolcall.Allow},
@@ -59,7 +59,7 @@ func TestDecisionIsComplete(t *testing.T) {
 	const format = `{"time":"2026-01-02T03:04:05.000678Z","principal":"a\"b","session_id":"s","run_id":"run_1","run_version":7,"workflow":"w",` +
 		`"workflow_version":2,"state":"work\n","branch":"ci/lint","call_id":"c","tool":"mcp__x__y","capability":"mcp:x:y","decision":"DENY",` +
 		`"code":"POLICY_DENIED","message":"<no>","rule":"/deny/0","policy":"p","policy_version":3,"input_digest":"00ff",` +
-		`"input":{"a":[1,{"b":null}]},"estimated_cost_usd":"0.02","approval_id":"apr_1","lease_id":"lse_1","shadows":[{"policy":"p","policy_version":4,"workflow":"w",` +
+		`"input":{"a":[1,{"b":null}]},"facts":{"/a/0":1},"estimated_cost_usd":"0.02","approval_id":"apr_1","lease_id":"lse_1","shadows":[{"policy":"p","policy_version":4,"workflow":"w",` +
 		`"workflow_digest":"ab","decision":"ASK","code":"APPROVAL_REQUIRED","message":"ä"},{"workflow":"w","decision":"ALLOW"}],` +
 		`"limits":[{"policy":"p","rule":"/allow/0","measure":"calls","scope":"principal","subject":"ä","used":9,"max":10,"until":"2026-01-02T04:00:00Z"},` +
 		`{"measure":"files","scope":"entry","used":5,"max":5}],"jail_level":3,"jail_digest":"sha256:00","kept":{"entry":9,"counted":true,` +

@@ -119,6 +119,12 @@ class _DecisionCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decision
     """The caller has denied the call itself, such as a hook that is set up for another workflow."""
     DECISION_CODE_JAIL_REQUIRED: _DecisionCode.ValueType  # 27
     """The state demands a jail that the caller does not have."""
+    DECISION_CODE_CALL_UNCLEAR: _DecisionCode.ValueType  # 28
+    """It cannot be told whether a rule of a policy is about the call: a value that it looks at is
+    missing, has the wrong kind, or can be read in two ways.
+    """
+    DECISION_CODE_CALL_NOT_ALLOWED: _DecisionCode.ValueType  # 29
+    """The state allows the tool, but not with the values of the call."""
 
 class DecisionCode(_DecisionCode, metaclass=_DecisionCodeEnumTypeWrapper):
     """DecisionCode is why a tool call was not allowed."""
@@ -183,6 +189,12 @@ DECISION_CODE_CALLER_DENIED: DecisionCode.ValueType  # 26
 """The caller has denied the call itself, such as a hook that is set up for another workflow."""
 DECISION_CODE_JAIL_REQUIRED: DecisionCode.ValueType  # 27
 """The state demands a jail that the caller does not have."""
+DECISION_CODE_CALL_UNCLEAR: DecisionCode.ValueType  # 28
+"""It cannot be told whether a rule of a policy is about the call: a value that it looks at is
+missing, has the wrong kind, or can be read in two ways.
+"""
+DECISION_CODE_CALL_NOT_ALLOWED: DecisionCode.ValueType  # 29
+"""The state allows the tool, but not with the values of the call."""
 Global___DecisionCode: _TypeAlias = DecisionCode  # noqa: Y015
 
 @_typing.final
@@ -222,6 +234,7 @@ class DecisionRecord(_message.Message):
     COMMITTED_US_FIELD_NUMBER: _builtins.int
     JAIL_LEVEL_FIELD_NUMBER: _builtins.int
     JAIL_DIGEST_FIELD_NUMBER: _builtins.int
+    FACTS_FIELD_NUMBER: _builtins.int
     partition: _builtins.str
     """The root run, whose decisions are one hash chain."""
     sequence: _builtins.int
@@ -284,6 +297,10 @@ class DecisionRecord(_message.Message):
     """The level of the jail that the caller had for the command; 0 for none."""
     jail_digest: _builtins.str
     """Digest of the profile of the jail that the command had to run in, sha256:...; empty for none."""
+    facts: _builtins.bytes
+    """The values that conditions of rules have looked at, by pointer or facet, masked: JSON. Empty for
+    none.
+    """
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When its commit was made: the time by which rolling limits have counted the call."""
@@ -326,10 +343,11 @@ class DecisionRecord(_message.Message):
         committed_us: _builtins.int = ...,
         jail_level: _builtins.int = ...,
         jail_digest: _builtins.str = ...,
+        facts: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "branch", b"branch", "call_id", b"call_id", "capability", b"capability", "code", b"code", "committed_us", b"committed_us", "decision", b"decision", "estimated_cost_usd", b"estimated_cost_usd", "hash", b"hash", "input", b"input", "input_digest", b"input_digest", "jail_digest", b"jail_digest", "jail_level", b"jail_level", "lease_id", b"lease_id", "message", b"message", "partition", b"partition", "policy", b"policy", "policy_version", b"policy_version", "principal", b"principal", "raw", b"raw", "rule", b"rule", "run_id", b"run_id", "run_version", b"run_version", "sequence", b"sequence", "session_id", b"session_id", "shadows", b"shadows", "state", b"state", "time", b"time", "tool", b"tool", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "branch", b"branch", "call_id", b"call_id", "capability", b"capability", "code", b"code", "committed_us", b"committed_us", "decision", b"decision", "estimated_cost_usd", b"estimated_cost_usd", "facts", b"facts", "hash", b"hash", "input", b"input", "input_digest", b"input_digest", "jail_digest", b"jail_digest", "jail_level", b"jail_level", "lease_id", b"lease_id", "message", b"message", "partition", b"partition", "policy", b"policy", "policy_version", b"policy_version", "principal", b"principal", "raw", b"raw", "rule", b"rule", "run_id", b"run_id", "run_version", b"run_version", "sequence", b"sequence", "session_id", b"session_id", "shadows", b"shadows", "state", b"state", "time", b"time", "tool", b"tool", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

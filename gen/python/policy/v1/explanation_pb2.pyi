@@ -354,6 +354,8 @@ class RuleReason(_message.Message):
     CONDITIONS_FIELD_NUMBER: _builtins.int
     MATCHES_FIELD_NUMBER: _builtins.int
     DECIDES_FIELD_NUMBER: _builtins.int
+    UNCLEAR_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
     rule: _builtins.str
     """JSON Pointer of the rule in the policy."""
     effect: Global___RuleEffect.ValueType
@@ -364,6 +366,10 @@ class RuleReason(_message.Message):
     """True when it is about the call."""
     decides: _builtins.bool
     """True when it is the one that decides for its policy."""
+    unclear: _builtins.bool
+    """True when it cannot be told whether it is about the call."""
+    id: _builtins.str
+    """Its name in the policy; empty for none."""
     @_builtins.property
     def conditions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Condition]:
         """What else it requires of the call."""
@@ -377,10 +383,12 @@ class RuleReason(_message.Message):
         conditions: _abc.Iterable[Global___Condition] | None = ...,
         matches: _builtins.bool = ...,
         decides: _builtins.bool = ...,
+        unclear: _builtins.bool = ...,
+        id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["capability", b"capability", "conditions", b"conditions", "decides", b"decides", "effect", b"effect", "matches", b"matches", "rule", b"rule"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capability", b"capability", "conditions", b"conditions", "decides", b"decides", "effect", b"effect", "id", b"id", "matches", b"matches", "rule", b"rule", "unclear", b"unclear"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -396,6 +404,8 @@ class Condition(_message.Message):
     EXPECTED_FIELD_NUMBER: _builtins.int
     ACTUAL_FIELD_NUMBER: _builtins.int
     HOLDS_FIELD_NUMBER: _builtins.int
+    DOUBT_FIELD_NUMBER: _builtins.int
+    NEGATED_FIELD_NUMBER: _builtins.int
     field: _builtins.str
     """What it is about."""
     expected: _builtins.str
@@ -404,6 +414,10 @@ class Condition(_message.Message):
     """What is so."""
     holds: _builtins.bool
     """True when it is fulfilled."""
+    doubt: _builtins.str
+    """Why it cannot be told, and how to send the value; empty when it can."""
+    negated: _builtins.bool
+    """True when it stands under not or unless: when it holds, that part of the rule does not."""
     def __init__(
         self,
         *,
@@ -411,10 +425,12 @@ class Condition(_message.Message):
         expected: _builtins.str = ...,
         actual: _builtins.str = ...,
         holds: _builtins.bool = ...,
+        doubt: _builtins.str = ...,
+        negated: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actual", b"actual", "expected", b"expected", "field", b"field", "holds", b"holds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actual", b"actual", "doubt", b"doubt", "expected", b"expected", "field", b"field", "holds", b"holds", "negated", b"negated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

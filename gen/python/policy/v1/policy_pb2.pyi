@@ -75,6 +75,8 @@ class _MeasureEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Measure.Value
     """Bytes of tool results in one entry of a state."""
     MEASURE_FILES: _Measure.ValueType  # 6
     """Files that one entry of a state changes."""
+    MEASURE_AMOUNT: _Measure.ValueType  # 7
+    """The sum of an amount in the calls, in millionths of its unit."""
 
 class Measure(_Measure, metaclass=_MeasureEnumTypeWrapper):
     """Measure is what a limit counts."""
@@ -93,6 +95,8 @@ MEASURE_RESULT_BYTES: Measure.ValueType  # 5
 """Bytes of tool results in one entry of a state."""
 MEASURE_FILES: Measure.ValueType  # 6
 """Files that one entry of a state changes."""
+MEASURE_AMOUNT: Measure.ValueType  # 7
+"""The sum of an amount in the calls, in millionths of its unit."""
 Global___Measure: _TypeAlias = Measure  # noqa: Y015
 
 class _LimitScope:

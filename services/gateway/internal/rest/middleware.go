@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -49,6 +50,9 @@ func rooted(u *url.URL) *url.URL {
 		if !found || !whole || !written && u.RawPath != "" {
 			continue
 		}
+		if prefix.from == "/sessions" && ofSession(cmp.Or(raw, rest), "/workflow-state") {
+			rest, raw = strings.TrimSuffix(rest, "/workflow-state")+"/state", strings.TrimSuffix(raw, "/workflow-state")+"/state"
+		}
 		to := *u
 		to.Path = prefix.to + rest
 		if written {
@@ -57,6 +61,12 @@ func rooted(u *url.URL) *url.URL {
 		return &to
 	}
 	return u
+}
+
+// ofSession reports that a path is one ID and a part of its session.
+func ofSession(path, part string) bool {
+	id, found := strings.CutSuffix(path, part)
+	return found && strings.LastIndexByte(id, '/') == 0 && id != "/"
 }
 
 // ServeHTTP serves a request that was let in.

@@ -28,7 +28,7 @@ var allRoutes = []string{
 	"GET /v1/processes/{name}/versions/{n}/graph", "GET /v1/receipts/key", "GET /v1/runs", "GET /v1/runs/{id}",
 	"GET /v1/runs/{id}/calls", "GET /v1/runs/{id}/history", "GET /v1/runs/{id}/receipt", "GET /v1/runs/{id}/versions/{n}",
 	"GET /v1/schemas", "GET /v1/schemas/{name}", "GET /v1/schemas/{name}/versions", "GET /v1/sessions",
-	"GET /v1/sessions/{session_id}", "GET /v1/sessions/{session_id}/result", "GET /v1/sessions/{session_id}/workflow-state",
+	"GET /v1/sessions/{session_id}", "GET /v1/sessions/{session_id}/result", "GET /v1/sessions/{session_id}/state",
 	"GET /v1/state", "GET /v1/states", "GET /v1/states/{state_id}", "GET /v1/states/{state_id}/events",
 	"GET /v1/states/{state_id}/history", "GET /v1/states/{state_id}/versions/{n}", "GET /v1/states/{state_id}/writers",
 	"GET /v1/stats", "GET /v1/system", "GET /v1/tasks", "GET /v1/upstreams", "GET /v1/workflows", "GET /v1/workflows/{name}",

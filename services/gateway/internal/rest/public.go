@@ -59,7 +59,7 @@ With Authorization: Bearer TOKEN:
   POST /v1/states/{id}/lock  {"holder": "...", "ttl_seconds": 30}; PUT renews, DELETE unlocks
   POST /v1/states/{id}/migrate  {"schema_version": 2}
   POST /v1/sessions             {"session_name": "...", "parent_session_name": "..."}
-  GET  /v1/sessions/{id}        .../workflow-state; POST .../stop  .../resume  .../grants
+  GET  /v1/sessions/{id}        .../state; POST .../stop  .../resume  .../grants
   GET  /v1/tasks                tasks of runners
   POST /v1/components           create a state component (JSON or YAML)
   GET  /v1/components/{slug}    .../values; POST .../executions  .../executions/{id}/commit

@@ -102,7 +102,7 @@ func (h *sessions) routes(add func(route)) {
 		answers: noContent(), serve: h.delete,
 	})
 	add(route{
-		method: http.MethodGet, path: "/v1/sessions/{session_id}/workflow-state", id: "getSessionState", summary: "The state that a session shares",
+		method: http.MethodGet, path: "/v1/sessions/{session_id}/state", id: "getSessionState", summary: "The state that a session shares",
 		about:   "404 when it has none.",
 		params:  []param{id, pointerParam, sessionParam, ifNoneMatchParam},
 		answers: answers[stateOrParts](http.StatusOK), serve: h.state,

@@ -83,17 +83,17 @@ func TestSessionAnswers(t *testing.T) {
 			want: &statev1.GrantStateAccessRequest{SessionId: "ses_02", StateId: "wfstate_9", Revoke: true}, status: 204,
 		},
 		{
-			name: "state of a session", method: "GET", path: "/v1/sessions/child%201/workflow-state?pointer=", headers: session, rpc: "GetState",
+			name: "state of a session", method: "GET", path: "/v1/sessions/child%201/state?pointer=", headers: session, rpc: "GetState",
 			answer: &statev1.GetStateResponse{State: aState(), Parts: []*statev1.Part{{Found: true, Value: []byte("1")}}},
 			want:   &statev1.GetStateRequest{StateId: "wfstate_01", Session: "orchestrator", Pointers: []string{""}}, status: 200,
 			json: `{"state_id":"wfstate_01","version":7,"parts":[{"pointer":"","found":true,"value":1}]}`, header: map[string]string{"ETag": `"7"`},
 		},
 		{
-			name: "whole state of a session", method: "GET", path: "/v1/sessions/ses_02/workflow-state", rpc: "GetSession",
+			name: "whole state of a session", method: "GET", path: "/v1/sessions/ses_02/state", rpc: "GetSession",
 			want: &statev1.GetSessionRequest{SessionId: "ses_02"}, status: 200, json: jsonState,
 		},
 		{
-			name: "state of a session, not modified", method: "GET", path: "/v1/sessions/ses_02/workflow-state", headers: []string{"If-None-Match", `"7"`},
+			name: "state of a session, not modified", method: "GET", path: "/v1/sessions/ses_02/state", headers: []string{"If-None-Match", `"7"`},
 			rpc: "GetState", status: 304,
 		},
 		{

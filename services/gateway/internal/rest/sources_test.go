@@ -10,7 +10,9 @@ import (
 func TestSources(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[string]string{
-		"/sessions": "/v1/sessions", "/sessions/a%2Fb/stop": "/v1/sessions/a%2Fb/stop", "/sessions/s/workflow-state": "/v1/sessions/s/workflow-state",
+		"/sessions": "/v1/sessions", "/sessions/a%2Fb/stop": "/v1/sessions/a%2Fb/stop", "/sessions/s/workflow-state": "/v1/sessions/s/state",
+		"/sessions/a%2Fb/workflow-state": "/v1/sessions/a%2Fb/state", "/sessions/workflow-state": "/v1/sessions/workflow-state",
+		"/sessions/s/x/workflow-state": "/v1/sessions/s/x/workflow-state", "/workflow-states/s/workflow-state": "/v1/states/s/workflow-state",
 		"/workflow-schemas": "/v1/schemas", "/workflow-schemas/x/versions": "/v1/schemas/x/versions",
 		"/workflow-states": "/v1/states", "/workflow-states/s/lock": "/v1/states/s/lock",
 		"/workflow-state": "/v1/state", "/workflow-state/s": "/v1/states/s",

@@ -362,7 +362,7 @@ func TestStateFailures(t *testing.T) {
 			err: fault.New(fault.InvalidSchema, "bad").Violate("/type", "BAD_SCHEMA", "m"), status: 422, code: "INVALID_SCHEMA", errors: 1, pointer: "/type",
 		},
 		{name: "name taken", method: "POST", path: "/v1/sessions", body: `{"session_name":"a"}`, rpc: "CreateSession", err: fault.New(fault.NameTaken, "taken"), status: 409, code: "NAME_TAKEN"},
-		{name: "no such session's state", method: "GET", path: "/v1/sessions/a/workflow-state", rpc: "GetSession", err: fault.New(fault.NotFound, "no"), status: 404, code: "NOT_FOUND"},
+		{name: "no such session's state", method: "GET", path: "/v1/sessions/a/state", rpc: "GetSession", err: fault.New(fault.NotFound, "no"), status: 404, code: "NOT_FOUND"},
 		{
 			name: "invalid component", method: "POST", path: "/v1/components", body: `{}`, rpc: "CreateComponent",
 			err: fault.New(fault.InvalidDefinition, "bad").Violate("/slug", "REQUIRED", "m"), status: 422, code: "INVALID_DEFINITION", errors: 1, pointer: "/slug",
@@ -381,7 +381,7 @@ func TestSessionWithoutState(t *testing.T) {
 	session := aSession()
 	session.WorkflowStateId = ""
 	h.answers["GetSession"] = &statev1.GetSessionResponse{Session: session}
-	rec := h.do("GET", "/v1/sessions/child/workflow-state", "")
+	rec := h.do("GET", "/v1/sessions/child/state", "")
 	if p := problem(t, rec); rec.Code != 404 || p.Code != "NOT_FOUND" || h.got["GetState"] != nil {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}

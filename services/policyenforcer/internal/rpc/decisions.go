@@ -126,7 +126,7 @@ func recordProto(r *ledger.Decision) *policyv1.DecisionRecord {
 		CallId: r.CallID, Tool: r.Tool, Capability: r.Capability,
 		Decision: decisions[r.Decision], Code: codes[r.Code], Message: r.Message,
 		Rule: r.Rule, Policy: r.Policy, PolicyVersion: r.PolicyVersion,
-		InputDigest: r.InputDigest, Input: r.Input, EstimatedCostUsd: r.EstimatedCostUSD, ApprovalId: r.ApprovalID, LeaseId: r.LeaseID, Hash: r.Hash,
+		InputDigest: r.InputDigest, Input: r.Input, Facts: r.Facts, EstimatedCostUsd: r.EstimatedCostUSD, ApprovalId: r.ApprovalID, LeaseId: r.LeaseID, Hash: r.Hash,
 		JailLevel: int32(r.JailLevel), JailDigest: r.JailDigest, //nolint:gosec // at most 3
 	}
 	for i := range r.Shadows {

@@ -142,7 +142,7 @@ func TestRecordIsComplete(t *testing.T) {
 		Partition: "run_0", Sequence: 9, Hash: "h", Time: at, Principal: "amir", SessionID: "s", RunID: "run_1", RunVersion: 7,
 		Workflow: "w", WorkflowVersion: 2, State: "work", Branch: "b", CallID: "c", Tool: "t", Capability: "tool:t",
 		Decision: toolcall.Ask, Code: toolcall.CodeApprovalPending, Message: "m", Rule: "/ask/0", Policy: "p", PolicyVersion: 3,
-		InputDigest: "d", Input: json.RawMessage(`{}`), EstimatedCostUSD: "1", ApprovalID: "apr_1", LeaseID: "lse_1", JailLevel: 3, JailDigest: "sha256:00",
+		InputDigest: "d", Input: json.RawMessage(`{}`), Facts: json.RawMessage(`{"writes":[]}`), EstimatedCostUSD: "1", ApprovalID: "apr_1", LeaseID: "lse_1", JailLevel: 3, JailDigest: "sha256:00",
 		Shadows: []ledger.Shadow{{Policy: "p", PolicyVersion: 4, Workflow: "w", WorkflowDigest: "wd", Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Message: "sm"}},
 	})
 	for _, m := range []proto.Message{got, got.GetShadows()[0]} {
@@ -158,7 +158,7 @@ func TestRecordIsComplete(t *testing.T) {
 		Partition: "run_0", Sequence: 9, Hash: "h", Time: timestamppb.New(at), Principal: "amir", SessionId: "s", RunId: "run_1", RunVersion: 7,
 		Workflow: "w", WorkflowVersion: 2, State: "work", Branch: "b", CallId: "c", Tool: "t", Capability: "tool:t",
 		Decision: policyv1.Decision_DECISION_ASK, Code: policyv1.DecisionCode_DECISION_CODE_APPROVAL_PENDING, Message: "m",
-		Rule: "/ask/0", Policy: "p", PolicyVersion: 3, InputDigest: "d", Input: []byte(`{}`), EstimatedCostUsd: "1", ApprovalId: "apr_1", LeaseId: "lse_1", JailLevel: 3, JailDigest: "sha256:00",
+		Rule: "/ask/0", Policy: "p", PolicyVersion: 3, InputDigest: "d", Input: []byte(`{}`), Facts: []byte(`{"writes":[]}`), EstimatedCostUsd: "1", ApprovalId: "apr_1", LeaseId: "lse_1", JailLevel: 3, JailDigest: "sha256:00",
 		Shadows: []*policyv1.ShadowDecision{{
 			Policy: "p", PolicyVersion: 4, Workflow: "w", WorkflowDigest: "wd",
 			Decision: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_POLICY_DENIED, Message: "sm",

@@ -145,6 +145,11 @@ const (
 	DecisionCode_DECISION_CODE_CALLER_DENIED DecisionCode = 26
 	// The state demands a jail that the caller does not have.
 	DecisionCode_DECISION_CODE_JAIL_REQUIRED DecisionCode = 27
+	// It cannot be told whether a rule of a policy is about the call: a value that it looks at is
+	// missing, has the wrong kind, or can be read in two ways.
+	DecisionCode_DECISION_CODE_CALL_UNCLEAR DecisionCode = 28
+	// The state allows the tool, but not with the values of the call.
+	DecisionCode_DECISION_CODE_CALL_NOT_ALLOWED DecisionCode = 29
 )
 
 // Enum value maps for DecisionCode.
@@ -178,6 +183,8 @@ var (
 		25: "DECISION_CODE_SIGNALS_PROCESS",
 		26: "DECISION_CODE_CALLER_DENIED",
 		27: "DECISION_CODE_JAIL_REQUIRED",
+		28: "DECISION_CODE_CALL_UNCLEAR",
+		29: "DECISION_CODE_CALL_NOT_ALLOWED",
 	}
 	DecisionCode_value = map[string]int32{
 		"DECISION_CODE_UNSPECIFIED":         0,
@@ -208,6 +215,8 @@ var (
 		"DECISION_CODE_SIGNALS_PROCESS":     25,
 		"DECISION_CODE_CALLER_DENIED":       26,
 		"DECISION_CODE_JAIL_REQUIRED":       27,
+		"DECISION_CODE_CALL_UNCLEAR":        28,
+		"DECISION_CODE_CALL_NOT_ALLOWED":    29,
 	}
 )
 
@@ -304,7 +313,10 @@ type DecisionRecord struct {
 	// The level of the jail that the caller had for the command; 0 for none.
 	JailLevel int32 `protobuf:"varint,30,opt,name=jail_level,json=jailLevel,proto3" json:"jail_level,omitempty"`
 	// Digest of the profile of the jail that the command had to run in, sha256:...; empty for none.
-	JailDigest    string `protobuf:"bytes,31,opt,name=jail_digest,json=jailDigest,proto3" json:"jail_digest,omitempty"`
+	JailDigest string `protobuf:"bytes,31,opt,name=jail_digest,json=jailDigest,proto3" json:"jail_digest,omitempty"`
+	// The values that conditions of rules have looked at, by pointer or facet, masked: JSON. Empty for
+	// none.
+	Facts         []byte `protobuf:"bytes,32,opt,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -556,6 +568,13 @@ func (x *DecisionRecord) GetJailDigest() string {
 	return ""
 }
 
+func (x *DecisionRecord) GetFacts() []byte {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
 // ShadowDecision is what a shadow would have decided, where that differs. The shadow
 // is a policy or a workflow.
 type ShadowDecision struct {
@@ -762,7 +781,7 @@ var File_interlock_policy_v1_decision_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\n" +
-	"\"interlock/policy/v1/decision.proto\x12\x13interlock.policy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfb\a\n" +
+	"\"interlock/policy/v1/decision.proto\x12\x13interlock.policy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x91\b\n" +
 	"\x0eDecisionRecord\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\tR\tpartition\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x03R\bsequence\x12.\n" +
@@ -802,7 +821,8 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\n" +
 	"jail_level\x18\x1e \x01(\x05R\tjailLevel\x12\x1f\n" +
 	"\vjail_digest\x18\x1f \x01(\tR\n" +
-	"jailDigest\"\xa0\x02\n" +
+	"jailDigest\x12\x14\n" +
+	"\x05facts\x18  \x01(\fR\x05facts\"\xa0\x02\n" +
 	"\x0eShadowDecision\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
 	"\x0epolicy_version\x18\x02 \x01(\x03R\rpolicyVersion\x12\x1a\n" +
@@ -823,7 +843,7 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eDECISION_ALLOW\x10\x01\x12\x10\n" +
 	"\fDECISION_ASK\x10\x02\x12\x11\n" +
-	"\rDECISION_DENY\x10\x03*\xcf\a\n" +
+	"\rDECISION_DENY\x10\x03*\x93\b\n" +
 	"\fDecisionCode\x12\x1d\n" +
 	"\x19DECISION_CODE_UNSPECIFIED\x10\x00\x12\"\n" +
 	"\x1eDECISION_CODE_TOOL_NOT_ALLOWED\x10\x01\x12!\n" +
@@ -853,7 +873,9 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x1cDECISION_CODE_ACTS_ELSEWHERE\x10\x18\x12!\n" +
 	"\x1dDECISION_CODE_SIGNALS_PROCESS\x10\x19\x12\x1f\n" +
 	"\x1bDECISION_CODE_CALLER_DENIED\x10\x1a\x12\x1f\n" +
-	"\x1bDECISION_CODE_JAIL_REQUIRED\x10\x1bBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"\x1bDECISION_CODE_JAIL_REQUIRED\x10\x1b\x12\x1e\n" +
+	"\x1aDECISION_CODE_CALL_UNCLEAR\x10\x1c\x12\"\n" +
+	"\x1eDECISION_CODE_CALL_NOT_ALLOWED\x10\x1dBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_decision_proto_rawDescOnce sync.Once

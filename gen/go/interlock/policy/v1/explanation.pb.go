@@ -643,7 +643,11 @@ type RuleReason struct {
 	// True when it is about the call.
 	Matches bool `protobuf:"varint,5,opt,name=matches,proto3" json:"matches,omitempty"`
 	// True when it is the one that decides for its policy.
-	Decides       bool `protobuf:"varint,6,opt,name=decides,proto3" json:"decides,omitempty"`
+	Decides bool `protobuf:"varint,6,opt,name=decides,proto3" json:"decides,omitempty"`
+	// True when it cannot be told whether it is about the call.
+	Unclear bool `protobuf:"varint,7,opt,name=unclear,proto3" json:"unclear,omitempty"`
+	// Its name in the policy; empty for none.
+	Id            string `protobuf:"bytes,8,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -720,6 +724,20 @@ func (x *RuleReason) GetDecides() bool {
 	return false
 }
 
+func (x *RuleReason) GetUnclear() bool {
+	if x != nil {
+		return x.Unclear
+	}
+	return false
+}
+
+func (x *RuleReason) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
 // Condition is something that a rule requires.
 type Condition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -730,7 +748,11 @@ type Condition struct {
 	// What is so.
 	Actual string `protobuf:"bytes,3,opt,name=actual,proto3" json:"actual,omitempty"`
 	// True when it is fulfilled.
-	Holds         bool `protobuf:"varint,4,opt,name=holds,proto3" json:"holds,omitempty"`
+	Holds bool `protobuf:"varint,4,opt,name=holds,proto3" json:"holds,omitempty"`
+	// Why it cannot be told, and how to send the value; empty when it can.
+	Doubt string `protobuf:"bytes,5,opt,name=doubt,proto3" json:"doubt,omitempty"`
+	// True when it stands under not or unless: when it holds, that part of the rule does not.
+	Negated       bool `protobuf:"varint,6,opt,name=negated,proto3" json:"negated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -789,6 +811,20 @@ func (x *Condition) GetActual() string {
 func (x *Condition) GetHolds() bool {
 	if x != nil {
 		return x.Holds
+	}
+	return false
+}
+
+func (x *Condition) GetDoubt() string {
+	if x != nil {
+		return x.Doubt
+	}
+	return ""
+}
+
+func (x *Condition) GetNegated() bool {
+	if x != nil {
+		return x.Negated
 	}
 	return false
 }
@@ -976,7 +1012,7 @@ const file_interlock_policy_v1_explanation_proto_rawDesc = "" +
 	"\x05rules\x18\x04 \x03(\v2\x1f.interlock.policy.v1.RuleReasonR\x05rules\x127\n" +
 	"\averdict\x18\x05 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\averdict\x125\n" +
 	"\x04code\x18\x06 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
-	"\amessage\x18\a \x01(\tR\amessage\"\xed\x01\n" +
+	"\amessage\x18\a \x01(\tR\amessage\"\x97\x02\n" +
 	"\n" +
 	"RuleReason\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x127\n" +
@@ -988,12 +1024,16 @@ const file_interlock_policy_v1_explanation_proto_rawDesc = "" +
 	"conditions\x18\x04 \x03(\v2\x1e.interlock.policy.v1.ConditionR\n" +
 	"conditions\x12\x18\n" +
 	"\amatches\x18\x05 \x01(\bR\amatches\x12\x18\n" +
-	"\adecides\x18\x06 \x01(\bR\adecides\"k\n" +
+	"\adecides\x18\x06 \x01(\bR\adecides\x12\x18\n" +
+	"\aunclear\x18\a \x01(\bR\aunclear\x12\x0e\n" +
+	"\x02id\x18\b \x01(\tR\x02id\"\x9b\x01\n" +
 	"\tCondition\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1a\n" +
 	"\bexpected\x18\x02 \x01(\tR\bexpected\x12\x16\n" +
 	"\x06actual\x18\x03 \x01(\tR\x06actual\x12\x14\n" +
-	"\x05holds\x18\x04 \x01(\bR\x05holds\"\x9f\x03\n" +
+	"\x05holds\x18\x04 \x01(\bR\x05holds\x12\x14\n" +
+	"\x05doubt\x18\x05 \x01(\tR\x05doubt\x12\x18\n" +
+	"\anegated\x18\x06 \x01(\bR\anegated\"\x9f\x03\n" +
 	"\vLimitReason\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12\x12\n" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x126\n" +

@@ -103,6 +103,8 @@ const (
 	Measure_MEASURE_RESULT_BYTES Measure = 5
 	// Files that one entry of a state changes.
 	Measure_MEASURE_FILES Measure = 6
+	// The sum of an amount in the calls, in millionths of its unit.
+	Measure_MEASURE_AMOUNT Measure = 7
 )
 
 // Enum value maps for Measure.
@@ -115,6 +117,7 @@ var (
 		4: "MEASURE_ITERATIONS",
 		5: "MEASURE_RESULT_BYTES",
 		6: "MEASURE_FILES",
+		7: "MEASURE_AMOUNT",
 	}
 	Measure_value = map[string]int32{
 		"MEASURE_UNSPECIFIED":  0,
@@ -124,6 +127,7 @@ var (
 		"MEASURE_ITERATIONS":   4,
 		"MEASURE_RESULT_BYTES": 5,
 		"MEASURE_FILES":        6,
+		"MEASURE_AMOUNT":       7,
 	}
 )
 
@@ -751,7 +755,7 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\x18ATTACHMENT_KIND_WORKFLOW\x10\x01\x12\x1b\n" +
 	"\x17ATTACHMENT_KIND_PROCESS\x10\x02\x12\x1b\n" +
 	"\x17ATTACHMENT_KIND_SESSION\x10\x03\x12\x18\n" +
-	"\x14ATTACHMENT_KIND_ROLE\x10\x04*\xa1\x01\n" +
+	"\x14ATTACHMENT_KIND_ROLE\x10\x04*\xb5\x01\n" +
 	"\aMeasure\x12\x17\n" +
 	"\x13MEASURE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rMEASURE_CALLS\x10\x01\x12\x11\n" +
@@ -759,7 +763,8 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\x0eMEASURE_EMAILS\x10\x03\x12\x16\n" +
 	"\x12MEASURE_ITERATIONS\x10\x04\x12\x18\n" +
 	"\x14MEASURE_RESULT_BYTES\x10\x05\x12\x11\n" +
-	"\rMEASURE_FILES\x10\x06*\x8c\x01\n" +
+	"\rMEASURE_FILES\x10\x06\x12\x12\n" +
+	"\x0eMEASURE_AMOUNT\x10\a*\x8c\x01\n" +
 	"\n" +
 	"LimitScope\x12\x1b\n" +
 	"\x17LIMIT_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n" +

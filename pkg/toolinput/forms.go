@@ -1,18 +1,18 @@
-package toolcall
+package toolinput
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
-	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
-// forms are the ways in which a tool takes an edit.
-type forms uint16
+// Forms are the ways in which a tool takes an edit.
+type Forms uint16
 
 const (
-	replaces     forms = 1 << iota // a text by another
+	replaces     Forms = 1 << iota // a text by another
 	manyReplaces                   // several texts
 	writes                         // a whole file
 	patches
@@ -22,11 +22,11 @@ const (
 	editor // the act is an argument
 )
 
-// formsOf returns how a tool edits files, or 0. It goes by the last part of its name, in
+// FormsOf returns how a tool edits files, or 0. It goes by the last part of its name, in
 // any spelling.
-func formsOf(tool string) forms {
-	var buf [longestFolded]byte
-	switch string(folded(&buf, tool)) {
+func FormsOf(tool string) Forms {
+	var buf [toolname.LongestFolded]byte
+	switch string(toolname.Folded(&buf, tool)) {
 	case "edit":
 		return replaces | manyReplaces
 	case "editfile":
@@ -55,12 +55,15 @@ func formsOf(tool string) forms {
 	}
 }
 
+// MayLook reports a tool whose argument says whether it edits or only looks.
+func (f Forms) MayLook() bool { return f&editor != 0 }
+
 // expected describes which arguments a tool of these forms takes, by their most common
 // names.
-func (f forms) expected() string {
+func (f Forms) expected() string {
 	var shapes []string
 	for _, form := range []struct {
-		is    forms
+		is    Forms
 		shape string
 	}{
 		{replaces, `"file_path", "old_string" and "new_string"`},
@@ -97,53 +100,53 @@ type text struct {
 	given bool
 }
 
-// meaning of an argument.
-type meaning uint8
+// Meaning is that of an argument.
+type Meaning uint8
 
 const (
-	unknown meaning = iota
-	note            // said to a person, or makes no change about the size
+	unknown Meaning = iota
+	Note            // said to a person, or makes no change about the size
 	modeText
-	pathText
-	fromText
-	toText
-	oldText
-	newText
-	contentText
-	patchText
+	PathText
+	FromText
+	ToText
+	OldText
+	NewText
+	ContentText
+	PatchText
 	commandText
 	editList
 )
 
-// meaningOf goes by an argument's name in any spelling, as agents and servers of
+// MeaningOf goes by an argument's name in any spelling, as agents and servers of
 // files write it.
-func meaningOf(name string) meaning {
-	var buf [longestFolded]byte
-	switch string(folded(&buf, name)) {
+func MeaningOf(name string) Meaning {
+	var buf [toolname.LongestFolded]byte
+	switch string(toolname.Folded(&buf, name)) {
 	case "path", "filepath", "filename", "file", "targetfile", "notebookpath", "targetnotebook",
 		"relativepath", "absolutepath", "relativeworkspacepath", "pathinproject":
-		return pathText
+		return PathText
 	case "oldstring", "oldstr", "oldtext", "search":
-		return oldText
+		return OldText
 	case "newstring", "newstr", "newtext", "replace", "replacement", "inserttext":
-		return newText
+		return NewText
 	case "content", "contents", "filetext", "text", "code", "codeedit", "codecontent", "changes", "newsource", "newcode":
-		return contentText
+		return ContentText
 	case "patch", "patchtext", "diff", "input":
-		return patchText
+		return PatchText
 	case "command":
 		return commandText
 	case "edits", "replacements":
 		return editList
 	case "source", "sourcepath", "oldpath", "from":
-		return fromText
+		return FromText
 	case "destination", "destinationpath", "newpath", "to":
-		return toText
+		return ToText
 	case "editmode", "edittype":
 		return modeText
 	case "description", "displaydescription", "explanation", "instruction", "instructions", "reason", "thought", "taskprogress",
 		"cellid", "celltype", "celllanguage", "language", "mode":
-		return note
+		return Note
 	default:
 		return unknown
 	}
@@ -166,15 +169,15 @@ func readArguments(input document.Value) *arguments {
 }
 
 func (a *arguments) read(name string, v document.Value) {
-	m := meaningOf(name)
+	m := MeaningOf(name)
 	switch kind := v.Kind(); {
 	case m == editList && kind == document.Array && a.edits.IsZero():
 		a.edits = v
-	case m == pathText && kind == document.String:
+	case m == PathText && kind == document.String:
 		a.paths = append(a.paths, v.Str())
 	case m == modeText && kind == document.String:
 		a.mode = v.Str()
-	case m == note && kind == document.String:
+	case m == Note && kind == document.String:
 	case m <= modeText && (kind == document.Bool || kind == document.Number):
 	case m <= modeText && (kind == document.String && v.Str() == "" || kind == document.Array && v.Len() == 0):
 	case m <= modeText:
@@ -196,19 +199,19 @@ func (a *arguments) setCause(why string) {
 	}
 }
 
-func (a *arguments) text(m meaning) *text {
+func (a *arguments) text(m Meaning) *text {
 	switch m {
-	case fromText:
+	case FromText:
 		return &a.from
-	case toText:
+	case ToText:
 		return &a.to
-	case oldText:
+	case OldText:
 		return &a.old
-	case newText:
+	case NewText:
 		return &a.new
-	case contentText:
+	case ContentText:
 		return &a.content
-	case patchText:
+	case PatchText:
 		return &a.patch
 	default:
 		return &a.command
@@ -237,82 +240,4 @@ func (a *arguments) contents() int {
 		}
 	}
 	return n
-}
-
-// mapped reads the arguments of a tool that the workflow describes.
-type mapped struct {
-	change
-	input document.Value
-}
-
-// measureMapped returns the changes of a call of a tool of meta.edit_tools. The workflow
-// vouches for arguments that it does not name.
-func measureMapped(t *workflow.EditTool, input []byte) *change {
-	v, ok := readInput(input)
-	if !ok {
-		return &change{wrong: noObject}
-	}
-	c := mapped{input: v}
-	switch t.Kind {
-	case workflow.EditWrite:
-		c.path(t.Path)
-		c.lines = countLines(c.text(t.Content))
-	case workflow.EditReplace:
-		c.path(t.Path)
-		c.lines = max(countLines(c.text(t.Old)), countLines(c.text(t.New)))
-	case workflow.EditMany:
-		c.many(t)
-	case workflow.EditPatch:
-		if _, ok := t.Path.In(v); ok {
-			c.path(t.Path)
-		}
-		c.patch(c.text(t.Patch))
-	case workflow.EditDelete:
-		c.path(t.Path)
-	case workflow.EditMove:
-		c.path(t.From)
-		c.path(t.To)
-	default:
-		c.setCause("the workflow does not say how it edits")
-	}
-	if len(c.paths) == 0 {
-		c.setCause("it names no file")
-	}
-	return &c.change
-}
-
-func (c *mapped) path(at workflow.Argument) {
-	if name := c.text(at); name != "" {
-		c.paths = append(c.paths, name)
-	} else {
-		c.setCause("it names no file in " + document.Quote(string(at)))
-	}
-}
-
-func (c *mapped) text(at workflow.Argument) string {
-	v, _ := at.In(c.input)
-	if v.Kind() != document.String {
-		c.setCause("it must have a string in " + document.Quote(string(at)))
-	}
-	return v.Str()
-}
-
-func (c *mapped) many(t *workflow.EditTool) {
-	edits, _ := t.Edits.In(c.input)
-	if edits.Kind() != document.Array {
-		c.setCause("it must have a list in " + document.Quote(string(t.Edits)))
-	}
-	_, together := t.Path.In(c.input)
-	if together {
-		c.path(t.Path)
-	}
-	whole := c.input
-	for _, one := range edits.Elements() {
-		c.input = one
-		if !together {
-			c.path(t.Path)
-		}
-		c.lines += max(countLines(c.text(t.Old)), countLines(c.text(t.New)))
-	}
-	c.input = whole
 }

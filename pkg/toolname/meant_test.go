@@ -1,4 +1,4 @@
-package rules
+package toolname
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ func TestCapabilityThatIsMeant(t *testing.T) {
 		"read": `did you mean "tool:Read"?`, "Read": `did you mean "tool:Read"?`, "EDIT": `did you mean "tool:Edit"?`, "Wrte": `did you mean "tool:Write"?`,
 		"Bash": `did you mean "bash"?`, "filesystem:write": "begin with bash", "quux": "begin with bash",
 	} {
-		got := capabilityFix(pattern)
+		got := CapabilityFix(pattern)
 		if !strings.Contains(got, want) || strings.Contains(want, "begin") && strings.Contains(got, "did you mean") {
 			t.Errorf("%s: %s", pattern, got)
 		}

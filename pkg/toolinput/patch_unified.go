@@ -1,4 +1,4 @@
-package toolcall
+package toolinput
 
 import (
 	"slices"
@@ -60,12 +60,12 @@ func (p *patch) unified() error {
 func (p *patch) oldAndNew(line string) error {
 	p.endHunk()
 	after, _ := p.next()
-	newText, ok := strings.CutPrefix(after, "+++ ")
+	NewText, ok := strings.CutPrefix(after, "+++ ")
 	if !ok {
 		return p.errorf("a line that begins with +++ must follow the one that begins with ---")
 	}
 	oldName, oldOK := diffName(line[len("--- "):])
-	newName, newOK := diffName(newText)
+	newName, newOK := diffName(NewText)
 	if !oldOK || !newOK || oldName == devNull && newName == devNull {
 		return p.errorf("it names no file; put a name with spaces in quotes")
 	}

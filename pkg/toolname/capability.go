@@ -1,31 +1,20 @@
-package rules
+package toolname
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
-// Shell is the capability of every tool that runs command lines (S7.1).
-const Shell = "bash"
+// ShellCapability is the capability of every tool that runs command lines (S7.1).
+const ShellCapability = "bash"
 
-// longestName is how long a capability can be without memory of its own.
-const longestName = 256
-
-// CapabilityOf returns the name of a tool in policies, by the name that agents know it by
-// (S7.1): mcp:<server>:<tool> for mcp__server__tool, Shell for one that runs command
+// AppendCapability appends the name of a tool in policies, by the name that agents know it by
+// (S7.1): mcp:<server>:<tool> for mcp__server__tool, ShellCapability for one that runs command
 // lines, tool:<name> for any other. A tool of an MCP server that runs command lines is
-// the server's first, and restrictions of Shell restrict it too.
-func CapabilityOf(tool string) string {
-	var room [longestName]byte
-	return string(appendCapability(room[:0], tool, toolcall.Shell(nil, tool)))
-}
-
-func appendCapability(dst []byte, tool string, shell bool) []byte {
+// the server's first, and restrictions of ShellCapability restrict it too.
+func AppendCapability(dst []byte, tool string, shell bool) []byte {
 	if rest, ok := strings.CutPrefix(tool, "mcp__"); ok {
 		if server, name, ok := strings.Cut(rest, "__"); ok && server != "" && name != "" {
 			dst = append(append(dst, "mcp:"...), server...)
@@ -33,21 +22,31 @@ func appendCapability(dst []byte, tool string, shell bool) []byte {
 		}
 	}
 	if shell {
-		return append(dst, Shell...)
+		return append(dst, ShellCapability...)
 	}
 	return append(append(dst, "tool:"...), tool...)
 }
 
-// separates reports the characters between the parts of a capability: a pattern without *
+// Capability returns that name of a tool which is known by its name alone.
+func Capability(tool string) string { return string(AppendCapability(nil, tool, Shell(tool))) }
+
+// Separates reports the characters between the parts of a capability: a pattern without *
 // matches names that continue after one of them (S7.1).
-func separates(c byte) bool { return c == ':' || c == '.' }
+func Separates(c byte) bool { return c == ':' || c == '.' }
+
+// Covers reports that a pattern of capabilities matches one (S7.1).
+func Covers(pattern, capability string) bool {
+	prefix, wild := strings.CutSuffix(pattern, "*")
+	rest, ok := strings.CutPrefix(capability, prefix)
+	return ok && (wild || rest == "" || Separates(rest[0]))
+}
 
 // longestPattern is more than the capability of any tool has, in bytes.
 const longestPattern = 1_024
 
-// capabilityFix describes how to fix a pattern that matches no capability, or "".
+// CapabilityFix describes how to fix a pattern that matches no capability, or "".
 // Capabilities are bash, mcp:<server>:<tool> and tool:<name> (S7.1).
-func capabilityFix(pattern string) string {
+func CapabilityFix(pattern string) string {
 	prefix, wild := strings.CutSuffix(pattern, "*")
 	switch {
 	case strings.TrimSpace(pattern) == "" || strings.ContainsFunc(pattern, notInCapability):
@@ -92,13 +91,13 @@ func kindFix(parts []string, wild bool) string {
 func meant(parts []string) string {
 	near := ""
 	if len(parts) == 1 {
-		near = toolname.Near(parts[0])
+		near = Near(parts[0])
 	}
 	if near == "" {
 		return ""
 	}
 	wanted := "tool:" + near
-	if fix := capabilityFix(wanted); fix != "" { // a shell has another
+	if fix := CapabilityFix(wanted); fix != "" { // a shell has another
 		wanted = "bash"
 	}
 	return fmt.Sprintf("; did you mean %q?", wanted)
@@ -125,16 +124,16 @@ func toolFix(name string, wild bool) string {
 	switch {
 	case wild:
 		return ""
-	case CapabilityOf(name) == Shell:
+	case Capability(name) == ShellCapability:
 		return "the capability of every tool that runs command lines is bash; write bash"
-	case toolcall.Own(name):
+	case Own(name):
 		return "Interlock's own tools are exempt from policies; remove the rule"
 	}
 	return ""
 }
 
-// builtIn returns the tool that a pattern names, or "" when it names none, or several.
-func builtIn(pattern string) string {
+// BuiltIn returns the tool that a pattern names, or "" when it names none, or several.
+func BuiltIn(pattern string) string {
 	name, ok := strings.CutPrefix(pattern, "tool:")
 	if !ok || strings.HasSuffix(name, "*") {
 		return ""
