@@ -1,6 +1,6 @@
-// Package sessionread reads from the store how a session stands: whether it has ended, which
+// Package sessionread reads the status of a session from the store: whether it has ended, which
 // sessions are above it, and which policies come from the agents that they were started from.
-// Each answer has the preconditions under which it holds, for the commit that rests on it.
+// Each answer has the preconditions under which it holds, for the commit that depends on it.
 package sessionread
 
 import (
@@ -16,19 +16,19 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-// Place is how a session stands.
+// Place is a session's status, and its place in the tree of sessions.
 type Place struct {
 	// Names are the session and all above it, the outermost first: by its tree, by the slashes
 	// in its name, and by the parent in its token. They hold the names and ids of each, and names
 	// that are alike.
 	Names []string
-	// Account is whose limits and budgets per session it spends.
+	// Account names the session tree whose limits and budgets it spends.
 	Account string
 	// Agents are those that these sessions were started from.
 	Agents []Agent
-	// Ended: it has ended, or was deleted. An id that the server has not given is as ended.
+	// Ended: it has ended, or was deleted. A name in the form of an ID counts as ended if no session has that ID.
 	Ended bool
-	// Checks are the preconditions of all that.
+	// Checks are the preconditions under which the place holds.
 	Checks []store.Check
 }
 
@@ -41,7 +41,7 @@ type Reader struct{ store store.Store }
 // New makes a reader.
 func New(st store.Store) *Reader { return &Reader{st} }
 
-// Place reads how a session stands now. parent is the one in the caller's token, or empty.
+// Place reads the present place of a session. parent is the one in the caller's token, or empty.
 func (r *Reader) Place(ctx context.Context, namespace, name, parent string) (*Place, error) {
 	c := &climb{store: r.store, namespace: namespace, place: &Place{}}
 	if parent != "" {
