@@ -21,7 +21,7 @@ type Call struct {
 	Message string
 	// Spends are the units that it has taken of the accounts of policies.
 	Spends []Spend
-	// InputDigest tells a repeat from another call with the same ID.
+	// InputDigest distinguishes a repeat from another call with the same ID.
 	InputDigest string
 	// ApprovalID is the approval that has admitted it; empty for none.
 	ApprovalID string
