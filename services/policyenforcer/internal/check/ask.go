@@ -78,7 +78,7 @@ func (r Ruling) question(action consent.Action) enforcer.Ask {
 		Entry: s.Run.Entry,
 	}
 	if s.Run.SessionID != "" {
-		ask.Asker.RootID = r.Std.Names[0]
+		ask.Asker.RootID = r.Std.Outermost()
 	}
 	if by := r.Decision.By; by != nil {
 		ask.Policy, ask.PolicyVersion, ask.Rule = by.Policy, by.Version, by.Pointer()
