@@ -1,6 +1,6 @@
-// Package storeguard bounds every call of a store in time, and answers at once while the
-// store does not: callers of a silent store would wait, each for itself. It must never
-// call something unchanged that may have been applied.
+// Package storeguard bounds the time of every call of a store. While the store does not
+// answer, it refuses calls at once, so that callers do not wait one after the other. It must
+// never report that a commit was not applied if it may have been.
 package storeguard
 
 import (
