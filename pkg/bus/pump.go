@@ -126,8 +126,8 @@ func (r *Relay) acknowledged(s *session, token string, ack pubAck) {
 	r.pump()
 }
 
-// refused leaves an event that NATS can't take. Only its entity waits, until
-// there is a new connection; its shard is not trimmed past it.
+// refused leaves an event in the outbox that NATS cannot take. The later events of its entity
+// wait until there is a new connection. The shard is not trimmed past it.
 func (r *Relay) refused(e *entry, err error) {
 	e.end("NATS cannot take it")
 	r.m.refused.Inc()
@@ -153,7 +153,7 @@ func (r *Relay) settle(e *entry) {
 	}
 }
 
-// drop lets go of a shard; r.mu is held. Entries under way stay so.
+// drop gives up a shard; r.mu is held. NATS still acknowledges its entries under way.
 func (r *Relay) drop(sh *shard) {
 	sh.gone = true
 	delete(r.shards, sh.number)

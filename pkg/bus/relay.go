@@ -60,11 +60,11 @@ type Relay struct {
 	high position
 	// created is when the stream was created, to notice another of its name.
 	created time.Time
-	// left is through which entry NATS had the shards that this relay no longer has.
+	// left has the last acknowledged entry of each shard that this relay has given up.
 	left map[int]int64
 	// waits is the count of entries that wait in the outbox.
 	waits waiting
-	// lost requires that the next session begins at the start.
+	// lost requires that the next session begins at the first retained entry.
 	lost bool
 	// expires is when the store is next informed of the entries that it need not keep.
 	expires time.Time

@@ -13,8 +13,8 @@ func (b *Batch) Keys() iter.Seq[Key] {
 			going = yield(key)
 			return going
 		}
-		if b.guests(one); going {
-			b.home(one)
+		if b.anyShard(one); going {
+			b.oneShard(one)
 		}
 	}
 }

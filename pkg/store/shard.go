@@ -38,7 +38,7 @@ func (b *Batch) Shard(n int, spans bool) (shard int, spanning bool, err error) {
 	}
 	shard = -1
 	var first Key
-	for key := range b.home {
+	for key := range b.oneShard {
 		switch s := key.Shard(n); {
 		case shard == -1:
 			shard, first = s, key
@@ -46,7 +46,7 @@ func (b *Batch) Shard(n int, spans bool) (shard int, spanning bool, err error) {
 			return 0, false, crossShard(first, key)
 		}
 	}
-	for key := range b.guests {
+	for key := range b.anyShard {
 		switch s := key.Shard(n); {
 		case shard == -1:
 			shard, first = s, key
@@ -64,8 +64,8 @@ var errAppendsAcross = errors.New("a batch across shards cannot append")
 
 func crossShard(a, b Key) error { return fmt.Errorf("%w: %s and %s", ErrCrossShard, a, b) }
 
-// guests yields the keys that may be of any shard where a store spans.
-func (b *Batch) guests(yield func(Key) bool) {
+// anyShard yields the keys that may be of any shard if the store spans shards.
+func (b *Batch) anyShard(yield func(Key) bool) {
 	for i := range b.Checks {
 		if !yield(b.Checks[i].Key) {
 			return
@@ -106,8 +106,8 @@ func (b *Batch) loose(yield func(Key) bool) bool {
 	return true
 }
 
-// home yields the keys that must be of one shard.
-func (b *Batch) home(yield func(Key) bool) {
+// oneShard yields the keys that must be of one shard.
+func (b *Batch) oneShard(yield func(Key) bool) {
 	if b.Idempotency != nil && !yield(b.Idempotency.Owner) {
 		return
 	}

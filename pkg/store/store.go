@@ -37,13 +37,13 @@ const Unheld int64 = 0
 // was acknowledged before they were called, by any replica; List, History and Tail do
 // too.
 //
-// Errors are those of this package, tested with errors.Is and errors.As:
-// ErrNotFound, *ConflictError, *LimitError, *ReplayMismatchError, *FencedError,
-// *HeldError, ErrCrossShard, ErrUnavailable (the batch was not applied), which ErrTurned
-// and
-// *RolledBackError are too, and ErrUncertain (it may have been applied: read before trying again, or repeat
-// with the same idempotency key). A cancelled or expired context is ErrUncertain
-// for writes that were under way and the context's error otherwise.
+// Errors are those of this package, tested with errors.Is and errors.As: ErrNotFound,
+// *ConflictError, *LimitError, *ReplayMismatchError, *FencedError, *HeldError and
+// ErrCrossShard. After ErrUnavailable the batch was not applied; ErrTurned and
+// *RolledBackError are ErrUnavailable too. After ErrUncertain it may have been applied:
+// read before trying again, or repeat with the same idempotency key. A cancelled or
+// expired context is ErrUncertain for writes that were under way, and the context's error
+// otherwise.
 type Store interface {
 	// Shards is the number of shards, fixed when the store was first opened.
 	Shards() int
@@ -162,9 +162,8 @@ type Witnessed interface {
 	Vouch(ctx context.Context) error
 }
 
-// Key names a record. Records of one namespace and id, of any kind, live in one shard,
-// and so do all writes of a batch but counters. Ids are ordered by their bytes, and have
-// at most MaxIDBytes of them.
+// Key names a record. Records of one namespace and id, of any kind, are in one shard: see
+// Batch. Ids are ordered by their bytes, and have at most MaxIDBytes of them.
 type Key struct {
 	Namespace string
 	// Kind is a lower-case noun: "run", "workflow", "session".
@@ -209,8 +208,8 @@ type Page struct {
 	Next    string
 }
 
-// HistoryEntry is the entry that a put recorded next to one version of its record, at the
-// time of its commit.
+// HistoryEntry is the entry that a put or an append has recorded for one version of its
+// record, at the time of its commit.
 type HistoryEntry struct {
 	Version int64
 	At      time.Time

@@ -23,7 +23,7 @@ var verbs = map[toolcall.Decision]string{
 	toolcall.Allow: "allowed", toolcall.Ask: "asked", toolcall.Deny: "denied",
 }
 
-// Head returns the event of a decision in the log of a root run, but its payload.
+// Head returns the event of a decision in the log of a root run, without its payload: relays make that of the log.
 func Head(namespace, root string, d *ledger.Decision) (store.Event, error) {
 	ev := outline(namespace, root, d)
 	ev.Payload = &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{CallId: d.CallID}} // the id has it
@@ -34,6 +34,7 @@ func Head(namespace, root string, d *ledger.Decision) (store.Event, error) {
 	return bus.Head(ev)
 }
 
+// outline returns the event of a decision without its time, actor and payload.
 func outline(namespace, root string, d *ledger.Decision) *eventv1.Event {
 	ev := &eventv1.Event{Namespace: namespace, Entity: "toolcall", EntityId: d.RunID, Type: verbs[d.Decision], Version: d.RunVersion}
 	if ev.EntityId == "" { // there was no run
@@ -93,9 +94,8 @@ func (o *outbox) Tail(ctx context.Context, after map[int]int64, limit int, wait 
 	return entries, nil
 }
 
-// payload makes the event of an entry of the log. One that the log has dropped before it
-// was published, or that is not as it was written, is announced by its place alone: an
-// event that cannot be made would hold up all that follow.
+// payload makes the payload of an event from its entry in the log. If the entry was dropped before, or cannot be
+// read, the event has only its place in the log: an event without a payload would hold up all later ones.
 func payload(e *store.OutboxEntry) ([]byte, error) {
 	d, err := ledger.DecodeDecision(e.Entry.ID, store.HistoryEntry{Version: e.Version, At: e.At, Data: e.Payload})
 	if err != nil {
@@ -106,6 +106,7 @@ func payload(e *store.OutboxEntry) ([]byte, error) {
 	return bus.Payload(ev)
 }
 
+// lost returns the payload for an entry that cannot be read.
 func lost(e *store.OutboxEntry) ([]byte, error) {
 	subject, err := bus.ParseSubject(e.Subject)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// Call is a decision as its report, its repeats and an interrupt need it: who asks has
-// the proof that the call was allowed.
+// Call is a recorded decision on a call, with the parts that its report, its repeats and an interrupt need. It is
+// the proof whether the call was allowed. A call that was given up has none: see GivenUp.
 type Call struct {
 	Verdict toolcall.Verdict
 	// RunID, Branch, Entry and RunVersion identify the object of the decision. The run
@@ -15,13 +15,13 @@ type Call struct {
 	Branch     string
 	Entry      int64
 	RunVersion int64
-	// WorkflowVersion is the version of the run's workflow then: it can have moved since.
+	// WorkflowVersion is that of the run at the decision. The run may have moved to another one since.
 	WorkflowVersion int64
-	// Message is the text for others than the caller.
+	// Message is the answer to the caller with its secrets masked.
 	Message string
 	// Spends are the units that it has taken of the accounts of policies.
 	Spends []Spend
-	// InputDigest reports whether a repeat is of the same call.
+	// InputDigest distinguishes a repeat from another call with the same ID.
 	InputDigest string
 	// ApprovalID is the approval that has admitted it; empty for none.
 	ApprovalID string
@@ -36,7 +36,7 @@ type Call struct {
 // NotDecided returns the record of a call that was given up before it was decided.
 func NotDecided() []byte { return (&Decision{}).Encode() }
 
-// GivenUp reports a record of NotDecided.
+// GivenUp reports whether the record is one of NotDecided.
 func (c *Call) GivenUp() bool { return c.Verdict.Decision == "" }
 
 // CallName returns the idempotency key of the decision on a call. Its owner is the root

@@ -24,8 +24,8 @@ const Kept = 24 * time.Hour
 // another digest.
 type Key struct{ Name, Digest string }
 
-// Of returns the key of a request that a caller has named, and none without that. content
-// is all that the request says.
+// Of returns the key of a request. name is the caller's name of it; the key of a request without a name is empty.
+// what distinguishes kinds of requests, and content is all that the request says.
 func Of(name, what string, content ...string) Key {
 	if name == "" {
 		return Key{}
@@ -53,9 +53,9 @@ func NameBy(p auth.Principal, name string) string {
 // principalBytes is how much of a principal's digest names of requests begin with.
 const principalBytes = 16
 
-// Done returns true for a request that was carried out before, and a fault when another
-// request was, under the same name. Ask after the object of the request was read, or a
-// repeat is judged by the effects of the first request.
+// Done reports whether the request was carried out before. It returns a fault if another
+// request was, under the same name. Call it after the object of the request was read:
+// otherwise the first request may commit in between, and the repeat is judged by its effects.
 func (k Key) Done(ctx context.Context, st store.Store, owner store.Key) (bool, error) {
 	digest, err := Answer(ctx, st, owner, k.Name)
 	if digest == nil || err != nil {
@@ -64,7 +64,7 @@ func (k Key) Done(ctx context.Context, st store.Store, owner store.Key) (bool, e
 	return true, k.Same(owner, string(digest))
 }
 
-// Same refuses a request whose name another one has used.
+// Same returns a fault if the digest that is kept under the name is that of another request.
 func (k Key) Same(owner store.Key, digest string) error {
 	if digest != k.Digest {
 		return fault.From(&store.ReplayMismatchError{Owner: owner, Name: k.Name})

@@ -15,19 +15,20 @@ import (
 // attempts is how often an operation is tried before its caller has to come back.
 const attempts = 16
 
-// After its n-th lost race a try waits less than 1 ms << n, but n counts at most to
-// these: where the number of contenders is unknown, and where few do.
+// unbounded is a number of attempts without a bound.
+const unbounded = 0
+
+// A try waits less than 1 ms << n after its n-th lost race. These are the largest n: for any
+// number of contenders, and for few.
 const (
-	apart   = 6
-	nearby  = 4
-	forever = 0 // a number of attempts
+	anyContenders = 6
+	fewContenders = 4
 )
 
 // Lost reports whether a commit failed only because another writer was faster.
 func Lost(err error) bool { return errors.Is(err, store.ErrConflict) }
 
-// Fault makes a fault of an error, except of a lost race, which is left to be tried
-// again, and of nil.
+// Fault makes a fault of an error. A lost race is returned unchanged, so that it is tried again, and so is nil.
 func Fault(err error) error {
 	if err == nil || Lost(err) {
 		return err
@@ -35,12 +36,12 @@ func Fault(err error) error {
 	return fault.From(err)
 }
 
-// Do calls try until that has not lost a race (store.ErrConflict), and returns its
-// result. Each try must start from the records stored when it begins. The error is
-// VERSION_CONFLICT when every attempt has lost its race for what, and a fault when ctx
-// ends between two attempts; then there is no result.
+// Do calls try until it has not lost a race (store.ErrConflict), and returns its result.
+// Each try must read the records again. If every attempt loses, the error is
+// VERSION_CONFLICT, and its message begins with what. If ctx ends between two attempts,
+// the error is a fault. Both have no result.
 func Do[T any](ctx context.Context, what string, try func() (T, error)) (T, error) {
-	result, err := tries(ctx, attempts, apart, try)
+	result, err := tries(ctx, attempts, anyContenders, try)
 	if Lost(err) {
 		var none T
 		return none, contended(what)
@@ -48,15 +49,15 @@ func Do[T any](ctx context.Context, what string, try func() (T, error)) (T, erro
 	return result, err
 }
 
-// Run does the work of Do for operations without a result.
+// Run repeats an operation like Do that has no result.
 func Run(ctx context.Context, what string, try func() error) error {
 	_, err := Do(ctx, what, withoutResult(try))
 	return err
 }
 
-// Until does the work of Run with as many attempts as are made before ctx ends.
+// Until repeats an operation like Run, until ctx ends.
 func Until(ctx context.Context, try func() error) error {
-	_, err := tries(ctx, forever, nearby, withoutResult(try))
+	_, err := tries(ctx, unbounded, fewContenders, withoutResult(try))
 	return err
 }
 
@@ -68,7 +69,8 @@ func contended(what string) error {
 	return fault.New(fault.VersionConflict, "%s was changed by too many concurrent requests; try again", what)
 }
 
-// tries returns the result of the first try that has lost no race, or of the last.
+// tries returns the result of the first try that has lost no race, or of the last. most is the number of tries, and
+// longest the largest n of a pause.
 func tries[T any](ctx context.Context, most, longest int, try func() (T, error)) (T, error) {
 	for i := 0; ; i++ {
 		result, err := try()

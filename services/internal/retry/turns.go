@@ -39,7 +39,7 @@ func (t *Turns) Run(ctx context.Context, place int, what string, try func() erro
 	case <-ctx.Done():
 		return fault.From(ctx.Err())
 	}
-	if _, err = tries(ctx, inTurn, nearby, withoutResult(try)); Lost(err) {
+	if _, err = tries(ctx, inTurn, fewContenders, withoutResult(try)); Lost(err) {
 		return contended(what)
 	}
 	return err

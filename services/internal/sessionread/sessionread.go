@@ -1,6 +1,6 @@
-// Package sessionread reads from the store how a session stands: whether it has ended, which
+// Package sessionread reads the status of a session from the store: whether it has ended, which
 // sessions are above it, and which policies come from the agents that they were started from.
-// Each answer has the preconditions under which it holds, for the commit that rests on it.
+// Each answer has the preconditions under which it holds, for the commit that depends on it.
 package sessionread
 
 import (
@@ -16,21 +16,24 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-// Place is how a session stands.
+// Place is a session's status, and its place in the tree of sessions.
 type Place struct {
 	// Names are the session and all above it, the outermost first: by its tree, by the slashes
 	// in its name, and by the parent in its token. They hold the names and ids of each, and names
 	// that are alike.
 	Names []string
-	// Account is whose limits and budgets per session it spends.
+	// Account names the session tree whose limits and budgets it spends.
 	Account string
 	// Agents are those that these sessions were started from.
 	Agents []Agent
-	// Ended: it has ended, or was deleted. An id that the server has not given is as ended.
+	// Ended: it has ended, or was deleted. A name in the form of an ID counts as ended if no session has that ID.
 	Ended bool
-	// Checks are the preconditions of all that.
+	// Checks are the preconditions under which the place holds.
 	Checks []store.Check
 }
+
+// Outermost returns the name of the session that has no other above it.
+func (p *Place) Outermost() string { return p.Names[0] }
 
 // Agent is an agent with the name of its policy; empty for none.
 type Agent struct{ Name, Policy string }
@@ -41,7 +44,7 @@ type Reader struct{ store store.Store }
 // New makes a reader.
 func New(st store.Store) *Reader { return &Reader{st} }
 
-// Place reads how a session stands now. parent is the one in the caller's token, or empty.
+// Place reads the present place of a session. parent is the one in the caller's token, or empty.
 func (r *Reader) Place(ctx context.Context, namespace, name, parent string) (*Place, error) {
 	c := &climb{store: r.store, namespace: namespace, place: &Place{}}
 	if parent != "" {
@@ -59,13 +62,13 @@ func (r *Reader) Place(ctx context.Context, namespace, name, parent string) (*Pl
 	p := c.place
 	p.Ended = own.ended()
 	// Names that are alike are covered alike, and spend one account.
-	first := p.Names[0]
+	first := p.Outermost()
 	for _, n := range slices.Clone(p.Names) {
 		before := len(p.Names)
 		if err := c.climb(ctx, session.Alike(n)); err != nil {
 			return nil, err
 		}
-		if n == p.Names[0] && len(p.Names) > before {
+		if n == p.Outermost() && len(p.Names) > before {
 			first = p.Names[before]
 		}
 	}
@@ -83,7 +86,7 @@ func (r *Reader) Ended(ctx context.Context, namespace, name string) (bool, []sto
 // mostAbove bounds the sessions that are looked up for one: far more than a tree is deep.
 const mostAbove = 128
 
-// climb is the way up from a session.
+// climb collects the place of a session on the way up its tree.
 type climb struct {
 	store     store.Store
 	namespace string
@@ -169,7 +172,7 @@ func (c *climb) agent(ctx context.Context, name string) error {
 	return nil
 }
 
-// own finds the session that is asked about, whose end is a precondition too.
+// own finds the session whose place is read. In contrast to those above it, its status is a precondition too.
 func (c *climb) own(ctx context.Context, name string) (found, error) {
 	at, ref, err := c.named(ctx, name)
 	switch {
@@ -186,8 +189,8 @@ func (c *climb) own(ctx context.Context, name string) (found, error) {
 	return at, nil
 }
 
-// named finds a session by its name or id, as the record of its name has it: its place never
-// changes, its status does.
+// named finds a session by its name or ID. For a name it reads the record of the name, which has the place of the
+// session, but not its present status.
 func (c *climb) named(ctx context.Context, name string) (found, store.Record, error) {
 	if strings.HasPrefix(name, typeid.Session+"_") {
 		at, err := c.home(ctx, name, false)
@@ -208,8 +211,8 @@ func (c *climb) named(ctx context.Context, name string) (found, store.Record, er
 	return at, ref, err
 }
 
-// home finds a session by its home. Only the server gives such ids, so that one without a record
-// was deleted, or never was.
+// home finds a session by its home, the ID under which it is stored. Only the server creates such IDs, so one
+// without a record was deleted, or never existed.
 func (c *climb) home(ctx context.Context, home string, check bool) (found, error) {
 	record, err := c.get(ctx, ledger.SessionOf(c.namespace, home), check)
 	if err == nil && record.Version == store.Absent {

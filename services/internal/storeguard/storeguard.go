@@ -1,6 +1,6 @@
-// Package storeguard bounds every call of a store in time, and answers at once while the
-// store does not: callers of a silent store would wait, each for itself. It must never
-// call something unchanged that may have been applied.
+// Package storeguard bounds the time of every call of a store. While the store does not
+// answer, it refuses calls at once, so that callers do not wait one after the other. It must
+// never report that a commit was not applied if it may have been.
 package storeguard
 
 import (
@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// opens is how many calls in a row run out of time before the store counts as down.
-	opens = 3
+	// downAfter is how many calls in a row run out of time before the store counts as down.
+	downAfter = 3
 	// probeEvery is how often one call tries a store that is down.
 	probeEvery = time.Second
 )
@@ -51,14 +51,14 @@ type guarded struct {
 // Unwrap returns the store whose calls are bounded.
 func (g *guarded) Unwrap() store.Store { return g.Store }
 
-var errOpen = fmt.Errorf("%w: it has not answered", store.ErrUnavailable)
+var errDown = fmt.Errorf("%w: it has not answered", store.ErrUnavailable)
 
-// admit returns whether a call may try.
+// admit reports whether a call may reach the store: any call while it is up, and now and then one while it is down.
 func (g *guarded) admit() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
-	if g.failures < opens {
+	if g.failures < downAfter {
 		return true
 	}
 	if now.Before(g.next) {
@@ -74,7 +74,7 @@ func (g *guarded) judge(failed, left bool) {
 	defer g.mu.Unlock()
 	switch {
 	case failed:
-		if g.failures++; g.failures == opens {
+		if g.failures++; g.failures == downAfter {
 			g.next = g.now().Add(probeEvery)
 		}
 	case !left:
@@ -99,7 +99,7 @@ func bounded[T any](ctx context.Context, g *guarded, extra time.Duration, do fun
 	}
 	if !g.admit() {
 		var none T
-		return none, errOpen
+		return none, errDown
 	}
 	limited, cancel := context.WithTimeout(ctx, g.Timeout+extra)
 	defer cancel()

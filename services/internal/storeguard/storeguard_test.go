@@ -45,7 +45,7 @@ func TestSilentStore(t *testing.T) {
 			_, err := st.Get(t.Context(), store.Key{})
 			return time.Since(began), err
 		}
-		for range opens {
+		for range downAfter {
 			if took, err := get(); took != 2*time.Second || !errors.Is(err, store.ErrUnavailable) {
 				t.Fatalf("took %s, %v", took, err)
 			}
@@ -55,7 +55,7 @@ func TestSilentStore(t *testing.T) {
 				t.Fatalf("while it is down: took %s, %v", took, err)
 			}
 		}
-		if inner.calls != opens {
+		if inner.calls != downAfter {
 			t.Errorf("%d calls reached it", inner.calls)
 		}
 		inner.answers = true
@@ -78,7 +78,7 @@ func TestOutcomesKeepTheirMeaning(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		for range 2 * opens {
+		for range 2 * downAfter {
 			if _, err := st.Get(ctx, store.Key{}); !errors.Is(err, context.Canceled) {
 				t.Errorf("a caller that left: %v", err)
 			}

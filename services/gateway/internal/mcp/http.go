@@ -25,15 +25,15 @@ const (
 	ProcessPath = "/mcp/process"
 )
 
-// HTTPHandler serves Path, for callers that package access has let in. It is the
+// HTTPHandler returns the handler of Path, for callers that package access has let in. It is the
 // same one each time: the sessions of older clients live in it.
 func (s *Server) HTTPHandler() access.Part { return s.http.all }
 
-// ProcessHandler serves ProcessPath, where a session has the tools of its process
+// ProcessHandler returns the handler of ProcessPath, where a session has the tools of its process
 // and no others (S7.8). It is the same one each time.
 func (s *Server) ProcessHandler() access.Part { return s.http.process }
 
-// part is one of them.
+// part is the handler of an endpoint, with its form of refusals.
 type part struct{ http.Handler }
 
 // Refuse implements access.Part.

@@ -105,7 +105,8 @@ func (h *toolCalls) reportCosts(c *call, in CostsRequest) (*answer, error) {
 
 // toolCalls serves the routes of tool calls: checks, reports, costs and open calls.
 type toolCalls struct {
-	policy    policyv1.PolicyEnforcerServiceClient
+	policy policyv1.PolicyEnforcerServiceClient
+	// undecided is notified of each check that has failed; nil for none.
 	undecided func(error)
 }
 

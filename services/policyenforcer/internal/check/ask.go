@@ -30,24 +30,24 @@ func (c *Service) ask(ctx context.Context, r Ruling) (Ruling, error) {
 	if err != nil {
 		return r, err
 	}
-	rest, err := c.restOn(ctx, r, &action)
+	basis, err := c.readBasis(ctx, r, &action)
 	if err != nil {
 		return r, err
 	}
-	// The grant is for this call, as this rule asks about it.
+	// The grant is for this call, as this rule asks about it. A retry of the check finds the one that it has used.
 	question := action.Digest() + " " + r.askedBy()
 	if id := r.used[question]; id != "" {
-		return r.Answered(Approval{ID: id, Rests: rest.checks}), nil
+		return r.Answered(Approval{ID: id, Rests: basis.checks}), nil
 	}
 	ask := r.question(action)
 	asked, insteadOf, err := c.request(ctx, r, ask)
-	moved := rest.moved
+	moved := basis.moved
 	if err == nil && asked.Status == consent.Granted && !ask.SameRule(&asked) {
 		moved = ask.RuleChange(&asked)
 		asked, insteadOf, err = c.askInstead(ctx, r, ask, asked, moved)
 	}
 	if err == nil {
-		err = rest.keep(ctx, c.Store, asked.ID)
+		err = basis.keep(ctx, c.Store, asked.ID)
 	}
 	if err != nil {
 		return r, err
@@ -58,7 +58,7 @@ func (c *Service) ask(ctx context.Context, r Ruling) (Ruling, error) {
 			return r, err
 		}
 		r.used[question] = asked.ID
-		return r.Answered(Approval{ID: asked.ID, Rests: rest.checks}), nil
+		return r.Answered(Approval{ID: asked.ID, Rests: basis.checks}), nil
 	case consent.Pending:
 		return r.Pending(asked, moved), nil
 	default:
@@ -78,7 +78,7 @@ func (r Ruling) question(action consent.Action) enforcer.Ask {
 		Entry: s.Run.Entry,
 	}
 	if s.Run.SessionID != "" {
-		ask.Asker.RootID = r.Std.Names[0]
+		ask.Asker.RootID = r.Std.Outermost()
 	}
 	if by := r.Decision.By; by != nil {
 		ask.Policy, ask.PolicyVersion, ask.Rule = by.Policy, by.Version, by.Pointer()
@@ -99,13 +99,14 @@ func (c *Service) consume(ctx context.Context, r Ruling, asked enforcer.Approval
 	return err
 }
 
-// busy returns the error by which the check is tried again.
+// busy returns a conflict, so that the check begins anew: another call has changed the approval.
 func (a Attempt) busy() error {
 	return &store.ConflictError{Key: a.At.Key, Want: a.At.Run.Version, Have: a.At.Run.Version}
 }
 
-// inFlight is the time for which the decision of a call that has used its approval may still be on its way.
-const inFlight = 2 * time.Second
+// decisionGrace is the time that a call has between the use of its approval and the commit of its decision. After
+// it, a call without a decision counts as never admitted.
+const decisionGrace = 2 * time.Second
 
 // request requests an approval, or returns the one that exists. An approval that another call has used counts as
 // granted if that call was never admitted, for example because its service died just then. insteadOf is that
@@ -116,13 +117,13 @@ func (c *Service) request(ctx context.Context, r Ruling, ask enforcer.Ask) (aske
 		return asked, "", err
 	}
 	if strings.HasPrefix(asked.UsedBy, typeid.Lease+"_") { // a lease has no decision
-		return c.settled(ctx, r, ask, asked.UsedBy)
+		return c.requestAfter(ctx, r, ask, asked.UsedBy)
 	}
 	first, err := c.Calls.Decided(ctx, r.At.Root, asked.UsedBy)
 	switch {
 	case err != nil:
 		return asked, "", err
-	case first == nil && c.Clock().Before(asked.UsedAt.Add(inFlight)):
+	case first == nil && c.Clock().Before(asked.UsedAt.Add(decisionGrace)):
 		return asked, "", r.busy()
 	case first == nil:
 		// From now on, its decision cannot be committed.
@@ -134,11 +135,11 @@ func (c *Service) request(ctx context.Context, r Ruling, ask enforcer.Ask) (aske
 		insteadOf, asked.Status = asked.UsedBy, consent.Granted
 		return asked, insteadOf, nil
 	}
-	return c.settled(ctx, r, ask, asked.UsedBy)
+	return c.requestAfter(ctx, r, ask, asked.UsedBy)
 }
 
-// settled requests a new approval after a use that has admitted a call.
-func (c *Service) settled(ctx context.Context, r Ruling, ask enforcer.Ask, use string) (asked enforcer.Approval, insteadOf string, err error) {
+// requestAfter requests a new approval after a use that has admitted a call, or that has made a lease.
+func (c *Service) requestAfter(ctx context.Context, r Ruling, ask enforcer.Ask, use string) (asked enforcer.Approval, insteadOf string, err error) {
 	ask.SettledUse = use
 	asked, err = c.Approvals.Request(ctx, r.Caller.Namespace, ask)
 	if err == nil && asked.Status == consent.Used { // another call was faster

@@ -122,7 +122,7 @@ func TestAnApprovalIsNotSpentForNothing(t *testing.T) {
 		if _, err := a.Checks.Check(t.Context(), stage.Agent, req); fault.ReasonOf(err) != fault.VersionConflict {
 			t.Errorf("while the first may be on its way: %v", err)
 		}
-		s.Advance(check.InFlight)
+		s.Advance(check.DecisionGrace)
 		d := stage.Ask(t, a, check.Request{Tool: "Write", CallID: "two"})
 		stage.Expect(t, d, toolcall.Allow, "")
 		if d.ApprovalID != "apr_1" || len(s.Approvals.Asked) != 1 {

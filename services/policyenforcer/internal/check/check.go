@@ -42,7 +42,7 @@ func (c *Service) check(ctx context.Context, caller enforcer.Caller, req Request
 		Caller: caller, Req: req, Digest: toolcall.InputDigest(req.Tool, req.Input), Now: c.Clock().UTC(),
 		used: map[string]string{}, settings: &c.settings,
 	}
-	look := c.Runs.Cached
+	look := c.Runs.Cached // the first try may use old data, which the commit detects; later ones read it again
 	d, err := retry.Do(ctx, req.Target.String(), func() (*Decision, error) {
 		s, err := c.Policies.Found(ctx, caller, req.Target, req.DeniedBecause != "", look)
 		if err != nil {
@@ -93,7 +93,8 @@ func (c *Service) attempt(ctx context.Context, a Attempt, s *runs.Snapshot) (Att
 	return a, nil
 }
 
-// decide judges an attempt, asks approvers, and makes the answer durable.
+// decide judges an attempt, and makes the answer durable. A lease may answer a question. Otherwise approvers are
+// asked, except in a dry run.
 func (c *Service) decide(ctx context.Context, a Attempt) (*Decision, error) {
 	r := a.Judge(Approval{})
 	var err error
@@ -116,7 +117,7 @@ func (c *Service) decide(ctx context.Context, a Attempt) (*Decision, error) {
 			return d, err
 		}
 		asked, err := c.ask(ctx, r)
-		if denied, limited := r.Limited(err, c.Clock().UTC()); limited {
+		if denied, limited := r.Limited(err, c.Clock().UTC()); limited { // and no approver was asked
 			asked, err = denied, nil
 		}
 		if err != nil {

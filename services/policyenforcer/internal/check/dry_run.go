@@ -30,11 +30,11 @@ func (c *Service) probe(ctx context.Context, p *Plan) error {
 		own := len(batch.Counters)
 		batch.Checks = append(batch.Checks, p.Std.Preconditions()...)
 		batch.Counters = append(batch.Counters, counters...)
-		return spendOf(own, nil, c.Store.Probe(ctx, batch))
+		return asFull(own, nil, c.Store.Probe(ctx, batch))
 	}
 	for _, at := range quota.ByShard(counters, c.Store.Shards()) {
 		if err := c.Store.Probe(ctx, store.Batch{Counters: quota.Pick(counters, at)}); err != nil {
-			return spendOf(0, at, err)
+			return asFull(0, at, err)
 		}
 	}
 	if err := runs.CheckUnchanged(ctx, c.Store, p.Std.Preconditions()...); err != nil {

@@ -2,7 +2,7 @@ package check
 
 // Settings that tests refer to.
 const (
-	InFlight = inFlight
+	DecisionGrace = decisionGrace
 )
 
 // Full reports whether a limit has no room.

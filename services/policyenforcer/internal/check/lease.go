@@ -30,7 +30,7 @@ func (c *Service) leased(ctx context.Context, r Ruling) (Ruling, error) {
 		Policy: by.Policy, PolicyVersion: by.Version, Rule: by.Pointer(), Capability: r.Decision.Capability,
 	}
 	if s.Run.SessionID != "" {
-		scope.RootID = r.Std.Names[0]
+		scope.RootID = r.Std.Outermost()
 	}
 	for after := ""; ; {
 		page, err := c.Store.List(ctx, store.Query{

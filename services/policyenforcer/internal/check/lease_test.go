@@ -327,7 +327,7 @@ func TestLeaseHasUsedItsApproval(t *testing.T) {
 		s.Approvals.Mu.Lock()
 		s.Approvals.Status["apr_1"], s.Approvals.UsedBy["apr_1"], s.Approvals.UsedAt = consent.Granted, "lse_9", s.Clock()
 		s.Approvals.Mu.Unlock()
-		s.Advance(check.InFlight)
+		s.Advance(check.DecisionGrace)
 		stage.Expect(t, stage.Ask(t, a, push), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
 	})
 }

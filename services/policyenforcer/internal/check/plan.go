@@ -18,7 +18,8 @@ import (
 // Plan is a ruling with the changes that make it durable.
 type Plan struct {
 	Ruling
-	// Batch has all preconditions and changes but the counters of policies and the record.
+	// Batch has the preconditions and changes of the run, without those of policies and sessions: Record and
+	// DryRun add these, and Record the record.
 	Batch store.Batch
 	// Record is the record in the log; nil in a dry run.
 	Record *ledger.Decision
@@ -26,8 +27,9 @@ type Plan struct {
 	changed int64
 }
 
-// Plan returns the changes that make the ruling durable: the run is unchanged, the files, the effects, the
-// counters of the state, the lease, the record and the event. It may make the ruling a denial.
+// Plan returns the changes that make the ruling durable: of the files, the open calls and the evidence, the counters
+// of the state, the lease, the log and the event. They require that the run is unchanged. The plan is of a denial if
+// a limit of files or of open calls is reached.
 func (r Ruling) Plan(now time.Time) (Plan, error) {
 	p := Plan{Ruling: r, Batch: store.Batch{Checks: []store.Check{{Key: r.At.Key, Version: r.At.Run.Version}}}}
 	if err := p.countFiles(); err != nil {
@@ -84,7 +86,7 @@ func (p *Plan) planEffects(now time.Time) error {
 	account := p.Account
 	record, elapsed := account.Record.Elapse(now)
 	switch {
-	case !e.declared && !e.opens && account.Version == store.Absent: // evidence to void is absent, and stays so
+	case !e.declared && !e.opens && account.Version == store.Absent: // there is no evidence to void; the check requires that
 		p.effects = effects{}
 		p.Batch.Checks = append(p.Batch.Checks, account.Check())
 		return nil
@@ -115,16 +117,17 @@ func (p *Plan) open(record *evidence.Record, now time.Time) bool {
 	if e.Background {
 		call.Background = evidence.Unnamed
 	}
+	hasFamily := p.At.Run.Parent != nil || len(p.At.Run.Children()) > 0
 	add := record.Open
-	switch family := p.At.Run.Parent != nil || len(p.At.Run.Children()) > 0; {
-	case e.Voids && (family || e.declared):
+	switch {
+	case e.Voids && (hasFamily || e.declared):
 		add = record.Changes
-	case e.Voids: // no guard asks for its end
+	case e.Voids: // no guard asks for the end of the call
 		*record = record.Edited(evidence.Edit{At: now, CallID: p.Req.CallID, What: call.What})
 		if !e.opens {
 			return true
 		}
-		add = record.Open
+		add = record.Open // of the record that has changed
 	}
 	next, fits := add(call)
 	if !fits {
@@ -221,7 +224,7 @@ const (
 func (p *Plan) nearLimits() []ledger.Limit {
 	limits := p.full
 	add := func(l ledger.Limit) {
-		if l.Max > 0 && l.Used*10 > l.Max*quota.NearTenths {
+		if quota.Near(l.Used, l.Max) {
 			limits = append(limits, l)
 		}
 	}
@@ -242,10 +245,8 @@ func (p *Plan) nearLimits() []ledger.Limit {
 	}
 	for i := range p.Combined.Spends {
 		spend := &p.Combined.Spends[i]
-		if spend.Max > 0 && spend.Max < 1<<59 {
-			used := p.seen(quota.Key(p.Caller.Namespace, spend.Account), spend.Counter(), spend.Window, p.Now) + spend.Delta()
-			add(quota.LimitOf(spend, used, p.Now))
-		}
+		used := p.seen(quota.Key(p.Caller.Namespace, spend.Account), spend.Counter(), spend.Window, p.Now) + spend.Delta()
+		add(quota.LimitOf(spend, used, p.Now))
 	}
 	return limits
 }

@@ -61,7 +61,7 @@ func (c *Service) commit(ctx context.Context, p *Plan) (store.Result, error) {
 	if err == nil && !result.Replayed {
 		c.Quota.RememberCounted(batch.Counters, &p.Decision.Verdict, spends, result.Counters, p.Now)
 	}
-	return result, spendOf(own, nil, err)
+	return result, asFull(own, nil, err)
 }
 
 // commitReserved commits a plan in a store that does not span shards.
@@ -100,9 +100,10 @@ func admitted(spends []rules.Spend) (at time.Time) {
 	return at.UTC()
 }
 
-// spendOf maps the refusal of a counter to the spend that it counts. The counters of spends begin at own;
-// at has the places of the spends, or is nil if they are in order.
-func spendOf(own int, at []int, err error) error {
+// asFull returns a *quota.FullError, with the index of the spend, for the refusal of a spend's counter. It returns
+// any other error unchanged. The counters of spends begin at own. at has the indexes of their spends, or is nil if
+// the counters are in the order of the spends.
+func asFull(own int, at []int, err error) error {
 	var limit *store.LimitError
 	if !errors.As(err, &limit) || limit.Index < own {
 		return err

@@ -16,7 +16,8 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 )
 
-// Ruling is the verdict on an attempt. Its methods return other rulings.
+// Ruling is the verdict on an attempt, and the answer that follows. It is a value: methods that change a part return
+// another ruling.
 type Ruling struct {
 	Attempt
 	Approval Approval
@@ -28,11 +29,11 @@ type Ruling struct {
 	// files and the attempt's Account are read for the plan: see Service.prepare.
 	files   *calls.ChangedFiles
 	effects effects
-	// full is the limit that has denied the call.
+	// full has the limit that has denied the call; nil for none.
 	full []ledger.Limit
 }
 
-// settle replaces the verdict.
+// settle replaces the combined verdict, and makes the decision of it.
 func (r Ruling) settle(c rules.Combined) Ruling {
 	r.Combined = c
 	r.Decision.settle(&r.Combined)
@@ -87,7 +88,7 @@ func (r Ruling) Rejected(asked enforcer.Approval) Ruling {
 	return r
 }
 
-// Limited returns the denial that a full limit stands for. It returns false for other errors.
+// Limited returns the denial of the call if err reports a full limit. It returns false for other errors and for nil.
 func (r Ruling) Limited(err error, now time.Time) (Ruling, bool) {
 	var full *quota.FullError
 	if errors.As(err, &full) {
@@ -114,7 +115,7 @@ func (r Ruling) deny(v toolcall.Verdict) Ruling {
 	return r.withoutLease().settle(rules.Combine(v, nil, nil))
 }
 
-// withoutLease returns the ruling on a call that its lease does not let pass.
+// withoutLease returns the ruling without its lease, because the call is denied and spends no call of the lease.
 func (r Ruling) withoutLease() Ruling {
 	if r.Approval.Lease != nil {
 		r.Approval.Lease, r.Decision.LeaseID, r.Decision.ApprovalID = nil, "", ""
@@ -154,7 +155,8 @@ type effects struct {
 	toolcall.Notice
 	// edits is the number of edits before the call.
 	edits int64
-	// declared: the family declares evidence. opens: the call has an effect with a deadline.
+	// declared: the family declares evidence. opens: the call stays open until its report, because the workflow has
+	// an effect_deadline and the call has an effect.
 	declared, opens bool
 	deadline        time.Duration
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// observedReport is the stored form of a report that was observed. Of another one, the store keeps
-// the claim.
+// observedReport is stored with the idempotency key of a report that was observed. With that of any other report, a
+// claim is stored.
 const observedReport = "observed"
 
 // claim is the agent's own report of its call, as far as a later observation corrects it.
@@ -26,6 +26,7 @@ type claim struct {
 	CostUSD string `json:"cost_usd,omitempty"`
 }
 
+// reportedBy returns the answer that is stored with a report: observedReport or a claim.
 func reportedBy(caller enforcer.Caller, r *Report) []byte {
 	if caller.Observes {
 		return []byte(observedReport)
@@ -53,9 +54,9 @@ func (o *Service) claimOf(ctx context.Context, root store.Key, callID string) (*
 	return &c, nil
 }
 
-// observeClaimed takes an observed report of a call that its agent has reported before. An edit may have been at
-// work since, a test may have ended otherwise, and bytes and cost may differ. again is the store's error for the
-// repeat; it is returned if the call was observed before.
+// observeClaimed commits an observed report of a call that its agent has reported before. It corrects evidence,
+// bytes and cost: an edit may have continued after the claim, and a test may have ended otherwise. again is the
+// store's error for the second report, or nil; it is returned if the call was observed before.
 func (o *Service) observeClaimed(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, again error) error {
 	if !caller.Observes || call == nil {
 		return again
@@ -96,8 +97,8 @@ func (o *Service) correct(
 	if more := r.ResultBytes - claimed.Bytes; more > 0 && countsBytes(s, r) {
 		batch.Counters = []store.Counter{{Owner: s.Entry, Name: ledger.ContextBytes, Delta: more, Limit: store.NoLimit}}
 	}
-	changes := settled(call, &r.Report)
-	for _, c := range settled(call, &Report{OK: claimed.OK, CostUSD: claimed.CostUSD}) {
+	changes := budgetChanges(call, &r.Report)
+	for _, c := range budgetChanges(call, &Report{OK: claimed.OK, CostUSD: claimed.CostUSD}) {
 		at := slices.IndexFunc(changes, func(seen rules.Change) bool { return seen.Account == c.Account })
 		if at < 0 {
 			at = len(changes)

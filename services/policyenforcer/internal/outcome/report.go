@@ -64,9 +64,9 @@ type Reported struct {
 	// Witness is the digest of the witness of the call, and Tree that of the files that it ran on; empty for
 	// none.
 	Witness, Tree string
-	// byJail: it is the word of the call's jail.
+	// byJail: the jail of the call has reported, and not the client.
 	byJail bool
-	// withdrawn: the call's line was to run in a jail, and is never started.
+	// withdrawn: the line of the call was to run in a jail, and was withdrawn before its start.
 	withdrawn bool
 }
 
@@ -111,13 +111,13 @@ func (o *Service) Report(ctx context.Context, caller enforcer.Caller, req Report
 			return nil, fault.From(err)
 		}
 	}
-	known := s // it may be old, and the engine need not be asked when it is not
+	known := s // if the commit shows that it is old, the next try asks the engine
 	if reported.Interrupt != nil {
 		known = nil
 	}
 	err = retry.Run(ctx, "run "+reported.RunID, func() error {
 		err := o.take(ctx, caller, root, known, call, reported)
-		if !s.Unbound {
+		if !s.Unbound { // a stand-in is never old
 			known = nil
 		}
 		return retry.Fault(err)
@@ -131,18 +131,19 @@ func (o *Service) Report(ctx context.Context, caller enforcer.Caller, req Report
 	return reported, nil
 }
 
-// withdrawn is the digest of a call that its caller has given up during the check.
-const withdrawn = "withdrawn"
+// withdrawnDigest stands for the digest of a call that was given up before it was decided: the report does not have
+// the input.
+const withdrawnDigest = "withdrawn"
 
-// reportedCall returns the decision that has allowed a reported call, nil for none, the family that
-// keeps it, and a snapshot of the run that the report names. The call of a report that it was not
-// executed, if it is not decided yet, never will be: its check may still be on its way.
+// reportedCall returns the decision that has allowed a reported call, nil for none, the family that keeps it, and a
+// snapshot of the run that the report names. If the report says that the call was not executed and there is no
+// decision yet, it prevents one: the check may still be on its way.
 func (o *Service) reportedCall(ctx context.Context, caller enforcer.Caller, req Report) (s *runs.Snapshot, root store.Key, call *ledger.Call, err error) {
 	err = retry.Run(ctx, "call "+req.CallID, func() error {
 		if s, root, call, err = o.decidedCall(ctx, caller, req); err != nil || call != nil || !req.NotExecuted {
 			return err
 		}
-		return retry.Fault(o.calls.GiveUp(ctx, s.Root, req.CallID, withdrawn))
+		return retry.Fault(o.calls.GiveUp(ctx, s.Root, req.CallID, withdrawnDigest))
 	})
 	if err == nil && call != nil && call.Verdict.Decision != toolcall.Allow {
 		root, call = s.Root, nil
@@ -227,9 +228,8 @@ func changedFiles(call *ledger.Call, req Report) []string {
 	return append(append([]string(nil), call.Verdict.Paths...), req.FilesChanged...)
 }
 
-// take commits a report: its event, the bytes of its result, and the result
-// itself where history keeps it. known is a snapshot that may be that of the call's run, and
-// may be old; nil for none.
+// take commits a report: its event, the bytes of its result, and the result itself where history keeps it. known
+// saves a request to the engine if it is a snapshot of the call's run; it may be old, or nil.
 func (o *Service) take(ctx context.Context, caller enforcer.Caller, root store.Key, known *runs.Snapshot, call *ledger.Call, r *Reported) error {
 	batch := store.Batch{
 		Idempotency: &store.Idempotency{
@@ -270,7 +270,7 @@ func (o *Service) commitReport(ctx context.Context, caller enforcer.Caller, root
 			return store.Result{Replayed: true}, err
 		}
 	}
-	if err := o.settle(ctx, caller.Namespace, root, "settle/", settled(call, &r.Report), r, batch); err != nil {
+	if err := o.settle(ctx, caller.Namespace, root, "settle/", budgetChanges(call, &r.Report), r, batch); err != nil {
 		return store.Result{}, err
 	}
 	event, err := o.announce.Reported(caller.Namespace, caller.Principal.Name, r, o.clock().UTC())
@@ -293,9 +293,9 @@ func (o *Service) reportedOn(ctx context.Context, namespace string, known *runs.
 	return o.runs.Snapshot(ctx, namespace, run)
 }
 
-// settled returns the changes of budgets from the reservation of a call to its reported cost (S7.5). The call
+// budgetChanges returns the changes of budgets from the reservation of a call to its reported cost (S7.5). The call
 // itself stays counted, and so do its emails: a failed call may have sent them.
-func settled(call *ledger.Call, r *Report) []rules.Change {
+func budgetChanges(call *ledger.Call, r *Report) []rules.Change {
 	if call == nil {
 		return nil
 	}
@@ -309,8 +309,8 @@ func settled(call *ledger.Call, r *Report) []rules.Change {
 	}
 }
 
-// settle adds the changes of budgets to the batch of a report. In a store that does not span shards they are
-// committed first, once by each name.
+// settle adds the changes of budgets to the batch of a report. In a store that does not span shards it commits them
+// before, under an idempotency key that begins with name.
 func (o *Service) settle(ctx context.Context, namespace string, root store.Key, name string, changes []rules.Change, r *Reported, batch *store.Batch) error {
 	if len(changes) == 0 {
 		return nil
@@ -323,8 +323,8 @@ func (o *Service) settle(ctx context.Context, namespace string, root store.Key, 
 	return o.quota.Once(ctx, counters, store.Idempotency{Name: name + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: once.Kept})
 }
 
-// keep adds the kept parts of a result to the batch. The bytes belong to the present entry. Those of a call that
-// has interrupted belonged to the entry that it left.
+// keep adds the size of a result and the result to the batch, as far as they are kept. The size counts in the present
+// entry of the state, unless the call has interrupted: then the run has left the entry of the call.
 func (o *Service) keep(caller enforcer.Caller, s *runs.Snapshot, r *Reported, batch *store.Batch) error {
 	capture := s.Machine.Meta().CaptureOutput
 	counts := countsBytes(s, r)

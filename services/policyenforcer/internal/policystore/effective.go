@@ -21,15 +21,16 @@ type Effective struct {
 	Live []*rules.Set
 	// Because has the reason why each policy of Live applies, such as "workflow deploy".
 	Because []string
-	// Shadows are policies that are evaluated and not enforced. replaces is the index of the live version
-	// in Live, or -1 for none.
+	// Shadows are policies that are evaluated and not enforced.
 	Shadows []shadowSet
 }
 
+// shadowSet is a version of a policy that is evaluated and not enforced.
 type shadowSet struct {
-	Name     string
-	Version  int64
-	Set      *rules.Set
+	Name    string
+	Version int64
+	Set     *rules.Set
+	// Replaces is the index of the enforced version in Effective.Live, or -1 for none.
 	Replaces int
 }
 
@@ -47,7 +48,7 @@ func (st *Store) Effective(ctx context.Context, caller enforcer.Caller, s *runs.
 		return nil, err
 	}
 	std, role := &Effective{Index: index, Status: sessions}, string(caller.Principal.Role)
-	if caller.Principal.Role.Drives() { // what runs agents is held to what agents are
+	if caller.Principal.Role.Drives() { // who runs agents is subject to their policies
 		role = string(auth.Agent)
 	}
 	if toolcall.Own(tool) {
@@ -86,7 +87,7 @@ func (st *Store) Effective(ctx context.Context, caller enforcer.Caller, s *runs.
 		}
 	}
 	for i, n := range names {
-		if err := st.hold(ctx, caller.Namespace, std, n, role); err != nil {
+		if err := st.add(ctx, caller.Namespace, std, n, role); err != nil {
 			return nil, err
 		}
 		if len(std.Because) < len(std.Live) {
@@ -96,8 +97,8 @@ func (st *Store) Effective(ctx context.Context, caller enforcer.Caller, s *runs.
 	return std, nil
 }
 
-// hold adds a policy by its name, if it applies to callers of a role (S15.9).
-func (st *Store) hold(ctx context.Context, namespace string, std *Effective, name, role string) error {
+// add adds a policy by its name, and its shadow, if they apply to callers of a role (S15.9).
+func (st *Store) add(ctx context.Context, namespace string, std *Effective, name, role string) error {
 	replaces := -1
 	live, isLive := std.Index.live(name)
 	shadow, isShadowed := std.Index.shadow(name)
@@ -119,7 +120,7 @@ func (st *Store) hold(ctx context.Context, namespace string, std *Effective, nam
 	}
 	set, err := st.Set(ctx, namespace, name, shadow)
 	if err != nil {
-		return nil // a shadow is never enforced, nor is its absence
+		return nil // a shadow that cannot be read denies no call
 	}
 	if set.For(role) {
 		std.Shadows = append(std.Shadows, shadowSet{name, shadow, set, replaces})
@@ -127,8 +128,8 @@ func (st *Store) hold(ctx context.Context, namespace string, std *Effective, nam
 	return nil
 }
 
-// Root returns the session of a call, and the session tree whose limits it spends. Without a session, both
-// are the root of the runs that invoke each other.
+// Root returns the session of a call and its session tree, by which limits are counted. Without a session, both are
+// the outermost of the runs that invoke each other.
 func (std *Effective) Root(s *runs.Snapshot) (session, root string) {
 	if s.Run.SessionID == "" {
 		return s.Root.ID, s.Root.ID

@@ -12,13 +12,23 @@ import (
 // The value of a counter is known only after the commit, which includes the record of the decision. So a
 // record computes it from the last value that this process has seen, and the units of the call.
 
-// Thresholds, in tenths of a limit: seenTenths for counters that are remembered.
 const (
-	NearTenths = 8
+	// nearTenths is the part of a limit, in tenths, above which it is near. seenTenths is the part above which
+	// this process remembers the value of the counter.
+	nearTenths = 8
 	seenTenths = 7
 	// seenCounters bounds the counters that are remembered.
 	seenCounters = 16_384
+	// mostTenths bounds the limits that are compared: ten times a larger one is too large for an int64.
+	mostTenths = 1 << 59
 )
+
+// Near reports whether more than 80 percent of a limit are used. A limit of 0 is none.
+func Near(used, most int64) bool { return above(used, most, nearTenths) }
+
+func above(used, most, tenths int64) bool {
+	return most > 0 && most < mostTenths && used*10 > most*tenths
+}
 
 // counterName names a counter of the store.
 type counterName struct {
@@ -61,7 +71,7 @@ func (a *Accounts) Seen(owner store.Key, name string, window time.Duration, now 
 // remember keeps the value of a counter that is near its limit.
 func (a *Accounts) remember(counter *store.Counter, most, value int64, now time.Time) {
 	name := counterName{counter.Owner, counter.Name}
-	if most > 0 && most < 1<<59 && value*10 > most*seenTenths {
+	if above(value, most, seenTenths) {
 		a.lastSeen.Put(name, seenValue{value, now}, nil)
 	} else if _, known := a.lastSeen.Get(name); known {
 		a.lastSeen.Drop(name)

@@ -26,9 +26,8 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
-// inFlight bounds how many messages of one stream are worked on at once: a
-// client that sends faster waits for its answers.
-// A message takes a place for every callsPerPlace calls in it.
+// inFlight is the number of places that the messages of one stream have: a client that sends faster waits for its
+// answers. A message takes one place, and one more for each further callsPerPlace calls in it.
 const (
 	inFlight      = 64
 	callsPerPlace = 16
@@ -261,7 +260,7 @@ func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.Check
 	}
 }
 
-// places returns the part of a stream's inFlight that a message takes.
+// places returns how many of a stream's places a message takes.
 func places(req *policyv1.CheckToolCallsRequest) int {
 	return 1 + max(0, min(len(req.GetCalls()), maxBatch)-1)/callsPerPlace
 }

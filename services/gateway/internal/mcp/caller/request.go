@@ -26,7 +26,7 @@ const (
 	StateHeader = "X-Workflow-State-Id"
 )
 
-// FromHeader reads the caller from headers that bindRequest has put in order.
+// FromHeader reads the caller from headers into which BindRequest has written the binding.
 func FromHeader(h http.Header) Caller {
 	token, _ := access.Bearer(h)
 	return Caller{Identity: Identity{

@@ -4,7 +4,8 @@
 //
 // A call passes four stages. Each takes the value of the stage before, and returns its own:
 //
-//	identified  Call      caller, tool and input, and whether S13 is against it  call.go
+//	identified  Call      caller, tool and input, and whether self-protection
+//	                      (S13) is against it                                    call.go
 //	judged      Allowed   the run, and the decision that lets it through         judge.go
 //	sent        Sent      the result, and whether the tool reports success       send.go, shell.go
 //	reported    Reported  the result, with the notices for the agent             report.go

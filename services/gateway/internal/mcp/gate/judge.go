@@ -34,7 +34,8 @@ type Allowed struct {
 	decision *policyv1.CheckToolCallResponse
 }
 
-// ruling is the answer of the gate to a call: it is allowed, or denied is not nil.
+// ruling is the answer of the gate to a call: it is allowed, or denied is not nil. A denied call may
+// have a position, where judge reads how long the call may wait for people.
 type ruling struct {
 	Allowed
 	denied *reply.Refusal
@@ -99,7 +100,8 @@ func (g *Gate) decide(ctx context.Context, call Call) ruling {
 	res, err := g.check(ctx, call, name, call.id)
 	switch {
 	case err != nil && reply.IsNotFound(err) && call.caller.RunID == "":
-		// The session has left its run just now, and no other rules hold for it.
+		// The session has left its run just now, and no other rules hold for it: the call passes
+		// unchecked, or is denied.
 		return ruling{Allowed{Call: call, at: at}, g.refuseUnjudged(call)}
 	case err != nil:
 		return ruling{denied: g.refuseUndecided(err)}
@@ -233,11 +235,12 @@ func (g *Gate) check(ctx context.Context, call Call, name, callID string) (*poli
 	})
 }
 
-// verdict returns nil for an ALLOW of exactly this call, which was judged in run.
+// verdict returns nil for an ALLOW of exactly this call, and a refusal otherwise. run is the one that it was judged
+// in; nil for none.
 func (g *Gate) verdict(call Call, run *enginev1.Run, res *policyv1.CheckToolCallResponse) *reply.Refusal {
 	allowed := res.GetDecision() == policyv1.Decision_DECISION_ALLOW
 	switch {
-	case allowed && call.linked: // which only this machine knows
+	case allowed && call.linked: // only this machine knows where links lead
 		return refuseProtected(call)
 	case allowed && (res.GetCallId() == "" || res.GetCallId() == call.id):
 		return nil
@@ -296,9 +299,9 @@ func sameVersion(at caller.Position, res *policyv1.CheckToolCallResponse) bool {
 	return sameRun(at, res) && at.Run.GetVersion() == res.GetRunVersion()
 }
 
-// confirm looks again when the run was not, or is no more, the one that the call was
-// prepared for: its name, and the environment of its server. A call that was allowed for
-// another one is reported as not made. judged is the name that the call was judged by.
+// confirm looks up the run again when the decision is not on the run, or the version of it, that was looked up
+// before. The call passes if the rules of that run would judge it by the same name, and its server needs no other
+// environment. Otherwise it is reported as not made, and denied. judged is the name that the call was judged by.
 func (g *Gate) confirm(ctx context.Context, allowed Allowed, judged string) ruling {
 	now, err := caller.Locate(ctx, g.cfg.Runs, allowed.caller)
 	if err == nil && sameRun(now, allowed.decision) {

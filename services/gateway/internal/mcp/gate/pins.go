@@ -19,9 +19,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// pins asks whether tools of upstream servers are as they were first seen, or as an
-// operator has accepted them since. A tool that is not known to be is neither listed
-// nor called.
+// pins asks the policy enforcer whether tools of upstream servers are as they were first seen, or as an operator
+// has accepted them since. If that is not so, or not known, the tool is neither listed nor called.
 type pins struct {
 	service peerv1.UpstreamPeerServiceClient // nil: no pins
 	// identify is set when service is called as the gateway: it reports whose namespace it
@@ -32,16 +31,15 @@ type pins struct {
 	accepted map[pinned]bool // an accepted tool stays so
 }
 
-// pinned is a tool as a caller was notified that it may use it: the namespace is the
-// token's, or one that the caller names.
+// pinned identifies a version of a tool that a caller may use. The namespace is the one that the caller names; empty
+// for that of its token.
 type pinned struct{ token, namespace, name, digest string }
 
 func pinOf(c caller.Caller, t *upstream.Tool) pinned {
 	return pinned{caller.TokenDigest(c.Token), c.Namespace, t.Qualified, t.Digest}
 }
 
-// hold returns those of tools that may be used now. The error is why others could not be
-// asked about.
+// hold returns the tools that may be used now. The error is the reason why the answer about others is not known.
 func (p *pins) hold(ctx context.Context, c caller.Caller, tools []*upstream.Tool) (held map[*upstream.Tool]bool, err error) {
 	held = make(map[*upstream.Tool]bool, len(tools))
 	unknown := map[string][]*upstream.Tool{}
@@ -80,8 +78,8 @@ func (p *pins) observe(ctx context.Context, c caller.Caller, server string, tool
 	return p.service.ObserveUpstreamTools(ctx, req)
 }
 
-// leftOut reports the tools of servers that cannot be relayed, each once, so that people see them. No decision depends on
-// it.
+// leftOut reports the tools of servers that cannot be relayed, each once, so that people see them. No decision
+// depends on it.
 func (p *pins) leftOut(ctx context.Context, c caller.Caller, all map[string]map[string]string) error {
 	if p.service == nil {
 		return nil

@@ -42,7 +42,7 @@ func (s Sent) message() *policyv1.ReportToolCallRequest {
 		RunId: s.at.Asked, CallId: s.id, Tool: s.reportAs, Ok: s.done, ResultBytes: s.text.Size(), CostUsd: s.cost,
 		OutcomeUnknown: !s.answered,
 	}
-	if s.at.Asked == s.decision.GetRunId() {
+	if s.at.Asked == s.decision.GetRunId() { // a branch of a run that it has invoked is none of the named run
 		m.Branch = s.decision.GetBranch()
 	}
 	if s.done && s.caller.Alone {
@@ -80,13 +80,14 @@ func realNames(workspace, tool string, input json.RawMessage) []string {
 	return found
 }
 
-// captured reports whether history keeps the result, as far as is known: the workflow of
-// a run never changes. Otherwise the enforcer sorts it out.
+// captured reports whether history may keep the result. If the decision is on another run than the one that was
+// looked up, that is not known here, and the enforcer leaves out the result.
 func (a Allowed) captured() bool {
 	return a.at.Run.GetRunId() != a.decision.GetRunId() || a.at.Run.GetWorkflowMeta().GetCaptureOutput()
 }
 
-// evident reports whether evidence of the run may read the result.
+// evident reports whether evidence may read the result. If the decision is on another run than the one that was
+// looked up, it may.
 func (a Allowed) evident() bool {
 	tools := a.at.Run.GetWorkflowMeta().GetOutputTools()
 	return slices.Contains(tools, a.name) || slices.Contains(tools, a.target.Qualified) || a.at.Run.GetRunId() != a.decision.GetRunId()

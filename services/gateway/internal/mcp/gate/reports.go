@@ -41,17 +41,17 @@ func newReports(policy policyv1.PolicyEnforcerServiceClient, timeout, backoff ti
 	return r
 }
 
-// delivery is the present fate of a report.
+// delivery is the status of a report.
 type delivery uint8
 
 const (
 	delivered delivery = iota
 	deferred           // it is tried again in the background
-	refused            // it will never be taken
+	refused            // the policy service refuses it, or it is given up
 )
 
-// deliver sends a report, for as long as the agent may wait for it, and leaves it
-// to the background then. noted gets the answer, whenever it comes.
+// deliver sends a report until it arrives, for as long as the agent may wait for it. After that it continues in
+// the background. It calls noted with the answer, now or later.
 func (r *reports) deliver(
 	ctx context.Context, report *policyv1.ReportToolCallRequest, noted func(*policyv1.ReportToolCallResponse),
 ) (*policyv1.ReportToolCallResponse, delivery) {

@@ -102,7 +102,7 @@ func (f *Lines) opened(r *jsonrpc.Request) bool {
 	return true
 }
 
-// readLine reads a line of at most maxBody bytes, and the beginning of a longer one.
+// readLine reads a line of at most MaxBody bytes, and the beginning of a longer one.
 func readLine(r *bufio.Reader) (line []byte, tooLong bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -152,7 +152,7 @@ func (f *Lines) AwaitAnswers() {
 	}
 }
 
-// Abandon ends awaitAnswers.
+// Abandon ends AwaitAnswers, also if requests have no answer.
 func (f *Lines) Abandon() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

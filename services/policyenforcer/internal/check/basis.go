@@ -39,7 +39,7 @@ const staleReason = "the basis of its decision has changed: "
 // changed values.
 const mostQuestions = 16
 
-// remembered is a question with the values that it rested on last.
+// remembered is a question with the values that it was asked on last.
 type remembered struct {
 	// Question is the digest of its action without the values.
 	Question   string         `json:"question"`
@@ -47,9 +47,9 @@ type remembered struct {
 	Reads      *consent.Reads `json:"reads"`
 }
 
-// resting has the values that a question rests on. They are part of the action that people approve, so that no
-// grant counts for other values.
-type resting struct {
+// basis has the values of shared states that the approval of a question depends on (S18.5). They are part of the
+// action that people approve, so that no grant counts for other values.
+type basis struct {
 	key   store.Key
 	now   remembered
 	known []remembered
@@ -59,13 +59,13 @@ type resting struct {
 	moved string
 }
 
-// restOn adds to an action the values that the decision on it rests on (S18.5), and withdraws the approval of the
-// same call that rested on other values. Workflows without approval.reads have none.
-func (c *Service) restOn(ctx context.Context, r Ruling, action *consent.Action) (*resting, error) {
+// readBasis reads the basis of a question, and adds it to the action. It withdraws an approval of the same question
+// on other values. Workflows without approval.reads have an empty basis.
+func (c *Service) readBasis(ctx context.Context, r Ruling, action *consent.Action) (*basis, error) {
 	s := r.At
 	pointers := s.Machine.Meta().ApprovalReads
 	if len(pointers) == 0 {
-		return &resting{}, nil
+		return &basis{}, nil
 	}
 	if s.Run.SessionID == "" || c.Shared == nil {
 		return nil, fault.New(fault.Unavailable, "the decision rests on the shared state, and the run has no session that shares one")
@@ -77,27 +77,27 @@ func (c *Service) restOn(ctx context.Context, r Ruling, action *consent.Action) 
 	if reads.StateID == "" {
 		return nil, fault.New(fault.Unavailable, "the decision rests on the shared state, and the session shares none yet; its root creates one")
 	}
-	rest := &resting{key: ledger.QuestionsOf(s.Key), now: remembered{Question: action.Digest(), Reads: reads}}
-	if rest.known, err = c.questions(ctx, rest.key); err != nil {
+	b := &basis{key: ledger.QuestionsOf(s.Key), now: remembered{Question: action.Digest(), Reads: reads}}
+	if b.known, err = c.questions(ctx, b.key); err != nil {
 		return nil, err
 	}
 	action.Subject = document.ObjectValue(append(slices.Collect(membersOf(action.Subject)), reads.Subject()))
 	state := ledger.State(r.Caller.Namespace, reads.StateID)
 	// If the store does not span shards and the state is in another shard, it was read just now.
 	if shards := c.Store.Shards(); c.Store.Spans() || state.Shard(shards) == s.Key.Shard(shards) {
-		rest.checks = []store.Check{{Key: state, Version: reads.Version}}
+		b.checks = []store.Check{{Key: state, Version: reads.Version}}
 	}
-	for _, was := range rest.known {
-		if was.Question != rest.now.Question {
+	for _, was := range b.known {
+		if was.Question != b.now.Question {
 			continue
 		}
-		if rest.moved = was.Reads.Moved(reads); rest.moved != "" {
-			if err := c.Approvals.Withdraw(ctx, r.Caller.Namespace, was.ApprovalID, staleReason+rest.moved); err != nil {
+		if b.moved = was.Reads.Moved(reads); b.moved != "" {
+			if err := c.Approvals.Withdraw(ctx, r.Caller.Namespace, was.ApprovalID, staleReason+b.moved); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return rest, nil
+	return b, nil
 }
 
 func membersOf(v document.Value) func(func(document.Member) bool) {
@@ -126,25 +126,25 @@ func (c *Service) questions(ctx context.Context, key store.Key) ([]remembered, e
 	return known, nil
 }
 
-// keep remembers the approval of the question.
-func (r *resting) keep(ctx context.Context, st store.Store, approvalID string) error {
-	if r.now.Reads == nil {
+// keep stores the basis with the approval of its question. The newest questions of the run are kept.
+func (b *basis) keep(ctx context.Context, st store.Store, approvalID string) error {
+	if b.now.Reads == nil {
 		return nil
 	}
-	r.now.ApprovalID = approvalID
-	rest := slices.DeleteFunc(slices.Clone(r.known), func(k remembered) bool { return k.Question == r.now.Question })
-	if len(rest) < len(r.known) && r.moved == "" && slices.ContainsFunc(r.known, func(k remembered) bool {
-		return k.Question == r.now.Question && k.ApprovalID == approvalID
+	b.now.ApprovalID = approvalID
+	if b.moved == "" && slices.ContainsFunc(b.known, func(k remembered) bool {
+		return k.Question == b.now.Question && k.ApprovalID == approvalID
 	}) {
-		return nil // it is known
+		return nil // it is stored
 	}
-	if len(rest) >= mostQuestions {
-		rest = rest[len(rest)-mostQuestions+1:]
+	others := slices.DeleteFunc(slices.Clone(b.known), func(k remembered) bool { return k.Question == b.now.Question })
+	if len(others) >= mostQuestions {
+		others = others[len(others)-mostQuestions+1:]
 	}
-	data, err := json.Marshal(append(rest, r.now))
+	data, err := json.Marshal(append(others, b.now))
 	if err != nil {
 		return fault.From(err)
 	}
-	_, err = st.Commit(ctx, store.Batch{Puts: []store.Put{{Key: r.key, Expect: store.AnyVersion, Data: data}}})
+	_, err = st.Commit(ctx, store.Batch{Puts: []store.Put{{Key: b.key, Expect: store.AnyVersion, Data: data}}})
 	return err
 }
