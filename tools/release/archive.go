@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,7 +21,7 @@ var (
 	}
 )
 
-// writeArchives builds the programs for each platform and packs them with the licences.
+// writeArchives builds the programs for each platform and packs them with the licences, the pages and the examples.
 func (r *release) writeArchives(repo string, c commit) error {
 	for _, platform := range r.platforms {
 		system, processor, _ := strings.Cut(platform, "/")
@@ -34,6 +35,11 @@ func (r *release) writeArchives(repo string, c commit) error {
 				return err
 			}
 			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+				return err
+			}
+		}
+		for _, name := range []string{"docs", "examples"} { // what the README links to, and begins with
+			if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(repo, name))); err != nil {
 				return err
 			}
 		}
@@ -68,8 +74,8 @@ func (r *release) build(repo, dir, system, processor string, c commit) error {
 	return check(cmd)
 }
 
-// pack writes the files of a folder to an archive, under a folder called name. Equal
-// files give an equal archive.
+// pack writes the files of a folder and of those in it to an archive, under a folder called name.
+// Equal files give an equal archive.
 func pack(dir, to, name string, at time.Time) (err error) {
 	file, err := os.Create(to)
 	if err != nil {
@@ -77,12 +83,12 @@ func pack(dir, to, name string, at time.Time) (err error) {
 	}
 	zipped := gzip.NewWriter(file)
 	archive := tar.NewWriter(zipped)
-	entries, err := os.ReadDir(dir) // sorted
-	for _, entry := range entries {
-		if err == nil {
-			err = packFile(archive, filepath.Join(dir, entry.Name()), path.Join(name, entry.Name()), at)
+	err = fs.WalkDir(os.DirFS(dir), ".", func(file string, entry fs.DirEntry, err error) error { // sorted
+		if err != nil || entry.IsDir() {
+			return err
 		}
-	}
+		return packFile(archive, filepath.Join(dir, file), path.Join(name, file), at)
+	})
 	for _, close := range []func() error{archive.Close, zipped.Close, file.Close} {
 		if closed := close(); err == nil {
 			err = closed

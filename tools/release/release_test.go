@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -232,20 +233,28 @@ func archive(t *testing.T, out string) {
 	defer file.Close()
 	unzipped, err := gzip.NewReader(file)
 	must(t, err)
-	dir, packed := t.TempDir(), []string{}
+	dir, packed, folders := t.TempDir(), []string{}, map[string][]string{}
 	for r := tar.NewReader(unzipped); ; {
 		header, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		must(t, err)
-		packed = append(packed, strings.TrimPrefix(header.Name, name+"/"))
+		file := strings.TrimPrefix(header.Name, name+"/")
+		if strings.Contains(file, "/") {
+			folders[path.Dir(file)] = append(folders[path.Dir(file)], path.Base(file))
+			continue
+		}
+		packed = append(packed, file)
 		text, err := io.ReadAll(r)
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(dir, filepath.Base(header.Name)), text, fs.FileMode(header.Mode)))
 	}
 	if want := []string{"CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "interlock"}; !slices.Equal(packed, want) {
 		t.Errorf("the archive has %v, want %v", packed, want)
+	}
+	if !slices.Contains(folders["docs"], "quickstart.md") || !slices.Contains(folders["examples"], "bugfix.json") {
+		t.Errorf("the README begins with examples and links to pages that the archive does not have: %v", folders)
 	}
 	says, err := output(dir, filepath.Join(dir, "interlock"), "version")
 	must(t, err)

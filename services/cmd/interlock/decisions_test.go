@@ -45,7 +45,7 @@ func (l *decisionLog) VerifyDecisions(_ context.Context, req *policyv1.VerifyDec
 func someDecisions() *decisionLog {
 	record := func(sequence int64, decision policyv1.Decision, code policyv1.DecisionCode, hash string) *policyv1.DecisionRecord {
 		return &policyv1.DecisionRecord{
-			Partition: "run_1", Sequence: sequence, Time: timestamppb.New(noon), Principal: "agent", RunId: "run_1", State: "a", Tool: "Bash",
+			Partition: "run_1", Sequence: sequence, Time: timestamppb.New(noon), Principal: "agent", RunId: "run_1", CallId: "c\x1b" + hash[1:], State: "a", Tool: "Bash",
 			Capability: "bash", Decision: decision, Code: code, Hash: hash,
 		}
 	}
@@ -70,10 +70,10 @@ func TestDecisions(t *testing.T) {
 	log := someDecisions()
 	interlock := serve(t, func(s *grpc.Server) { policyv1.RegisterDecisionServiceServer(s, log) })
 	out, told, code := interlock("decisions", "--run", "run_1", "--session", "s", "--decision", "deny", "--tool", "Bash", "--since", "2026-01-31T08:00:00Z", "--shadowed")
-	const want = `TIME                  RUN    STATE  TOOL         DECISION            BY     RULE                         SHADOW
-2026-11-21T12:00:00Z  run_1  a      Bash         ALLOW               agent  the state                    
-2026-11-21T12:00:00Z  run_1  a      B⟦U+001B⟧sh  DENY POLICY_DENIED  agent  policy p version 3, /deny/0  policy p version 4: ALLOW; workflow w: DENY TOOL_NOT_ALLOWED
-2026-11-21T12:00:00Z  run_1  a      Bash         ALLOW               agent  the state                    
+	const want = `TIME                  RUN    CALL        STATE  TOOL         DECISION            BY     RULE                         SHADOW
+2026-11-21T12:00:00Z  run_1  c⟦U+001B⟧1  a      Bash         ALLOW               agent  the state                    
+2026-11-21T12:00:00Z  run_1  c⟦U+001B⟧2  a      B⟦U+001B⟧sh  DENY POLICY_DENIED  agent  policy p version 3, /deny/0  policy p version 4: ALLOW; workflow w: DENY TOOL_NOT_ALLOWED
+2026-11-21T12:00:00Z  run_1  c⟦U+001B⟧3  a      Bash         ALLOW               agent  the state                    
 `
 	if diff := gocmp.Diff(want, out); diff != "" || code != exitDone {
 		t.Errorf("exit %d, told %q: %s", code, told, diff)

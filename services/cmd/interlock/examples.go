@@ -113,7 +113,7 @@ func examples() map[string][]string {
 		"upstream list":          {"interlock upstream list"},
 		"upstream forget":        {"interlock upstream forget fs", "interlock upstream forget fs read_file"},
 		"upstream accept":        {"interlock upstream accept fs", "interlock upstream accept fs read_file --digest cb0aa923"},
-		"hook":                   {"interlock hook --data-dir /home/me/shop/.interlock --workflow bugfix"},
+		"hook":                   {"interlock hook --data-dir /home/me/.local/state/interlock/shop-3f8a01c22b7e --workflow bugfix"},
 		"jail run":               {"interlock jail run --data-dir /var/lib/interlock --run run_01jd3k0c7q --call call_01jd3k0c7q -- 'go test ./...'"},
 		"jail show":              {"interlock jail show --run @last", "interlock jail show --run @last --why ~/.ssh", "interlock jail show --run @last --state edit 'git push'"},
 		"jail try":               {"interlock jail try -- 'go test ./...'"},

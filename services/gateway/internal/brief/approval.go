@@ -69,9 +69,17 @@ func Outcome(a *enginev1.RunApproval, size int) string {
 	return text
 }
 
-// Asked returns the advice to an agent whose tool call waits for humans (S7.6). link is
-// where they decide it, or empty; it grants nothing.
-func Asked(approvalID, link, prefix string) string {
+// Asked returns the advice to an agent whose tool call waits for humans (S7.6), after the message of
+// the decision. That message usually names the approval and who decides it; then the advice does not
+// repeat it. link is where they decide it, or empty; it grants nothing.
+func Asked(message, approvalID, link, prefix string) string {
+	if strings.Contains(message, approvalID) {
+		where := ""
+		if link != "" {
+			where = " Its page is " + link + "."
+		}
+		return fmt.Sprintf("You cannot decide it.%s Wait with %swait_approval(approval_id=%q).", where, prefix, approvalID)
+	}
 	return fmt.Sprintf("Approval %s is pending. %s Wait for that with %swait_approval(approval_id=%q), "+
 		"then make exactly the same call again; it is allowed once.", approvalID, Deciders(link), prefix, approvalID)
 }

@@ -74,14 +74,25 @@ func TestApprovalLink(t *testing.T) {
 		}
 	}
 	for _, link := range []string{"", "https://x/ui/approvals/apr_1"} { // S13.4
-		if text := brief.Asked("apr_1", link, ""); strings.ContainsAny(text, "`") || strings.Contains(text, "interlock approval") {
-			t.Errorf("agents read a command: %s", text)
+		for _, message := range []string{"people are asked", "people are asked: apr_1"} {
+			if text := brief.Asked(message, "apr_1", link, ""); strings.ContainsAny(text, "`") || strings.Contains(text, "interlock approval") {
+				t.Errorf("agents read a command: %s", text)
+			}
+		}
+	}
+	const said = "Make this call again then. The approval is apr_1; a person decides it."
+	for link, want := range map[string]string{
+		"":                             `You cannot decide it. Wait with x_wait_approval(approval_id="apr_1").`,
+		"https://x/ui/approvals/apr_1": `You cannot decide it. Its page is https://x/ui/approvals/apr_1. Wait with x_wait_approval(approval_id="apr_1").`,
+	} {
+		if got := brief.Asked(said, "apr_1", link, "x_"); got != want {
+			t.Errorf("the message is repeated: %s", got)
 		}
 	}
 	if text := brief.Deciders(""); strings.Contains(text, " at ") {
 		t.Error(text)
 	}
-	if text := brief.Asked("apr_1", "https://x/ui/approvals/apr_1", "x_"); !strings.Contains(text, `x_wait_approval(approval_id="apr_1")`) || !strings.Contains(text, "decides it, at https://x/ui/approvals/apr_1;") {
+	if text := brief.Asked("people are asked", "apr_1", "https://x/ui/approvals/apr_1", "x_"); !strings.Contains(text, `x_wait_approval(approval_id="apr_1")`) || !strings.Contains(text, "decides it, at https://x/ui/approvals/apr_1;") {
 		t.Error(text)
 	}
 }

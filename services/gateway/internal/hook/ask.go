@@ -58,7 +58,7 @@ func (h *Handler) decide(
 func (h *Handler) refuseAsked(asked *policyv1.CheckToolCallResponse, message string) outcome {
 	reason := "Interlock asks people first: " + message
 	if id := asked.GetApprovalId(); id != "" {
-		reason += " " + brief.Asked(id, brief.ApprovalLink(h.PublicURL, id), "")
+		reason += " " + brief.Asked(message, id, brief.ApprovalLink(h.PublicURL, id), "")
 	}
 	return outcome{verdict: deny, reason: reason}
 }

@@ -261,7 +261,7 @@ func (g *Gate) verdict(call Call, run *enginev1.Run, res *policyv1.CheckToolCall
 func (g *Gate) refuseAsked(res *policyv1.CheckToolCallResponse) *reply.Refusal {
 	r := reply.Decision(res)
 	if r.Decision == asks && r.ApprovalID != "" {
-		r.Next = brief.Asked(r.ApprovalID, g.cfg.Approvals.Link(r.ApprovalID), g.cfg.ToolPrefix)
+		r.Next = brief.Asked(r.Message, r.ApprovalID, g.cfg.Approvals.Link(r.ApprovalID), g.cfg.ToolPrefix)
 	}
 	return r
 }

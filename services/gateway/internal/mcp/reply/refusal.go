@@ -110,7 +110,9 @@ func (p ProblemView) text() string {
 func (r Refusal) sentence() string {
 	lines := []string{cmp.Or(r.Lead, "Refused") + " (" + r.Code + "): " + r.Message}
 	for _, g := range r.guards {
-		lines = append(lines, guardText(g))
+		if said := g.GetMessage(); said == "" || !strings.Contains(r.Message, said) {
+			lines = append(lines, guardText(g))
+		}
 	}
 	for _, p := range r.Problems {
 		lines = append(lines, p.text())
@@ -247,6 +249,9 @@ func failing(results []*enginev1.GuardResult) []*enginev1.GuardResult {
 
 // guardText returns one failed guard as a sentence.
 func guardText(g *enginev1.GuardResult) string {
+	if said := g.GetMessage(); said != "" { // it is more than a comparison of one field
+		return "Guard " + g.GetName() + " failed: it " + said + "."
+	}
 	text := "Guard " + g.GetName() + " failed: " + g.GetField() + " " + protomap.LowerWord(g.GetOperator(), "GUARD_OPERATOR_")
 	if len(g.GetExpected()) > 0 {
 		text += " " + Clip(string(g.GetExpected()), 256)

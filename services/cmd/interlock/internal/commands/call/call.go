@@ -66,7 +66,7 @@ func (c *settleCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		return show.Table(c.Printer, io.Out, "CALL\tRUN\tTOOL\tWHAT\tOUTCOME", []*policyv1.SettleToolCallResponse{resp}, func(r **policyv1.SettleToolCallResponse) []any {
 			of := (*r).GetCall()
-			return []any{show.ID(of.GetCallId()), show.ID(of.GetRunId()), of.GetTool(), of.GetWhat(), (*r).GetOutcome()}
+			return []any{of.GetCallId(), show.ID(of.GetRunId()), of.GetTool(), of.GetWhat(), (*r).GetOutcome()}
 		})
 	})
 }
@@ -77,6 +77,6 @@ func table(p show.Printer, io console.Streams, all []jsonview.OpenCall) error {
 		if !c.DueAt.IsZero() {
 			due = c.DueAt
 		}
-		return []any{show.ID(c.CallID), show.ID(c.RunID), c.Tool, c.What, c.MadeBy, c.AllowedAt, due, c.Unknown}
+		return []any{c.CallID, show.ID(c.RunID), c.Tool, c.What, c.MadeBy, c.AllowedAt, due, c.Unknown}
 	})
 }

@@ -185,12 +185,12 @@ func Each(
 }
 
 func (c *Command) table(out io.Writer, all []jsonview.DecisionRecord) error {
-	columns := "TIME\tRUN\tSTATE\tTOOL\tDECISION\tBY\tRULE"
+	columns := "TIME\tRUN\tCALL\tSTATE\tTOOL\tDECISION\tBY\tRULE"
 	if c.Shadowed {
 		columns += "\tSHADOW"
 	}
 	return show.Table(c.Printer, out, columns, all, func(r *jsonview.DecisionRecord) []any {
-		cells := []any{r.Time, show.ID(r.RunID), r.State, r.Tool, show.Word(Text(r.Decision, r.Code)), r.Principal, ruleText(r)}
+		cells := []any{r.Time, show.ID(r.RunID), r.CallID, r.State, r.Tool, show.Word(Text(r.Decision, r.Code)), r.Principal, ruleText(r)}
 		if c.Shadowed {
 			cells = append(cells, shadowText(r.Shadows))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
 )
 
 // One is the family of commands on one decision.
@@ -22,7 +23,7 @@ type getCommand struct {
 	client.Connection
 	show.Printer
 	RunID    string `arg:"" name:"run" help:"Id of the run that the call was judged by, or its beginning; @last for the newest. - for a call without a run."`
-	CallID   string `arg:"" name:"call" help:"Id of the call."`
+	CallID   string `arg:"" name:"call" help:"Id of the call; @last for the newest of the run."`
 	Session  string `help:"With - for the run: the session that made the call." placeholder:"ID"`
 	Sequence int64  `help:"The record's place, as lists have it: finds old records of long runs." placeholder:"N"`
 	Explain  bool   `help:"Explain the decision, and how the call would have been allowed. Limits are as they are now."`
@@ -43,6 +44,11 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 				return err
 			}
 		}
+		if req.CallId == client.Last {
+			if req.CallId, err = newestCall(ctx, conn, req); err != nil {
+				return err
+			}
+		}
 		resp, err := policyv1.NewDecisionServiceClient(conn).GetDecision(ctx, req)
 		if err != nil {
 			return err
@@ -50,6 +56,25 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 		view := decisionDetail{jsonview.DecisionRecordOf(resp.GetDecision()), jsonview.ExplanationOf(resp.GetExplanation())}
 		return c.Print(io.Out, view, func(w *show.Sheet) { view.table(w) })
 	})
+}
+
+// newestCall returns the id of the newest call in the log of a run, or of a session where no run is named.
+func newestCall(ctx context.Context, conn grpc.ClientConnInterface, of *policyv1.GetDecisionRequest) (string, error) {
+	newest := ""
+	err := Each(ctx, conn, &policyv1.ListDecisionsRequest{Filter: listing.Filter(
+		listing.Term{Key: "run_id", Value: of.GetRunId()}, listing.Term{Key: "session_id", Value: of.GetSessionId()},
+	)}, func(r *policyv1.DecisionRecord) error {
+		newest = r.GetCallId()
+		return errEnough
+	})
+	switch {
+	case newest != "":
+		return newest, nil
+	case err != nil:
+		return "", err
+	default:
+		return "", fmt.Errorf("%s: the log has no call of this run yet", client.Last)
+	}
 }
 
 func (d *decisionDetail) table(w *show.Sheet) {

@@ -60,8 +60,8 @@ var steps = []step{
 	{say: "edit again", tool: "mcp__workspace__edit", args: edit, contains: []string{"edited"}},
 	{say: "edit a third time", tool: "mcp__workspace__edit", args: edit, refused: true, contains: []string{"2", "DONE"}},
 	{say: "move on to testing", tool: "transition", args: object{"event": "DONE"}, contains: []string{"testing"}},
-	{say: "ship, claiming in the same breath that tests pass", tool: "transition", args: object{"event": "SHIP", "data": object{"test_result": "pass"}}, refused: true, contains: []string{"tests_passed", "test_result"}},
-	{say: "report the test result", tool: "transition", args: object{"event": "TESTED", "data": object{"test_result": "pass"}}, contains: []string{"testing"}},
+	{say: "ship, claiming that the tests pass", tool: "transition", args: object{"event": "SHIP", "data": object{"tests": "pass"}}, refused: true, contains: []string{"tests_passed", "mcp__workspace__test"}},
+	{say: "run the tests", tool: "mcp__workspace__test", args: object{}, contains: []string{"PASS"}},
 	{say: "ship", tool: "transition", args: object{"event": "SHIP"}, contains: []string{"shipped", "COMPLETED"}},
 }
 

@@ -101,6 +101,7 @@ func write(io console.Streams, file string, f *receipt.File) error {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return fmt.Errorf("write the receipt: %w", err)
 	}
+	fmt.Fprintf(io.Err, "written to %s\n", show.Text(file))
 	return nil
 }
 

@@ -34,6 +34,15 @@ import (
 
 // Command runs a server until it is stopped.
 type Command struct {
+	Open            bool   `help:"Open the console in the browser."`
+	Data            string `name:"data-dir" help:"Folder for everything that is kept; by default one for this workspace, outside of it." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	HTTP            string `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
+	GRPC            string `name:"grpc" help:"Address of the gRPC services." default:"127.0.0.1:7421" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
+	NATS            string `name:"nats" help:"Address of the embedded NATS." default:"127.0.0.1:7422" env:"INTERLOCK_NATS" placeholder:"HOST:PORT"`
+	NATSURL         string `name:"nats-url" help:"External NATS instead of the embedded one." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
+	Store           string `help:"sqlite, or redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
+	AllowLossyStore bool   `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
+
 	gateway.Flags
 	daemon.ServeFlags
 	daemon.AuthFlags
@@ -41,25 +50,17 @@ type Command struct {
 	daemon.StoreLogin
 	daemon.NATSLogin
 	daemon.EventFlags
-	Quotas          gateway.Quotas          `embed:""`
-	Receipts        gateway.ReceiptFlags    `embed:""`
-	Authz           gateway.AuthzFlags      `embed:""`
-	Console         gateway.ConsoleFlags    `embed:""`
-	Engine          cluster.Quotas          `embed:""`
-	Retention       cluster.Retention       `embed:""`
-	State           statestore.Flags        `embed:""`
-	Policy          policyenforcer.Flags    `embed:""`
-	Approval        approval.Flags          `embed:""`
-	Definitions     cluster.DefinitionFlags `embed:""`
-	Enforcement     workflow.Enforcement    `help:"Enforcement of workflows that name none: until_success, or while_running, where an agent's pause and every final state lift it and approvals are advisory. Each registration writes it into its definition." enum:"until_success,while_running" default:"until_success" env:"INTERLOCK_ENFORCEMENT"`
-	Data            string                  `name:"data-dir" help:"Folder for everything that is kept; by default one for this workspace, outside of it." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
-	HTTP            string                  `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
-	GRPC            string                  `name:"grpc" help:"Address of the gRPC services." default:"127.0.0.1:7421" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
-	NATS            string                  `name:"nats" help:"Address of the embedded NATS." default:"127.0.0.1:7422" env:"INTERLOCK_NATS" placeholder:"HOST:PORT"`
-	Store           string                  `help:"sqlite, or redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
-	AllowLossyStore bool                    `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
-	NATSURL         string                  `name:"nats-url" help:"External NATS instead of the embedded one." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
-	Open            bool                    `help:"Open the console in the browser."`
+	Quotas      gateway.Quotas          `embed:""`
+	Receipts    gateway.ReceiptFlags    `embed:""`
+	Authz       gateway.AuthzFlags      `embed:""`
+	Console     gateway.ConsoleFlags    `embed:""`
+	Engine      cluster.Quotas          `embed:""`
+	Retention   cluster.Retention       `embed:""`
+	State       statestore.Flags        `embed:""`
+	Policy      policyenforcer.Flags    `embed:""`
+	Approval    approval.Flags          `embed:""`
+	Definitions cluster.DefinitionFlags `embed:""`
+	Enforcement workflow.Enforcement    `help:"Enforcement of workflows that name none: until_success, or while_running, where an agent's pause and every final state lift it and approvals are advisory. Each registration writes it into its definition." enum:"until_success,while_running" default:"until_success" env:"INTERLOCK_ENFORCEMENT"`
 }
 
 // Run serves until ctx ends or a part fails.
@@ -211,9 +212,10 @@ func withoutPasswords(urls string) string {
 const tryIt = `
 Try it:
   interlock workflow register FILE.json
+  interlock init claude-code --workflow FILE.json
   interlock run start WORKFLOW
-  interlock check Edit --run RUN
+  interlock check Edit --run @last
   interlock tail
-MCP clients connect to %s/mcp?session=NAME with "Authorization: Bearer <the agent's token>".
+MCP clients connect to %s/mcp?session=NAME with "Authorization: Bearer TOKEN"; "interlock env agent" prints the token.
 Ctrl-C ends it; no data is lost.
 `
