@@ -22,8 +22,10 @@ type Code string
 
 // The codes.
 const (
-	CodeToolNotAllowed    Code = "TOOL_NOT_ALLOWED"
-	CodeToolDisallowed    Code = "TOOL_DISALLOWED"
+	CodeToolNotAllowed Code = "TOOL_NOT_ALLOWED"
+	CodeToolDisallowed Code = "TOOL_DISALLOWED"
+	// CodeCallNotAllowed: the state allows the tool, but not with these values (S21.7).
+	CodeCallNotAllowed    Code = "CALL_NOT_ALLOWED"
 	CodeCommandNotAllowed Code = "COMMAND_NOT_ALLOWED"
 	CodeCommandUnparsable Code = "COMMAND_UNPARSABLE"
 	CodeCommandWrites     Code = "COMMAND_WRITES"
@@ -42,8 +44,10 @@ const (
 	CodeRunNotActive  Code = "RUN_NOT_ACTIVE"
 	CodeInvalidInput  Code = "INVALID_INPUT"
 	// CodeEffectsUnknown: it is not known how earlier calls have ended (S16).
-	CodeEffectsUnknown    Code = "EFFECTS_UNKNOWN"
-	CodePolicyDenied      Code = "POLICY_DENIED"
+	CodeEffectsUnknown Code = "EFFECTS_UNKNOWN"
+	CodePolicyDenied   Code = "POLICY_DENIED"
+	// CodeCallUnclear: it cannot be told whether a rule is about the call (S21.6).
+	CodeCallUnclear       Code = "CALL_UNCLEAR"
 	CodeRateLimited       Code = "RATE_LIMITED"
 	CodeBudgetExceeded    Code = "BUDGET_EXCEEDED"
 	CodeEmailDenied       Code = "EMAIL_DENIED"
