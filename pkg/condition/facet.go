@@ -74,8 +74,8 @@ type Set struct {
 	// Known is false when it cannot be said which values there are; Why says why, for people,
 	// without a full stop. Values are then those that are certain: one that a restriction names
 	// is enough for it.
-	Known bool
-	Why   string
+	Known  bool
+	Why    string
 	Values []Element
 }
 

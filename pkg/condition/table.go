@@ -68,7 +68,7 @@ var words = map[Facet][]string{
 	SQLKinds: {
 		"select", "insert", "update", "delete", "merge", "ddl", "grant", "call", "copy", "set", "transaction", "other",
 	},
-	CallerRole: {"agent", "human", "admin", "operator"},
+	CallerRole: {"agent", "operator", "approver", "observer", "runtime", "service"},
 }
 
 // operator is the name of one comparison in a matcher.

@@ -17,6 +17,8 @@ type Reasons struct {
 	// Matched is the entry of allowed_tools or disallowed_tools that the tool matches; empty
 	// for none.
 	Matched string
+	// Calls are the state's conditions on the call, in their order.
+	Calls []CallReason
 	// Line is the command line of a call of a shell, judged; nil for other tools, and for
 	// input without one.
 	Line *Line
@@ -65,6 +67,9 @@ func Explain(m *workflow.Machine, at *workflow.View, call Call) Reasons {
 	}
 	state := m.State(at.State)
 	r.Matched = state.ToolEntry(call.Tool)
+	if standingOf(m, at, state) == judged {
+		r.Calls = explainCalls(state, call)
+	}
 	if !isShell(state, call.Tool) || toolinput.SpeaksOther(call.Tool) {
 		return r
 	}

@@ -8,6 +8,7 @@
 package toolcall
 
 import (
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -17,8 +18,13 @@ import (
 type Call struct {
 	// Tool is its name exactly as the agent knows it.
 	Tool string
+	// Qualified is the full name of a tool of an MCP server that is called by its plain name; empty
+	// for any other tool.
+	Qualified string
 	// Input is the tool's arguments, JSON; may be empty.
 	Input []byte
+	// Facts are what the call does, for conditions on it; without them, all of these are in doubt.
+	Facts condition.Call
 	// Folder that it is made in, where that is known.
 	Folder string
 	// Places are where Interlock is on the machine of the call.
@@ -75,6 +81,9 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 	}
 	call.Jail = line.jail.level
 	if code, why := Protected(m, state, call); code != "" {
+		return deny(call, code, why)
+	}
+	if code, why := checkCalls(state, call); code != "" {
 		return deny(call, code, why)
 	}
 	v := Verdict{

@@ -1,0 +1,124 @@
+package toolcall
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/condition"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// CallReason is the judgement of one entry of a state's calls on a call that it is about (S3.9).
+type CallReason struct {
+	Rule workflow.CallRule
+	// Place is that of the entry in the list.
+	Place int
+	// Result is Doubt or False for an entry that refuses the call.
+	Result condition.Truth
+	// Leaves are the comparisons of the entry.
+	Leaves []condition.Leaf
+}
+
+// checkCalls applies the state's calls: every entry that is about the tool must hold (S3.9). One
+// that does not hold has priority over one that is in doubt.
+func checkCalls(state *workflow.StateView, call Call) (code Code, why string) {
+	if len(state.Calls) == 0 {
+		return "", ""
+	}
+	commands := mayRunLines(state, call)
+	for i := range state.Calls {
+		rule := &state.Calls[i]
+		if !rule.Covers(call.Tool, call.Qualified, commands) {
+			continue
+		}
+		switch judged := judgeCall(rule, call.Facts); {
+		case judged == condition.True:
+		case judged == condition.False:
+			return CodeCallNotAllowed, refusal(rule, i, call.Facts)
+		case code == "":
+			code, why = CodeCallUnclear, refusal(rule, i, call.Facts)
+		}
+	}
+	return code, why
+}
+
+// mayRunLines reports a call that may run commands, to which rules about shells apply as well.
+func mayRunLines(state *workflow.StateView, call Call) bool {
+	return isShell(state, call.Tool) || RunsCommands(call.Tool, call.Input)
+}
+
+// judgeCall returns whether a rule holds; without facts that is not known.
+func judgeCall(rule *workflow.CallRule, facts condition.Call) condition.Truth {
+	if facts == nil || rule.Only == nil {
+		return condition.Doubt
+	}
+	return rule.Only.Judge(facts, condition.Allows)
+}
+
+// explainCalls returns the judgement of every entry that is about a call.
+func explainCalls(state *workflow.StateView, call Call) []CallReason {
+	if len(state.Calls) == 0 {
+		return nil
+	}
+	var reasons []CallReason
+	commands := mayRunLines(state, call)
+	for i := range state.Calls {
+		rule := &state.Calls[i]
+		if !rule.Covers(call.Tool, call.Qualified, commands) {
+			continue
+		}
+		r := CallReason{Rule: *rule, Place: i, Result: judgeCall(rule, call.Facts)}
+		if call.Facts != nil {
+			r.Leaves = rule.Only.Explain(call.Facts, condition.Allows)
+		}
+		reasons = append(reasons, r)
+	}
+	return reasons
+}
+
+// mostLeaves bounds how many comparisons a refusal lists.
+const mostLeaves = 4
+
+// refusal describes which comparisons of an entry a call does not meet.
+func refusal(rule *workflow.CallRule, place int, facts condition.Call) string {
+	entry := fmt.Sprintf("entry %d of its \"calls\", for %s,", place+1, document.Quote(rule.Pattern()))
+	if facts == nil {
+		return entry + " looks at the values of the call, which are not known here"
+	}
+	var against []string
+	more := 0
+	for _, leaf := range rule.Only.Explain(facts, condition.Allows) {
+		switch text := leafText(&leaf); {
+		case text == "":
+		case len(against) == mostLeaves:
+			more++
+		default:
+			against = append(against, text)
+		}
+	}
+	if more > 0 {
+		against = append(against, fmt.Sprintf("and %d more", more))
+	}
+	if len(against) == 0 {
+		return entry + " does not hold"
+	}
+	return entry + " does not hold: " + strings.Join(against, "; ")
+}
+
+// leafText describes a comparison that does not come out as the entry needs it; empty for one
+// that does.
+func leafText(leaf *condition.Leaf) string {
+	switch {
+	case leaf.Result == condition.Doubt && leaf.Why == "":
+		return fmt.Sprintf("it cannot be told whether %s is %s", leaf.Looks, leaf.Expected)
+	case leaf.Result == condition.Doubt:
+		return fmt.Sprintf("it cannot be told whether %s is %s: %s", leaf.Looks, leaf.Expected, leaf.Why)
+	case leaf.Result == condition.False && !leaf.Negated:
+		return fmt.Sprintf("%s must be %s, and is %s", leaf.Looks, leaf.Expected, leaf.Actual)
+	case leaf.Result == condition.True && leaf.Negated:
+		return fmt.Sprintf("%s must not be %s, and is %s", leaf.Looks, leaf.Expected, leaf.Actual)
+	default:
+		return ""
+	}
+}
