@@ -106,8 +106,12 @@ func (o *outcome) applied(call *Call) (said *outcome, unclear *conditional) {
 		case condition.True:
 			sum.allow = closer(c.by, sum.allow)
 			sum.count(c.limits)
+			continue
 		case condition.Doubt:
 			sum.count(c.limits)
+		}
+		if sum.near == nil {
+			sum.near = c.by
 		}
 	}
 	slices.SortFunc(sum.limits, (*limit).compare)

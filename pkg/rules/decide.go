@@ -137,7 +137,7 @@ func (s *Set) judge(call *Call, v Verdict, said, also *outcome, capability []byt
 func (s *Set) admit(call *Call, v Verdict, said, also *outcome, capability []byte, spends []Spend) Verdict {
 	switch {
 	case s.defaultDeny && said.ask == nil && said.allow == nil:
-		return v.deny(toolcall.CodePolicyDenied, s.other, "")
+		return v.deny(toolcall.CodePolicyDenied, s.other, said.near.wouldAllow())
 	case call.EstimatedCost < 0:
 		return v.deny(toolcall.CodeInvalidInput, nil, "its estimated cost is negative")
 	}

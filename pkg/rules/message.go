@@ -102,8 +102,19 @@ func (v *Verdict) denial() string {
 		return v.rule("denies") + ", which takes precedence over all rules that ask or allow. " +
 			nothing + " changes that; use another tool, or have an operator change the policy."
 	}
+	if v.Detail != "" {
+		return fmt.Sprintf("no rule of %s matches it with these values, and the default denies it (%s). %s", v.By.policy(), v.By.Pointer(), v.Detail)
+	}
 	return fmt.Sprintf("no rule of %s matches it, and the default denies it (%s). An operator can add %s to \"allow\" or \"ask\".",
 		v.By.policy(), v.By.Pointer(), document.Quote(v.Capability()))
+}
+
+// wouldAllow says which values an allowing rule looks at; empty for no rule.
+func (s *Source) wouldAllow() string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("The rule %s looks at %s.", s.Pointer(), s.Looks)
 }
 
 // excess describes which limit has no room, and when it will have.

@@ -15,6 +15,8 @@ type outcome struct {
 	denies, asks, allows []*conditional
 	// questions are all rules that ask, when more than one does: see applied.
 	questions []*Source
+	// near is the closest rule that would allow other values of the call: see applied.
+	near *Source
 	// email is true for tools that send email.
 	email bool
 	// limits of all rules without conditions that match, in an order that does not depend on theirs.
