@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
@@ -53,35 +54,19 @@ func Compile(policy *Policy, version int64) *Set {
 	if s.broken != "" {
 		return s
 	}
-	at := func(place string, index int, pattern string) *Source {
-		return &Source{Policy: policy.Name, Version: version, Place: place, Index: index, Pattern: pattern}
-	}
+	at := func(place string) *Source { return &Source{Policy: policy.Name, Version: version, Place: place} }
 	s.role = policy.Role
-	s.other, s.defaultDeny = at(placeOther, 0, ""), policy.DefaultDeny
+	s.other, s.defaultDeny = at(placeOther), policy.DefaultDeny
 	if policy.RepeatUnknown != "" {
-		s.repeat, s.repeatDenied = at(placeRepeat, 0, ""), policy.RepeatUnknown != toolcall.Ask
+		s.repeat, s.repeatDenied = at(placeRepeat), policy.RepeatUnknown != toolcall.Ask
 	}
-	var patterns []pattern
-	all := limits{}
-	for i, rule := range policy.Deny {
-		patterns = append(patterns, read(rule.Capability, outcome{deny: at(listDeny, i, rule.Capability)}))
-	}
-	for i := range policy.Ask {
-		rule := &policy.Ask[i]
-		by := at(listAsk, i, rule.Capability)
-		patterns = append(patterns, read(rule.Capability, outcome{ask: by, limits: all.ofRule(policy.Name, rule, by)}))
-	}
-	for i := range policy.Allow {
-		rule := &policy.Allow[i]
-		by := at(listAllow, i, rule.Capability)
-		patterns = append(patterns, read(rule.Capability, outcome{allow: by, limits: all.ofRule(policy.Name, rule, by)}))
-	}
+	patterns := compileRules(policy, version)
 	s.rules = slices.Clone(patterns)
 	if budget := policy.SessionBudget; budget != nil {
-		s.session = &limit{Account{Measure: Money, Scope: PerSession}, int64(*budget), at(placeBudget, 0, "")}
+		s.session = &limit{account: Account{Measure: Money, Scope: PerSession}, max: int64(*budget), by: at(placeBudget)}
 	}
 	if policy.Email != nil {
-		s.email = compileEmail(policy.Email, at(placeEmail, 0, ""))
+		s.email = compileEmail(policy.Email, at(placeEmail))
 		for _, tool := range policy.Email.Tools {
 			patterns = append(patterns, read(tool, outcome{email: true}))
 		}
@@ -91,7 +76,47 @@ func Compile(policy *Policy, version int64) *Set {
 	return s
 }
 
+// compileRules returns the rules of a policy, deny first.
+func compileRules(policy *Policy, version int64) []pattern {
+	var patterns []pattern
+	all := limits{}
+	for _, list := range []struct {
+		place string
+		rules []Rule
+	}{{listDeny, policy.Deny}, {listAsk, policy.Ask}, {listAllow, policy.Allow}} {
+		for i := range list.rules {
+			rule := &list.rules[i]
+			by := &Source{Policy: policy.Name, Version: version, Place: list.place, Index: i, Pattern: rule.Capability, ID: rule.ID, Looks: looks(rule.Clause)}
+			c := &conditional{by: by, clause: rule.Clause, windows: policy.Windows, limits: all.ofRule(policy.Name, rule, by)}
+			p := read(rule.Capability, c.outcome())
+			p.rule = c
+			patterns = append(patterns, p)
+		}
+	}
+	return patterns
+}
+
+// outcome returns the effect of the rule.
+func (c *conditional) outcome() outcome {
+	always := c.clause.IsZero()
+	switch {
+	case c.by.Place == listDeny && always:
+		return outcome{deny: c.by}
+	case c.by.Place == listDeny:
+		return outcome{denies: []*conditional{c}}
+	case c.by.Place == listAsk && always:
+		return outcome{ask: c.by, limits: c.limits}
+	case c.by.Place == listAsk:
+		return outcome{asks: []*conditional{c}}
+	case always:
+		return outcome{allow: c.by, limits: c.limits}
+	default:
+		c.stance = condition.Allows
+		return outcome{allows: []*conditional{c}}
+	}
+}
+
 func read(capability string, says outcome) pattern {
 	text, wild := strings.CutSuffix(capability, "*")
-	return pattern{text, wild, says}
+	return pattern{text: text, wild: wild, says: says}
 }

@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/toolname"
@@ -38,8 +40,13 @@ type Call struct {
 	// Leased is the rule that asks and whose question a lease has answered; nil for none.
 	// Questions of other rules are asked (S9.6).
 	Leased *Source
-	// Now picks the period of budgets.
+	// Now picks the period of budgets, and the windows that the time is in.
 	Now time.Time
+	// Facts are what the call does, for rules with conditions. Without them, all of these are in
+	// doubt.
+	Facts condition.Call
+	// timeless is true when conditions must not know the time, which is not that of the call.
+	timeless bool
 }
 
 // tree returns the session that limits per session are counted for.
@@ -110,20 +117,31 @@ var nothing outcome
 // judge decides by the outcome for a call. Its outcome as a shell can only restrict it:
 // to allow shells is not to allow every server that has one.
 func (s *Set) judge(call *Call, v Verdict, said, also *outcome, capability []byte, spends []Spend) Verdict {
+	if by := cmp.Or(said.deny, also.deny); by != nil {
+		return v.deny(toolcall.CodePolicyDenied, by, "")
+	}
+	said, unclear := said.applied(call)
+	also, doubtful := also.applied(call)
+	switch by := cmp.Or(said.deny, also.deny); {
+	case by != nil:
+		return v.deny(toolcall.CodePolicyDenied, by, "")
+	case unclear != nil:
+		return v.unclear(call, unclear)
+	case doubtful != nil:
+		return v.unclear(call, doubtful)
+	}
+	return s.admit(call, v, said, also, capability, spends)
+}
+
+// admit decides a call that no rule denies, by outcomes whose conditions were judged.
+func (s *Set) admit(call *Call, v Verdict, said, also *outcome, capability []byte, spends []Spend) Verdict {
 	switch {
-	case said.deny != nil:
-		return v.deny(toolcall.CodePolicyDenied, said.deny, "")
-	case also.deny != nil:
-		return v.deny(toolcall.CodePolicyDenied, also.deny, "")
 	case s.defaultDeny && said.ask == nil && said.allow == nil:
-		return v.deny(toolcall.CodePolicyDenied, s.other, "")
+		return v.deny(toolcall.CodePolicyDenied, s.other, said.near.wouldAllow())
 	case call.EstimatedCost < 0:
 		return v.deny(toolcall.CodeInvalidInput, nil, "its estimated cost is negative")
 	}
-	ask, approved := said.ask, call.Approved
-	if ask == nil {
-		ask = also.ask
-	}
+	ask, approved := cmp.Or(said.ask, also.ask), call.Approved
 	if call.Repeats != "" && s.repeat != nil {
 		if s.repeatDenied {
 			return v.deny(toolcall.CodeEffectsUnknown, s.repeat, document.Quote(call.Repeats))
@@ -133,9 +151,11 @@ func (s *Set) judge(call *Call, v Verdict, said, also *outcome, capability []byt
 		}
 		call.Leased = nil // a lease was given before this was in doubt
 	}
-	if ask != nil && !approved && call.answered(ask) {
-		if approved = also.ask == nil || call.answered(also.ask); !approved {
-			ask = also.ask
+	if ask != nil && !approved && call.Leased != nil {
+		if open := cmp.Or(said.open(call), also.open(call)); open != nil {
+			ask = open
+		} else {
+			approved = true
 		}
 	}
 	switch {
@@ -197,6 +217,13 @@ func (v *Verdict) spend(call *Call, l *limit, emails int64) bool {
 		need = 1
 	case Money:
 		need = int64(call.EstimatedCost)
+	case Amounts:
+		sum, leaf := l.amount.need(call)
+		if leaf.Result != condition.True {
+			*v = v.inDoubt(l.by, leaf)
+			return false
+		}
+		need = sum
 	default:
 		need = emails
 	}

@@ -19,7 +19,7 @@ type emailRules struct {
 func compileEmail(e *EmailLimits, by *Source) *emailRules {
 	compiled := &emailRules{named: e.Tools != nil, from: e.AllowedFrom, to: e.AllowedTo, by: by}
 	if e.Limited {
-		compiled.limit = &limit{Account{Measure: Emails, Scope: PerSession}, e.MaxPerSession, by}
+		compiled.limit = &limit{account: Account{Measure: Emails, Scope: PerSession}, max: e.MaxPerSession, by: by}
 	}
 	return compiled
 }

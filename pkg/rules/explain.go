@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
@@ -22,8 +23,9 @@ type RuleReason struct {
 	By *Source
 	// Effect is what it does.
 	Effect toolcall.Decision
-	// Matches is true when it is about the call, and Decides when the verdict rests on it.
-	Matches, Decides bool
+	// Matches is true when it is about the call, Unclear when that cannot be told, and Decides when the
+	// verdict rests on it.
+	Matches, Unclear, Decides bool
 	// Conditions are its further requirements on the call.
 	Conditions []Condition
 }
@@ -32,6 +34,10 @@ type RuleReason struct {
 type Condition struct {
 	Field, Expected, Actual string
 	Holds                   bool
+	// Doubt explains why it cannot be told whether it holds, and how to send the value; empty when it
+	// can. Negated is true under not and unless.
+	Doubt   string
+	Negated bool
 }
 
 // Explain judges a call as Decide does, and returns the reasons.
@@ -43,21 +49,8 @@ func (s *Set) Explain(call Call) Reasons {
 	capability, asShell := call.named(nil)
 	said, also := *s.table.find(capability), *s.alsoSaid(&call, asShell, capability)
 	matched := false
-	for _, p := range s.rules {
-		about := newTable([]pattern{p}) // by the same table that decides
-		rule := RuleReason{By: cmp.Or(p.says.deny, p.says.ask, p.says.allow), Effect: toolcall.Allow}
-		switch {
-		case rule.By == nil:
-			continue
-		case p.says.deny != nil:
-			rule.Effect = toolcall.Deny
-		case p.says.ask != nil:
-			rule.Effect = toolcall.Ask
-		}
-		rule.Matches = about.find(capability).says(rule.By)
-		if rule.Effect != toolcall.Allow && also.restricts() { // it can only restrict
-			rule.Matches = rule.Matches || about.find([]byte(Shell)).says(rule.By)
-		}
+	for i := range s.rules {
+		rule := s.reason(&s.rules[i], &call, capability, also.restricts())
 		rule.Decides = r.Verdict.By == rule.By
 		matched = matched || rule.Matches
 		r.Rules = append(r.Rules, rule)
@@ -80,16 +73,50 @@ func (s *Set) Explain(call Call) Reasons {
 	return r
 }
 
+// reason explains whether one rule is about a call.
+func (s *Set) reason(p *pattern, call *Call, capability []byte, asShell bool) RuleReason {
+	c := p.rule
+	rule := RuleReason{By: c.by, Effect: effects[c.by.Place]}
+	about := newTable([]pattern{*p}) // by the same table that decides
+	rule.Matches = about.find(capability).says(c.by)
+	if rule.Effect != toolcall.Allow && asShell { // it can only restrict
+		rule.Matches = rule.Matches || about.find([]byte(Shell)).says(c.by)
+	}
+	if !rule.Matches || c.clause.IsZero() {
+		return rule
+	}
+	applies := c.applies(call)
+	rule.Matches, rule.Unclear = applies == condition.True, applies == condition.Doubt
+	for _, leaf := range c.explain(call) {
+		rule.Conditions = append(rule.Conditions, Condition{
+			Field: leaf.Looks, Expected: leaf.Expected, Actual: leaf.Actual, Holds: leaf.Result == condition.True, Doubt: leaf.Why, Negated: leaf.Negated,
+		})
+	}
+	return rule
+}
+
+// effects are those of the rules of each list.
+var effects = map[string]toolcall.Decision{listDeny: toolcall.Deny, listAsk: toolcall.Ask, listAllow: toolcall.Allow}
+
 // says reports that a rule is the one that an outcome has of its list.
-func (o *outcome) says(by *Source) bool { return o.deny == by || o.ask == by || o.allow == by }
+func (o *outcome) says(by *Source) bool {
+	for _, list := range [][]*conditional{o.denies, o.asks, o.allows} {
+		if len(list) > 0 && list[0].by == by {
+			return true
+		}
+	}
+	return o.deny == by || o.ask == by || o.allow == by
+}
 
 // limitsOf returns the limits of a call as judge finds them when no rule denies it.
 func (s *Set) limitsOf(call Call, v Verdict, said, also outcome, capability []byte) []Spend {
 	if v.Decision == toolcall.Deny {
 		open := *s
 		open.defaultDeny = false
-		said.deny, also.deny = nil, nil
-		v = open.judge(&call, Verdict{Tool: v.Tool, capability: v.capability, shell: v.shell}, &said, &also, capability, nil)
+		said.deny, said.denies, also.deny, also.denies = nil, nil, nil, nil
+		about, _ := said.applied(&call)
+		asShell, _ := also.applied(&call)
+		v = open.admit(&call, Verdict{Tool: v.Tool, capability: v.capability, shell: v.shell}, about, asShell, capability, nil)
 	}
 	if v.Excess != nil {
 		return []Spend{v.Excess.Spend} // no room could be enough

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
@@ -84,6 +85,7 @@ func (b *explained) play(line string) {
 		if len(words) == 3 {
 			b.fields(&call, words[2])
 		}
+		call.Facts = facet.Of(facet.Subject{Tool: call.Tool, Input: call.Input, SessionDepth: -1})
 		var verdicts []rules.Verdict
 		for _, set := range b.sets {
 			v := set.Decide(call, nil)

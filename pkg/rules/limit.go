@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
 )
 
 // limit is a limit of a policy. Its account lacks the parts that depend on a call: the
@@ -12,6 +14,7 @@ type limit struct {
 	account Account
 	max     int64
 	by      *Source
+	amount  *amount // of limits of amounts
 }
 
 // compare puts limits in an order of their own, independent of that of their rules.
@@ -37,7 +40,7 @@ func (all limits) add(account Account, most int64, by *Source) *limit {
 		}
 		return known
 	}
-	l := &limit{account, most, by}
+	l := &limit{account: account, max: most, by: by}
 	all[account] = l
 	return l
 }
@@ -47,16 +50,33 @@ func (all limits) ofRule(policy string, rule *Rule, by *Source) []*limit {
 	var of []*limit
 	if r := rule.Rate; r != nil {
 		of = append(of, all.add(Account{
-			Measure: Calls, Policy: policy, Pattern: rule.Capability, Scope: r.Scope.orDefault(),
+			Measure: Calls, Policy: policy, Pattern: rule.counted(), Scope: r.Scope.orDefault(),
 			Window: time.Duration(r.WindowSeconds) * time.Second,
 		}, r.MaxCalls, by))
 	}
 	if b := rule.Budget; b != nil {
 		of = append(of, all.add(Account{
-			Measure: Money, Policy: policy, Pattern: rule.Capability, Scope: b.Scope.orDefault(), Period: b.Period,
+			Measure: Money, Policy: policy, Pattern: rule.counted(), Scope: b.Scope.orDefault(), Period: b.Period,
 		}, int64(b.Max), by))
 	}
+	if a := rule.Amount; a != nil {
+		l := all.add(Account{
+			Measure: Amounts, Policy: policy, Pattern: rule.counted() + " " + a.Of, Scope: a.Scope.orDefault(), Period: a.Period,
+			Window: time.Duration(a.WindowSeconds) * time.Second,
+		}, a.Max, by)
+		l.amount = newAmount(&document.Report{}, a.Of, nil)
+		of = append(of, l)
+	}
 	return of
+}
+
+// counted names the rule in its accounts: by its id, so that its counts stay when its pattern or its
+// conditions change, or else by its pattern.
+func (rule *Rule) counted() string {
+	if rule.ID != "" {
+		return "#" + rule.ID
+	}
+	return rule.Capability
 }
 
 func (s Scope) orDefault() Scope {
@@ -70,6 +90,9 @@ func (s Scope) orDefault() Scope {
 // for that, or "".
 func (l *limit) spend(call *Call, need int64, ask bool) (s Spend, missing string) {
 	s = Spend{Account: l.account, Need: need, Max: l.max, Ask: ask, By: l.by}
+	if l.amount != nil {
+		s.Of = l.amount.of
+	}
 	switch s.Scope {
 	case PerPolicy:
 	case PerPrincipal:

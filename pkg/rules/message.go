@@ -34,6 +34,8 @@ func (v *Verdict) Explain() string {
 	case v.Code == toolcall.CodeEffectsUnknown && v.By != nil:
 		return fmt.Sprintf("%s is denied: it repeats call %s, whose end is unknown, and %s forbids that (%s). "+
 			"Find out the outcome of the call; an operator or approver settles it with `interlock call settle`.", what, v.Detail, v.By.policy(), v.By.Pointer())
+	case v.Code == toolcall.CodeCallUnclear && v.By != nil:
+		return fmt.Sprintf("%s is denied: %s (%s) %s", what, v.By.name(), v.By.Pointer(), v.Detail)
 	case v.Code == toolcall.CodePolicyDenied && v.By != nil:
 		return what + " is denied: " + v.denial()
 	case v.Code == toolcall.CodePolicyUnavailable && v.By != nil:
@@ -62,7 +64,7 @@ func (v *Verdict) rule(does string) string {
 	if v.By.Place == placeRepeat {
 		return fmt.Sprintf("%s %s what repeats a call of unknown outcome (%s)", v.By.policy(), does, v.By.Pointer())
 	}
-	return fmt.Sprintf("%s %s %s (%s)", v.By.policy(), does, document.Quote(v.By.Pattern), v.By.Pointer())
+	return fmt.Sprintf("%s %s %s (%s)", v.By.name(), does, document.Quote(v.By.Pattern), v.By.Pointer())
 }
 
 // runs says why a rule of shells is about the call of another tool.
@@ -93,11 +95,26 @@ func (v *Verdict) denial() string {
 		if v.asShell() {
 			nothing = runs + "No approval"
 		}
+		if v.By.Looks != "" {
+			return v.rule("denies") + " under a condition that this call fulfils. " + strings.TrimSuffix(nothing, " and no other input") +
+				" changes that; the rule looks at " + v.By.Looks + "."
+		}
 		return v.rule("denies") + ", which takes precedence over all rules that ask or allow. " +
 			nothing + " changes that; use another tool, or have an operator change the policy."
 	}
+	if v.Detail != "" {
+		return fmt.Sprintf("no rule of %s matches it with these values, and the default denies it (%s). %s", v.By.policy(), v.By.Pointer(), v.Detail)
+	}
 	return fmt.Sprintf("no rule of %s matches it, and the default denies it (%s). An operator can add %s to \"allow\" or \"ask\".",
 		v.By.policy(), v.By.Pointer(), document.Quote(v.Capability()))
+}
+
+// wouldAllow says which values an allowing rule looks at; empty for no rule.
+func (s *Source) wouldAllow() string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("The rule %s looks at %s.", s.Pointer(), s.Looks)
 }
 
 // excess describes which limit has no room, and when it will have.
@@ -106,21 +123,34 @@ func (v *Verdict) excess() string {
 	switch s.Measure {
 	case Calls:
 		return fmt.Sprintf("%s allows %s of %s in any %s%s (%s); %d so far. %s",
-			v.By.policy(), count(s.Max, "call"), document.Quote(s.Pattern), seconds(s.Window), s.whose(), v.limitPointer("rate_limit"),
+			v.By.name(), count(s.Max, "call"), document.Quote(v.By.Pattern), seconds(s.Window), s.whose(), v.limitPointer("rate_limit"),
 			v.Excess.Value, v.again("Wait until then, or continue without this call."))
 	case Emails:
 		return fmt.Sprintf("%s allows %s%s (%s); %s. %s",
 			v.By.policy(), count(s.Max, "email"), s.whose(), v.limitPointer("max_emails_per_session"),
 			v.already(fmt.Sprintf("%d sent so far", v.Excess.Value), fmt.Sprintf("sends %d", s.Need)), v.again(""))
+	case Amounts:
+		return v.sum(s)
 	default:
 		return v.budget(s)
 	}
 }
 
+// sum describes a limit of amounts.
+func (v *Verdict) sum(s *Spend) string {
+	within := " in a UTC " + s.Period.noun()
+	if s.Window > 0 {
+		within = " in any " + seconds(s.Window)
+	}
+	return fmt.Sprintf("%s allows %s of %s to add up to %s%s%s (%s); %s. %s",
+		v.By.name(), s.Of, document.Quote(v.By.Pattern), MicroUSD(s.Max), within, s.whose(), v.limitPointer("amount_limit"),
+		v.already(MicroUSD(v.Excess.Value).String()+" so far", "adds "+MicroUSD(s.Need).String()), v.again("Wait until then, or send a smaller amount."))
+}
+
 func (v *Verdict) budget(s *Spend) string {
 	what, pointer := "", v.By.Pointer()
 	if s.Pattern != "" {
-		what, pointer = " of "+document.Quote(s.Pattern), v.limitPointer("budget_limit")
+		what, pointer = " of "+document.Quote(v.By.Pattern), v.limitPointer("budget_limit")
 	}
 	period := ""
 	if s.Period != "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/toolname"
@@ -14,6 +15,8 @@ import (
 const (
 	CodeCapability document.Code = "CAPABILITY"
 	CodeTooBroad   document.Code = "TOO_BROAD"
+	// CodeExample is the code of an example that the policy decides otherwise.
+	CodeExample document.Code = "EXAMPLE"
 )
 
 // maxRules bounds each list of a policy (TOO_MANY).
@@ -56,7 +59,7 @@ func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy
 	if !ok {
 		return p
 	}
-	f.Known("a policy", "role", "name", "description", "default", "allow", "ask", "deny", "session_budget_usd", "email_config", "repeat_unknown", "meta", "$schema")
+	f.Known("a policy", "role", "name", "description", "default", "allow", "ask", "deny", "session_budget_usd", "email_config", "repeat_unknown", "windows", "meta", "$schema")
 	f.Require("role")
 	p.Role, _ = f.Enum("role", Roles()...)
 	p.Name, _ = f.Str("name")
@@ -64,22 +67,27 @@ func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy
 	f.Str("$schema")
 	fallback, _ := f.Enum("default", "allow", "deny")
 	p.DefaultDeny = fallback == "deny"
-	names := declaredTools(f)
+	names := readTools(f, p)
 	repeat, _ := f.Enum("repeat_unknown", "allow", "ask", "deny")
 	if repeat != "allow" {
 		p.RepeatUnknown = toolcall.Decision(strings.ToUpper(repeat))
 	}
-	p.Allow = readRules(f, "allow", true, names)
-	p.Ask = readRules(f, "ask", true, names)
-	p.Deny = readRules(f, "deny", false, names)
+	p.Windows = condition.ReadWindows(f)
+	rr := &ruleReader{names: names, defaultDeny: p.DefaultDeny, windows: p.Windows.Names(), ids: map[string]bool{}}
+	p.Allow = rr.list(f, listAllow)
+	p.Ask = rr.list(f, listAsk)
+	p.Deny = rr.list(f, listDeny)
 	p.SessionBudget = ReadSessionBudget(f)
 	p.Email = ReadEmailLimits(f, names)
 	overruled(f, p)
+	if !r.HasErrors() {
+		runExamples(f, p)
+	}
 	return p
 }
 
-// declaredTools reads meta.tools of a policy.
-func declaredTools(f document.Fields) toolname.Names {
+// readTools reads meta.tools of a policy.
+func readTools(f document.Fields, _ *Policy) toolname.Names {
 	meta, ok := f.Object("meta")
 	if !ok {
 		return toolname.Names{}
@@ -98,88 +106,6 @@ func checkCapability(r *document.Report, at *document.Path, pattern string, name
 	if fault := names.Fault(toolname.BuiltIn(pattern), position); fault != "" {
 		r.Errorf(at, toolname.CodeUnknownTool, "%s", fault)
 	}
-}
-
-// position returns the effect of a rule in a list: a limit restricts the calls that it
-// allows.
-func (rule *Rule) position(list string) toolname.Position {
-	if list == listAllow && rule.Rate == nil && rule.Budget == nil {
-		return toolname.Grants
-	}
-	return toolname.Restricts
-}
-
-// readRules reads one list. Rules of deny have no limits: a call is denied or it
-// is not.
-func readRules(f document.Fields, name string, limits bool, names toolname.Names) []Rule {
-	list, ok := f.List(name, maxRules)
-	if !ok {
-		return nil
-	}
-	fields := []string{"capability"}
-	if limits {
-		fields = append(fields, "rate_limit", "budget_limit")
-	}
-	rules := make([]Rule, 0, list.Len())
-	seen := make(map[string]bool)
-	at := f.At.Key(name)
-	for i, v := range list.Elements() {
-		rule := Rule{}
-		if rf, ok := f.Report.Object(v, at.At(i), "a rule"); ok {
-			rf.Known("a rule of \""+name+"\"", fields...)
-			readRule(rf, &rule, limits)
-			if pattern, ok := rf.Value.Get("capability"); ok && pattern.Kind() == document.String {
-				checkCapability(f.Report, rf.At.Key("capability"), rule.Capability, names, rule.position(name))
-			}
-			if rule.Capability == "*" && name == "allow" {
-				f.Report.Warnf(rf.At.Key("capability"), CodeTooBroad, "\"*\" allows every call; name the capabilities")
-			}
-			if rule.Capability != "" && seen[rule.Capability] && rule.Rate == nil && rule.Budget == nil {
-				f.Report.Warnf(rf.At.Key("capability"), document.CodeDuplicateItem, "%s is listed more than once; remove one", document.Quote(rule.Capability))
-			}
-			seen[rule.Capability] = true
-		}
-		rules = append(rules, rule)
-	}
-	return rules
-}
-
-func readRule(f document.Fields, rule *Rule, limits bool) {
-	f.Require("capability")
-	if capability, ok := f.Str("capability"); ok {
-		rule.Capability = capability
-		if capability == "" {
-			f.Report.Errorf(f.At.Key("capability"), document.CodeEmpty, "the capability is empty; name one")
-		}
-	}
-	if !limits {
-		return
-	}
-	if rate, ok := f.Object("rate_limit"); ok {
-		rate.Known("a rate limit", "max_calls", "window_seconds", "scope")
-		rate.Require("max_calls", "window_seconds")
-		rule.Rate = &RateLimit{}
-		rule.Rate.MaxCalls, _ = rate.Integer("max_calls", 1)
-		rule.Rate.WindowSeconds, _ = rate.Integer("window_seconds", 1)
-		if rule.Rate.WindowSeconds > maxWindow {
-			f.Report.Errorf(rate.At.Key("window_seconds"), document.CodeRange, "a window is at most %d seconds (366 days)", maxWindow)
-		}
-		rule.Rate.Scope = readScope(rate)
-	}
-	if budget, ok := f.Object("budget_limit"); ok {
-		budget.Known("a budget limit", "max_usd", "period", "scope")
-		budget.Require("max_usd", "period")
-		rule.Budget = &BudgetLimit{}
-		rule.Budget.Max, _ = money(budget, "max_usd")
-		period, _ := budget.Enum("period", string(Hourly), string(Daily), string(Monthly))
-		rule.Budget.Period = Period(period)
-		rule.Budget.Scope = readScope(budget)
-	}
-}
-
-func readScope(f document.Fields) Scope {
-	scope, _ := f.Enum("scope", string(PerPolicy), string(PerPrincipal), string(PerSession))
-	return Scope(scope)
 }
 
 // maxWindow is the longest rolling window, 366 days.
@@ -218,22 +144,19 @@ func ReadSessionBudget(f document.Fields) *MicroUSD {
 
 // overruled warns of rules that a list before theirs makes useless (S7.2).
 func overruled(f document.Fields, p *Policy) {
-	denied := capabilities(p.Deny)
-	for name, rules := range map[string][]Rule{"allow": p.Allow, "ask": p.Ask} {
-		for i, rule := range rules {
-			if rule.Capability != "" && slices.Contains(denied, rule.Capability) {
-				f.Report.Warnf(f.At.Key(name).At(i).Key("capability"), document.CodeNoEffect, "%s is also in \"deny\", which takes precedence; remove one", document.Quote(rule.Capability))
+	var denied []string
+	for i := range p.Deny {
+		if p.Deny[i].Clause.IsZero() {
+			denied = append(denied, p.Deny[i].Capability)
+		}
+	}
+	for name, rules := range map[string][]Rule{listAllow: p.Allow, listAsk: p.Ask} {
+		for i := range rules {
+			if capability := rules[i].Capability; capability != "" && slices.Contains(denied, capability) {
+				f.Report.Warnf(f.At.Key(name).At(i).Key("capability"), document.CodeNoEffect, "%s is also in \"deny\", which takes precedence; remove one", document.Quote(capability))
 			}
 		}
 	}
-}
-
-func capabilities(rules []Rule) []string {
-	names := make([]string, len(rules))
-	for i, rule := range rules {
-		names[i] = rule.Capability
-	}
-	return names
 }
 
 // ReadEmailLimits reads email_config, nil when there is none (S7.7).

@@ -7,7 +7,9 @@
 package rules
 
 import (
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
@@ -35,14 +37,27 @@ type Policy struct {
 	SessionBudget *MicroUSD
 	// Email limits email tools, nil for no limit (S7.7).
 	Email *EmailLimits
+	// Tools describes the author's own tools (meta.tools).
+	Tools facet.Tools
+	// Windows are the times that conditions name; nil for none.
+	Windows *condition.Windows
 }
 
-// Rule is one capability pattern and the limits of its calls.
+// Rule is one capability pattern, the calls of it that the rule is about, and their limits.
 type Rule struct {
+	// ID is optional where the rule has not both conditions and a limit.
+	ID         string
 	Capability string
-	Rate       *RateLimit   // nil: none
-	Budget     *BudgetLimit // nil: none
+	// Clause is about every call of the capability when it is zero (S21).
+	Clause   condition.Clause
+	Rate     *RateLimit   // nil: none
+	Budget   *BudgetLimit // nil: none
+	Amount   *AmountLimit // nil: none
+	Examples []Example
 }
+
+// limited reports a rule with a limit.
+func (rule *Rule) limited() bool { return rule.Rate != nil || rule.Budget != nil || rule.Amount != nil }
 
 // RateLimit admits at most MaxCalls in any window of that many seconds (S7.4).
 type RateLimit struct {
@@ -135,6 +150,14 @@ func ruleFlaw(rule *Rule) string {
 	}
 	if b := rule.Budget; b != nil && (b.Max < 1 || !b.Period.known() || !b.Scope.known()) {
 		return "the budget of " + document.Quote(rule.Capability) + " is out of range"
+	}
+	if rule.limited() && rule.ID == "" && !rule.Clause.IsZero() {
+		return "the rule of " + document.Quote(rule.Capability) + " has a limit and conditions, and no id"
+	}
+	if rule.Amount != nil {
+		if why := rule.Amount.flaw(); why != "" {
+			return "the amount limit of " + document.Quote(rule.Capability) + " " + why
+		}
 	}
 	return ""
 }

@@ -75,7 +75,7 @@ func (r *Recorded) without(policy string) toolcall.Verdict {
 // byPolicy reports a decision that a policy made. A broken policy makes no decision.
 func (r *Recorded) byPolicy() bool {
 	switch r.Code {
-	case toolcall.CodePolicyDenied, toolcall.CodeRateLimited, toolcall.CodeBudgetExceeded, toolcall.CodeEmailDenied,
+	case toolcall.CodePolicyDenied, toolcall.CodeCallUnclear, toolcall.CodeRateLimited, toolcall.CodeBudgetExceeded, toolcall.CodeEmailDenied,
 		toolcall.CodeApprovalRequired, toolcall.CodeApprovalPending:
 		return true
 	default:

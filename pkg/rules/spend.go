@@ -16,6 +16,8 @@ const (
 	Money Measure = "money"
 	// Emails are emails sent (S7.7).
 	Emails Measure = "emails"
+	// Amounts are millionths of what calls add up to (S21.7).
+	Amounts Measure = "amount"
 )
 
 // Account is one counter: its unit, its subject, and its start. Two limits that count the
@@ -29,7 +31,8 @@ type Account struct {
 	Scope  Scope
 	// Subject is the principal or the root of the session's tree, by Scope.
 	Subject string
-	// Pattern of the rule; empty for accounts of a session itself.
+	// Pattern of the rule, or # and its id, and of amounts what is added up; empty for accounts of a
+	// session itself.
 	Pattern string
 	// Window is the length of a rolling window, zero for a plain counter.
 	Window time.Duration
@@ -57,14 +60,16 @@ func (a Account) Counter() string {
 // counted in one atomic step with the decision: all spends of a call or none.
 type Spend struct {
 	Account
-	// Need is the amount of the call: one call, its emails, or the micro-dollars that it
-	// is estimated to cost.
+	// Need is the amount of the call: one call, its emails, the micro-dollars that it is
+	// estimated to cost, or the millionths that it adds.
 	Need int64
 	// Max is the most that the account may hold. Need is never more.
 	Max int64
 	// Ask is true when a human is asked first: then the account must have room, and no
 	// unit is taken yet.
 	Ask bool
+	// Of is what an amount is of: money, or a JSON Pointer.
+	Of string
 	// By is the source of the limit.
 	By *Source
 	// Admitted is when it was counted, by the clock of the store that counts it. The

@@ -9,22 +9,31 @@ import (
 
 // outcome combines the rules that match a capability.
 type outcome struct {
-	// deny, ask and allow are the closest rule of each list, nil when none matches.
+	// deny, ask and allow are the closest rule without conditions of each list, nil when none matches.
 	deny, ask, allow *Source
+	// denies, asks and allows are all rules with conditions that match, the closest first.
+	denies, asks, allows []*conditional
+	// questions are all rules that ask, when more than one does: see applied.
+	questions []*Source
+	// near is the closest rule that would allow other values of the call: see applied.
+	near *Source
 	// email is true for tools that send email.
 	email bool
-	// limits of all rules that match, in an order that does not depend on theirs.
+	// limits of all rules without conditions that match, in an order that does not depend on theirs.
 	limits []*limit
 }
 
-// restricts reports an outcome that denies, asks or limits.
-func (o *outcome) restricts() bool { return o.deny != nil || o.ask != nil || len(o.limits) > 0 }
+// restricts reports an outcome that may deny, ask or limit.
+func (o *outcome) restricts() bool {
+	return o.deny != nil || o.ask != nil || len(o.limits) > 0 || o.conditionals()
+}
 
 // pattern is a rule's capability, read, and the effect of the rule.
 type pattern struct {
 	text string // without the *
 	wild bool   // with one
 	says outcome
+	rule *conditional // nil for a tool of email_config
 }
 
 // node is a place where patterns end or part: a tree of their common beginnings.
@@ -116,11 +125,10 @@ func (o *outcome) add(more *outcome) {
 		o.allow = more.allow
 	}
 	o.email = o.email || more.email
-	for _, l := range more.limits {
-		if !slices.Contains(o.limits, l) {
-			o.limits = append(o.limits, l)
-		}
-	}
+	o.denies = slices.Concat(more.denies, o.denies)
+	o.asks = slices.Concat(more.asks, o.asks)
+	o.allows = slices.Concat(more.allows, o.allows)
+	o.count(more.limits)
 }
 
 // find returns the outcome for a capability.

@@ -10,7 +10,13 @@ import (
 // must not go back, and it is not safe for concurrent use.
 type Tally struct {
 	sums    map[Account]int64
-	windows map[Account][]time.Time // of each unit, oldest first
+	windows map[Account][]admitted // oldest first
+}
+
+// admitted are units of one moment in a window.
+type admitted struct {
+	at    time.Time
+	units int64
 }
 
 // Admit counts the spends of an answer, all or none, and returns the final answer: the
@@ -36,32 +42,38 @@ func (t *Tally) Correct(changes []Change, now time.Time) {
 }
 
 // value returns the count of an account: of a window the units in (now-Window, now].
-func (t *Tally) value(a Account, now time.Time) int64 {
+func (t *Tally) value(a Account, now time.Time) (sum int64) {
 	if a.Window == 0 {
 		return t.sums[a]
 	}
-	units := t.windows[a]
+	kept := t.windows[a]
 	opened := now.Add(-a.Window)
-	left := 0
-	for left < len(units) && !units[left].After(opened) {
-		left++
+	for len(kept) > 0 && !kept[0].at.After(opened) {
+		kept = kept[1:]
 	}
-	if left > 0 {
-		t.windows[a] = units[left:]
+	if t.windows != nil {
+		t.windows[a] = kept
 	}
-	return int64(len(units) - left)
+	for _, entry := range kept {
+		sum += entry.units
+	}
+	return sum
 }
 
 // reopensAt returns when enough units have left a window for the spend to fit; zero for a
 // plain counter.
 func (t *Tally) reopensAt(s *Spend) time.Time {
-	units := t.windows[s.Account]
 	most := s.Limit() - s.Delta() // that may be in the window with it
-	leaves := int64(len(units)) - most - 1
-	if s.Window == 0 || most < 0 || leaves < 0 {
+	if s.Window == 0 || most < 0 {
 		return time.Time{}
 	}
-	return units[leaves].Add(s.Window)
+	var left int64
+	for _, entry := range slices.Backward(t.windows[s.Account]) {
+		if left += entry.units; left > most {
+			return entry.at.Add(s.Window)
+		}
+	}
+	return time.Time{}
 }
 
 // add counts units. The oldest units of a window are given back first: those that stay
@@ -76,11 +88,25 @@ func (t *Tally) add(a Account, delta int64, now time.Time) {
 		t.sums[a] = max(0, t.sums[a]+delta)
 	case delta > 0:
 		if t.windows == nil {
-			t.windows = make(map[Account][]time.Time)
+			t.windows = make(map[Account][]admitted)
 		}
-		t.windows[a] = append(t.windows[a], slices.Repeat([]time.Time{now}, int(delta))...)
+		t.windows[a] = append(t.windows[a], admitted{now, delta})
 	default:
-		units := t.windows[a]
-		t.windows[a] = units[min(int64(len(units)), -delta):]
+		t.giveBack(a, -delta)
+	}
+}
+
+func (t *Tally) giveBack(a Account, units int64) {
+	kept := slices.Clone(t.windows[a])
+	for units > 0 && len(kept) > 0 {
+		if kept[0].units > units {
+			kept[0].units -= units
+			break
+		}
+		units -= kept[0].units
+		kept = kept[1:]
+	}
+	if t.windows != nil {
+		t.windows[a] = kept
 	}
 }

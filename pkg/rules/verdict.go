@@ -2,8 +2,10 @@ package rules
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/toolname"
@@ -69,6 +71,7 @@ func (v *Verdict) Exceeded(spend Spend, value int64, reopensAt time.Time) Verdic
 		code = toolcall.CodeRateLimited
 	case Emails:
 		code = toolcall.CodeEmailDenied
+	case Money, Amounts:
 	default:
 	}
 	if spend.Window == 0 {
@@ -87,6 +90,25 @@ func (v *Verdict) deny(code toolcall.Code, by *Source, detail string) Verdict {
 		Decision: toolcall.Deny, Code: code, Tool: v.Tool, By: by, Detail: detail,
 		capability: v.capability, shell: v.shell,
 	}
+}
+
+// inDoubt returns the denial by a rule that looks at a value in doubt.
+func (v *Verdict) inDoubt(by *Source, leaf condition.Leaf) Verdict {
+	why := leaf.Why
+	if confidential(leaf.Looks) || why == "" {
+		why = "looks at facts of this call that are not known."
+	}
+	return v.deny(toolcall.CodeCallUnclear, by, why)
+}
+
+// confidential reports a fact that agents learn nothing about: they could find out rules by trying.
+func confidential(looks string) bool {
+	for _, prefix := range []string{string(condition.Time), "caller.", "session.", "human.", "agent."} {
+		if strings.HasPrefix(looks, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // unavailable returns the denial of a policy that cannot be judged by (S7.2).
@@ -117,9 +139,12 @@ type Source struct {
 	// Place is the field of the policy: deny, ask, allow, default,
 	// session_budget_usd or email_config.
 	Place string
-	// Index of a rule in its list, and its pattern.
+	// Index of a rule in its list, its pattern, and its name in the policy, which may be empty.
 	Index   int
 	Pattern string
+	ID      string
+	// Looks lists what the conditions of the rule look at, for agents; empty for a rule without.
+	Looks string
 }
 
 // Pointer returns the place as a JSON Pointer into the policy.
@@ -130,6 +155,14 @@ func (s *Source) Pointer() string {
 	default:
 		return document.Pointer(s.Place)
 	}
+}
+
+// name names the rule in a sentence.
+func (s *Source) name() string {
+	if s.ID != "" {
+		return "rule " + document.Quote(s.ID) + " of " + s.policy()
+	}
+	return s.policy()
 }
 
 // policy names the policy in a sentence. A candidate that is not stored has no

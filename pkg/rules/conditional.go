@@ -1,0 +1,212 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/condition"
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// conditional is a rule with conditions.
+type conditional struct {
+	by     *Source
+	clause condition.Clause
+	stance condition.Stance
+	// windows are those of the policy, which the facet time has by name.
+	windows *condition.Windows
+	limits  []*limit
+}
+
+// applies returns whether the rule is about a call. Without facts, it is in doubt.
+func (c *conditional) applies(call *Call) condition.Truth {
+	if call.Facts == nil {
+		return condition.Doubt
+	}
+	return c.clause.Applies(c.facts(call), c.stance)
+}
+
+// explain returns the comparisons of the rule with their results.
+func (c *conditional) explain(call *Call) []condition.Leaf {
+	facts := c.facts(call)
+	if call.Facts == nil {
+		facts = unread{}
+	}
+	return c.clause.Explain(facts, c.stance)
+}
+
+// facts returns the facts of a call with the windows of the policy.
+func (c *conditional) facts(call *Call) condition.Call {
+	if c.windows == nil {
+		return call.Facts
+	}
+	now := call.Now
+	if call.timeless {
+		now = time.Time{}
+	}
+	return timed{call.Facts, c.windows, now}
+}
+
+// timed adds the windows of a policy that the time of a call is in.
+type timed struct {
+	condition.Call
+	windows *condition.Windows
+	now     time.Time
+}
+
+func (t timed) Facet(name condition.Facet) condition.Set {
+	if name != condition.Time {
+		return t.Call.Facet(name)
+	}
+	return t.windows.At(t.now)
+}
+
+// unread has the facts of a call of which nothing is known.
+type unread struct{}
+
+func (unread) Input() (document.Value, bool) { return document.Value{}, false }
+
+func (unread) Facet(condition.Facet) condition.Set {
+	return condition.Unknown("the facts of the call were not given")
+}
+
+// conditionals reports rules with conditions in an outcome.
+func (o *outcome) conditionals() bool { return len(o.denies)+len(o.asks)+len(o.allows) > 0 }
+
+// applied returns the outcome for a call, in which rules with conditions that hold are as those
+// without. unclear is the closest rule of deny or ask that is in doubt; nil for none. An allowing
+// rule in doubt does not match, and its limits count.
+func (o *outcome) applied(call *Call) (said *outcome, unclear *conditional) {
+	if !o.conditionals() {
+		return o, nil
+	}
+	sum := *o
+	sum.denies, sum.asks, sum.allows = nil, nil, nil
+	sum.limits = slices.Clone(o.limits)
+	for _, c := range o.denies {
+		switch c.applies(call) {
+		case condition.True:
+			sum.deny = c.by
+			return &sum, nil
+		case condition.Doubt:
+			unclear = first(unclear, c)
+		}
+	}
+	for _, c := range o.asks {
+		switch c.applies(call) {
+		case condition.True:
+			sum.alsoAsk(c)
+		case condition.Doubt:
+			unclear = first(unclear, c)
+		}
+	}
+	for _, c := range o.allows {
+		switch c.applies(call) {
+		case condition.True:
+			sum.allow = closer(c.by, sum.allow)
+			sum.count(c.limits)
+			continue
+		case condition.Doubt:
+			sum.count(c.limits)
+		}
+		if sum.near == nil {
+			sum.near = c.by
+		}
+	}
+	slices.SortFunc(sum.limits, (*limit).compare)
+	return &sum, unclear
+}
+
+func first(known, c *conditional) *conditional {
+	if known != nil {
+		return known
+	}
+	return c
+}
+
+// alsoAsk adds a rule that asks and whose conditions hold. The closest speaks for a rule without
+// conditions, and each rule with conditions that hold asks its own question.
+func (o *outcome) alsoAsk(c *conditional) {
+	o.count(c.limits)
+	if len(o.questions) == 0 && closer(c.by, o.ask) != c.by {
+		o.questions = append(o.questions, o.ask)
+	}
+	o.questions = append(o.questions, c.by)
+	o.ask = o.questions[0]
+}
+
+// count adds limits, each once.
+func (o *outcome) count(limits []*limit) {
+	for _, l := range limits {
+		if !slices.Contains(o.limits, l) {
+			o.limits = append(o.limits, l)
+		}
+	}
+}
+
+// open returns the closest rule that asks and that no lease has answered; nil for none.
+func (o *outcome) open(call *Call) *Source {
+	if len(o.questions) == 0 {
+		if o.ask == nil || call.answered(o.ask) {
+			return nil
+		}
+		return o.ask
+	}
+	for _, by := range o.questions {
+		if !call.answered(by) {
+			return by
+		}
+	}
+	return nil
+}
+
+// closer returns the rule with the longer pattern, of equals the first; the other may be nil.
+func closer(by, other *Source) *Source {
+	if other == nil || closeness(by) >= closeness(other) {
+		return by
+	}
+	return other
+}
+
+// closeness orders patterns that match the same capability: the longer ones, and of equals those without a *.
+func closeness(by *Source) int {
+	if text, wild := strings.CutSuffix(by.Pattern, "*"); wild {
+		return 2 * len(text)
+	}
+	return 2*len(by.Pattern) + 1
+}
+
+// unclear returns the denial by a rule of which it cannot be told whether it is about the call.
+func (v *Verdict) unclear(call *Call, c *conditional) Verdict {
+	for _, leaf := range c.explain(call) {
+		if leaf.Result == condition.Doubt {
+			return v.inDoubt(c.by, leaf)
+		}
+	}
+	return v.inDoubt(c.by, condition.Leaf{})
+}
+
+// looks lists what a clause looks at in a sentence, without what agents learn nothing about.
+func looks(clause condition.Clause) string {
+	if clause.IsZero() {
+		return ""
+	}
+	var open []string
+	for _, name := range lookedAt(clause) {
+		if !confidential(name) {
+			open = append(open, name)
+		}
+	}
+	if len(open) == 0 {
+		return "facts that a call cannot change"
+	}
+	return strings.Join(open, ", ")
+}
+
+// lookedAt returns the pointers and facets of a clause, each once, sorted.
+func lookedAt(clause condition.Clause) []string {
+	names := slices.Concat(clause.When.Looks(), clause.Unless.Looks())
+	slices.Sort(names)
+	return slices.Compact(names)
+}
