@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
@@ -27,6 +28,8 @@ type Set struct {
 	// none.
 	repeat       *Source
 	repeatDenied bool
+	// tools are the descriptions of tools, for facets.
+	tools facet.Tools
 	// rules are all of them in their order, deny first, for Explain.
 	rules []pattern
 	// broken says why no decision is possible; then every call is denied.
@@ -55,7 +58,7 @@ func Compile(policy *Policy, version int64) *Set {
 		return s
 	}
 	at := func(place string) *Source { return &Source{Policy: policy.Name, Version: version, Place: place} }
-	s.role = policy.Role
+	s.role, s.tools = policy.Role, policy.Tools
 	s.other, s.defaultDeny = at(placeOther), policy.DefaultDeny
 	if policy.RepeatUnknown != "" {
 		s.repeat, s.repeatDenied = at(placeRepeat), policy.RepeatUnknown != toolcall.Ask

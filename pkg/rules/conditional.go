@@ -7,6 +7,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
 // conditional is a rule with conditions.
@@ -209,4 +211,50 @@ func lookedAt(clause condition.Clause) []string {
 	names := slices.Concat(clause.When.Looks(), clause.Unless.Looks())
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// Looks returns the pointers and facets that decide about a call, each once, sorted: those of the
+// conditions and amounts of the rules that match its capability. There are none where a rule without
+// conditions denies it.
+func (s *Set) Looks(call Call) []string {
+	if s == nil || s.broken != "" || call.Capability == "" && (call.Tool == "" || toolcall.Own(call.Tool)) {
+		return nil
+	}
+	var room [longestName]byte
+	capability, asShell := call.named(room[:0])
+	said := s.table.find(capability)
+	also := s.alsoSaid(&call, asShell, capability)
+	if said.deny != nil || also.deny != nil {
+		return nil
+	}
+	names := also.looks(said.looks(nil))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// looks appends what the rules of an outcome look at.
+func (o *outcome) looks(names []string) []string {
+	for _, list := range [][]*conditional{o.denies, o.asks, o.allows} {
+		for _, c := range list {
+			names = amountsOf(c.limits, append(names, lookedAt(c.clause)...))
+		}
+	}
+	return amountsOf(o.limits, names)
+}
+
+func amountsOf(limits []*limit, names []string) []string {
+	for _, l := range limits {
+		if l.amount != nil {
+			names = append(names, l.amount.of)
+		}
+	}
+	return names
+}
+
+// Tools returns the descriptions of tools in the policy.
+func (s *Set) Tools() facet.Tools {
+	if s == nil {
+		return nil
+	}
+	return s.tools
 }

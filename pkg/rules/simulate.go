@@ -28,6 +28,9 @@ type Replayed struct {
 	Combined
 	// Changed is true when the decision is another than the recorded one.
 	Changed bool
+	// Unknown is true when the candidate looks at facts of the call that were not recorded. There is
+	// no decision then, and nothing is counted.
+	Unknown bool
 }
 
 // Simulate replays recorded calls against a candidate, in the order of their time,
@@ -42,9 +45,15 @@ func Simulate(candidate *Set, calls []Recorded) iter.Seq[Replayed] {
 		var tally Tally
 		for _, i := range inTime(calls) {
 			r := &calls[i]
+			if r.Facts == nil && len(candidate.Looks(r.Call)) > 0 {
+				if !yield(Replayed{Index: i, Unknown: true}) {
+					return
+				}
+				continue
+			}
 			verdict := candidate.Decide(r.Call, nil)
 			answer := tally.Admit(Combine(r.without(candidate.name()), []Verdict{verdict}, nil), r.Now)
-			if !yield(Replayed{i, answer, answer.Decision != decided(r.Decision)}) {
+			if !yield(Replayed{Index: i, Combined: answer, Changed: answer.Decision != decided(r.Decision)}) {
 				return
 			}
 		}

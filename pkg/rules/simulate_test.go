@@ -2,12 +2,15 @@ package rules_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/condition"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -123,4 +126,33 @@ func TestSimulateIsWhatDecides(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSimulateWithoutFacts: what was not recorded is not known, and never a denial.
+func TestSimulateWithoutFacts(t *testing.T) {
+	t.Parallel()
+	candidate := compile(t, `{"role": "agent", "default": "deny", "deny": [{"capability": "mcp:db"}, {"capability": "mcp:db", "when": {"/a": 1}}],
+		"allow": [{"capability": "mcp:fs", "when": {"/a": 1}}, {"capability": "mcp:pay", "amount_limit": {"of": "/a", "max": 1, "period": "daily"}}]}`)
+	record := func(tool string, facts condition.Call) rules.Recorded {
+		return rules.Recorded{Call: rules.Call{Tool: tool, Session: "s", Now: noon, Facts: facts}, Decision: toolcall.Allow}
+	}
+	given := facet.Of(facet.Subject{Input: []byte(`{"a": 1}`)})
+	calls := []rules.Recorded{
+		record("mcp__fs__x", nil), record("mcp__fs__x", given), record("mcp__db__x", nil), record("mcp__pay__x", nil), record("mcp__pay__x", given),
+		record("mcp__pay__x", given), record("Read", nil),
+	}
+	var got []string
+	for r := range rules.Simulate(candidate, calls) {
+		switch {
+		case r.Unknown && (r.Decision != "" || r.Changed):
+			t.Errorf("%d: %s", r.Index, r.Decision)
+		case r.Unknown:
+			got = append(got, "unknown")
+		default:
+			got = append(got, string(r.Decision))
+		}
+	}
+	if want := []string{"unknown", "ALLOW", "DENY", "unknown", "ALLOW", "DENY", "DENY"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 }
