@@ -56,7 +56,7 @@ func (a *amount) need(call *Call) (sum int64, rests condition.Leaf) {
 	if len(leaves) != 1 || leaves[0].Result != condition.True {
 		return 0, a.doubt(leaves)
 	}
-	for _, v := range a.values(facts) {
+	for _, v := range ValuesOf(facts, a.of) {
 		n, exact := v.Number().Shifted(microDigits)
 		switch {
 		case document.CompareNumbers(v.Number(), "9000000000") > 0 || exact && sum+n > mostAmount*millionths:
@@ -83,17 +83,18 @@ func (a *amount) doubt(leaves []condition.Leaf) condition.Leaf {
 	return leaf
 }
 
-// values returns the numbers that are added; the guard holds for them.
-func (a *amount) values(facts condition.Call) []document.Value {
-	if a.of == string(condition.Money) {
-		var all []document.Value
-		for _, e := range facts.Facet(condition.Money).Values {
-			all = append(all, e.Value)
-		}
-		return all
+// ValuesOf returns the values of a call that a pointer leads to, or that a facet has, as far as they are
+// known.
+func ValuesOf(facts condition.Call, looks string) []document.Value {
+	if strings.HasPrefix(looks, "/") {
+		input, _ := facts.Input()
+		return along(input, strings.Split(looks[1:], "/"))
 	}
-	input, _ := facts.Input()
-	return along(input, strings.Split(a.of[1:], "/"))
+	var all []document.Value
+	for _, e := range facts.Facet(condition.Facet(looks)).Values {
+		all = append(all, e.Value)
+	}
+	return all
 }
 
 // along returns the values at the end of a pointer, in which * is every element.

@@ -48,26 +48,31 @@ func (all limits) add(account Account, most int64, by *Source) *limit {
 // ofRule returns the limits of one rule.
 func (all limits) ofRule(policy string, rule *Rule, by *Source) []*limit {
 	var of []*limit
+	rule.Limits(policy, func(account Account, most int64) {
+		account.Scope = account.Scope.orDefault()
+		l := all.add(account, most, by)
+		if account.Measure == Amounts {
+			l.amount = newAmount(&document.Report{}, rule.Amount.Of, nil)
+		}
+		of = append(of, l)
+	})
+	return of
+}
+
+// Limits calls add with the account and the maximum of each limit of the rule, in a policy of a name. The
+// accounts lack what depends on the call.
+func (rule *Rule) Limits(policy string, add func(account Account, most int64)) {
 	if r := rule.Rate; r != nil {
-		of = append(of, all.add(Account{
-			Measure: Calls, Policy: policy, Pattern: rule.counted(), Scope: r.Scope.orDefault(),
-			Window: time.Duration(r.WindowSeconds) * time.Second,
-		}, r.MaxCalls, by))
+		window := time.Duration(r.WindowSeconds) * time.Second
+		add(Account{Measure: Calls, Policy: policy, Pattern: rule.counted(), Scope: r.Scope, Window: window}, r.MaxCalls)
 	}
 	if b := rule.Budget; b != nil {
-		of = append(of, all.add(Account{
-			Measure: Money, Policy: policy, Pattern: rule.counted(), Scope: b.Scope.orDefault(), Period: b.Period,
-		}, int64(b.Max), by))
+		add(Account{Measure: Money, Policy: policy, Pattern: rule.counted(), Scope: b.Scope, Period: b.Period}, int64(b.Max))
 	}
 	if a := rule.Amount; a != nil {
-		l := all.add(Account{
-			Measure: Amounts, Policy: policy, Pattern: rule.counted() + " " + a.Of, Scope: a.Scope.orDefault(), Period: a.Period,
-			Window: time.Duration(a.WindowSeconds) * time.Second,
-		}, a.Max, by)
-		l.amount = newAmount(&document.Report{}, a.Of, nil)
-		of = append(of, l)
+		window := time.Duration(a.WindowSeconds) * time.Second
+		add(Account{Measure: Amounts, Policy: policy, Pattern: rule.counted() + " " + a.Of, Scope: a.Scope, Period: a.Period, Window: window}, a.Max)
 	}
-	return of
 }
 
 // counted names the rule in its accounts: by its id, so that its counts stay when its pattern or its

@@ -3,7 +3,9 @@ package rules
 import (
 	"iter"
 	"slices"
+	"strings"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
@@ -45,7 +47,7 @@ func Simulate(candidate *Set, calls []Recorded) iter.Seq[Replayed] {
 		var tally Tally
 		for _, i := range inTime(calls) {
 			r := &calls[i]
-			if r.Facts == nil && len(candidate.Looks(r.Call)) > 0 {
+			if !candidate.knows(r.Call) {
 				if !yield(Replayed{Index: i, Unknown: true}) {
 					return
 				}
@@ -58,6 +60,19 @@ func Simulate(candidate *Set, calls []Recorded) iter.Seq[Replayed] {
 			}
 		}
 	}
+}
+
+// knows reports that all that decides about a call is known.
+func (s *Set) knows(call Call) bool {
+	for _, looks := range s.Looks(call) {
+		switch {
+		case call.Facts == nil:
+			return false
+		case looks != string(condition.Time) && !strings.HasPrefix(looks, "/") && !call.Facts.Facet(condition.Facet(looks)).Known:
+			return false
+		}
+	}
+	return true
 }
 
 // inTime returns the indices of calls in the order of their time, and of those of one

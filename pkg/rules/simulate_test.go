@@ -132,14 +132,14 @@ func TestSimulateIsWhatDecides(t *testing.T) {
 func TestSimulateWithoutFacts(t *testing.T) {
 	t.Parallel()
 	candidate := compile(t, `{"role": "agent", "default": "deny", "deny": [{"capability": "mcp:db"}, {"capability": "mcp:db", "when": {"/a": 1}}],
-		"allow": [{"capability": "mcp:fs", "when": {"/a": 1}}, {"capability": "mcp:pay", "amount_limit": {"of": "/a", "max": 1, "period": "daily"}}]}`)
+		"allow": [{"capability": "mcp:fs", "when": {"/a": 1}}, {"capability": "mcp:web", "when": {"host": ["a.example"]}}, {"capability": "mcp:pay", "amount_limit": {"of": "/a", "max": 1, "period": "daily"}}]}`)
 	record := func(tool string, facts condition.Call) rules.Recorded {
 		return rules.Recorded{Call: rules.Call{Tool: tool, Session: "s", Now: noon, Facts: facts}, Decision: toolcall.Allow}
 	}
 	given := facet.Of(facet.Subject{Input: []byte(`{"a": 1}`)})
 	calls := []rules.Recorded{
 		record("mcp__fs__x", nil), record("mcp__fs__x", given), record("mcp__db__x", nil), record("mcp__pay__x", nil), record("mcp__pay__x", given),
-		record("mcp__pay__x", given), record("Read", nil),
+		record("mcp__pay__x", given), record("Read", nil), record("mcp__web__x", given),
 	}
 	var got []string
 	for r := range rules.Simulate(candidate, calls) {
@@ -152,7 +152,7 @@ func TestSimulateWithoutFacts(t *testing.T) {
 			got = append(got, string(r.Decision))
 		}
 	}
-	if want := []string{"unknown", "ALLOW", "DENY", "unknown", "ALLOW", "DENY", "DENY"}; !slices.Equal(got, want) {
+	if want := []string{"unknown", "ALLOW", "DENY", "unknown", "ALLOW", "DENY", "DENY", "unknown"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

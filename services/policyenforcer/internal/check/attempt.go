@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jail"
@@ -43,6 +44,8 @@ type Attempt struct {
 	// unknown call among them that this one repeats.
 	Account *calls.Account
 	Repeats string
+	// Facts are what the call does, for conditions. A nil one puts them in doubt.
+	Facts condition.Call
 	// used has the approvals that the attempts of this check have used, by question.
 	used map[string]string
 
@@ -139,7 +142,7 @@ func (a Attempt) offered() jail.Level {
 
 // call returns the call as its state judges it.
 func (a Attempt) call() toolcall.Call {
-	return toolcall.Call{Tool: a.Req.Tool, Input: a.Req.Input, Folder: a.Req.Folder, Places: a.places, Jail: a.offered()}
+	return toolcall.Call{Tool: a.Req.Tool, Input: a.Req.Input, Folder: a.Req.Folder, Places: a.places, Jail: a.offered(), Facts: a.Facts}
 }
 
 // policyCall returns the call as policies judge it.
@@ -147,6 +150,7 @@ func (a Attempt) policyCall(approval Approval) rules.Call {
 	call := a.Std.Call(a.Caller, a.At, a.Req.Tool, a.Req.Input, a.Now)
 	call.Capability, call.EstimatedCost = a.Req.qualified(), a.Req.EstimatedCost
 	call.Approved, call.Leased, call.Repeats = approval.ID != "", approval.Rule, a.Repeats
+	call.Facts = a.Facts
 	return call
 }
 
@@ -159,7 +163,7 @@ func (a Attempt) combine(state toolcall.Verdict, sets []*rules.Set, approval App
 	verdicts := make([]rules.Verdict, len(sets))
 	taken := 0
 	for i, set := range sets {
-		verdicts[i] = set.Decide(call, nil)
+		verdicts[i] = set.Decide(a.knowing(call, set), nil)
 		taken += len(verdicts[i].Spends)
 	}
 	return rules.Combine(state, verdicts, make([]rules.Spend, 0, taken))

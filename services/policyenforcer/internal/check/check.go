@@ -81,6 +81,7 @@ func (c *Service) attempt(ctx context.Context, a Attempt, s *runs.Snapshot) (Att
 	if a.Std, err = c.Policies.Effective(ctx, a.Caller, s, a.Req.Target, a.Req.Tool); err != nil {
 		return a, err
 	}
+	a.Facts = a.factsOf(nil)
 	if s.Unbound || s.EffectDeadline() == 0 || !a.Std.AsksRepeats() {
 		return a, nil
 	}

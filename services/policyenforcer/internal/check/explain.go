@@ -88,7 +88,7 @@ func (c *Service) explain(ctx context.Context, a Attempt, state toolcall.Verdict
 	if !toolcall.Own(a.Req.Tool) {
 		call := a.policyCall(Approval{})
 		for i, set := range a.Std.Live {
-			e.policy(set, a.Std.Because[i], call)
+			e.policy(set, a.Std.Because[i], a.knowing(call, set))
 		}
 	}
 	return e, c.finish(ctx, e, a.Caller.Namespace, a.Req.Tool, s)
@@ -335,6 +335,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 					}
 				}
 			}
+			was.Facts = recordedFacts(r, &was, set)
 			e.policy(set, std.Because[i], was.Call)
 		}
 		if !decided && r.Policy != "" { // it does not hold any more, or for a role that is not recorded
@@ -342,6 +343,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 			if err != nil {
 				return nil, fault.From(err)
 			}
+			was.Facts = recordedFacts(r, &was, set)
 			e.policy(set, "", was.Call)
 		}
 	}

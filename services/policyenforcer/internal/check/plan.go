@@ -208,6 +208,9 @@ func (p *Plan) record() *ledger.Decision {
 	if s.Machine.Meta().CaptureOutput && d.Verdict.Code != toolcall.CodeInvalidInput {
 		rec.Input = p.masks.Input(p.Req.Input)
 	}
+	if d.Verdict.Code != toolcall.CodeInvalidInput {
+		rec.Facts = p.looked()
+	}
 	return rec
 }
 

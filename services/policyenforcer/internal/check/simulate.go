@@ -24,7 +24,9 @@ type Simulation struct {
 // Simulated has the decisions that the candidate would have changed.
 type Simulated struct {
 	Replayed int64
-	Changes  []SimulatedChange
+	// Unknown is how many calls the candidate cannot decide by what the log has.
+	Unknown int64
+	Changes []SimulatedChange
 	// Truncated: there were more changes, or more calls than one replay takes.
 	Truncated bool
 }
@@ -44,7 +46,7 @@ const (
 )
 
 // Simulate replays recorded calls against a candidate: see rules.Simulate. Inputs are replayed as far as the log
-// has them. A candidate that needs a missing or masked input denies.
+// has them. A call is left out when the candidate looks at facts of it that the log has not, or has masked.
 func (c *Service) Simulate(ctx context.Context, caller enforcer.Caller, req Simulation) (*Simulated, error) {
 	policy, problems := rules.ParsePolicy(req.Definition)
 	if problems.HasErrors() {
@@ -69,7 +71,15 @@ func (c *Service) Simulate(ctx context.Context, caller enforcer.Caller, req Simu
 		}
 	}
 	out := &Simulated{Truncated: end != nil}
-	for replayed := range rules.Simulate(rules.Compile(policy, 0), calls) {
+	candidate := rules.Compile(policy, 0)
+	for i, r := range records {
+		calls[i].Facts = recordedFacts(r, &calls[i], candidate)
+	}
+	for replayed := range rules.Simulate(candidate, calls) {
+		if replayed.Unknown {
+			out.Unknown++
+			continue
+		}
 		out.Replayed++
 		if !replayed.Changed {
 			continue

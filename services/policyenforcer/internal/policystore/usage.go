@@ -101,15 +101,7 @@ func limitsOf(p *rules.Policy, principal, root string, now time.Time) []Usage {
 	}
 	for _, list := range [][]rules.Rule{p.Ask, p.Allow} {
 		for _, rule := range list {
-			if r := rule.Rate; r != nil {
-				add(rules.Account{
-					Measure: rules.Calls, Policy: p.Name, Scope: r.Scope, Pattern: rule.Capability,
-					Window: time.Duration(r.WindowSeconds) * time.Second,
-				}, r.MaxCalls)
-			}
-			if b := rule.Budget; b != nil {
-				add(rules.Account{Measure: rules.Money, Policy: p.Name, Scope: b.Scope, Pattern: rule.Capability, Period: b.Period}, int64(b.Max))
-			}
+			rule.Limits(p.Name, add)
 		}
 	}
 	if p.SessionBudget != nil {

@@ -2,6 +2,7 @@
 package redact
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 
@@ -80,6 +81,11 @@ func (m Masks) Input(input []byte) []byte {
 		return note("the masked input has %d bytes, more than the %d that are kept", len(kept), MaxInput)
 	}
 	return kept
+}
+
+// Masked reports that a part of a kept input was masked or left out, as far as its text shows.
+func Masked(input []byte) bool {
+	return bytes.Contains(input, []byte(masked)) || bytes.Contains(input, []byte(omitted))
 }
 
 // Text returns a text, such as a message that quotes an input, with its secrets masked.

@@ -44,9 +44,11 @@ func policyReasonProto(p *check.PolicyReasons) *policyv1.PolicyReason {
 	}
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		rule := &policyv1.RuleReason{Rule: r.By.Pointer(), Effect: effects[r.Effect], Capability: r.By.Pattern, Matches: r.Matches, Decides: r.Decides}
+		rule := &policyv1.RuleReason{Rule: r.By.Pointer(), Effect: effects[r.Effect], Capability: r.By.Pattern, Matches: r.Matches, Decides: r.Decides, Unclear: r.Unclear, Id: r.By.ID}
 		for _, c := range r.Conditions {
-			rule.Conditions = append(rule.Conditions, &policyv1.Condition{Field: c.Field, Expected: c.Expected, Actual: c.Actual, Holds: c.Holds})
+			rule.Conditions = append(rule.Conditions, &policyv1.Condition{
+				Field: c.Field, Expected: c.Expected, Actual: c.Actual, Holds: c.Holds, Doubt: c.Doubt, Negated: c.Negated,
+			})
 		}
 		out.Rules = append(out.Rules, rule)
 	}

@@ -1,0 +1,100 @@
+package check
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/condition"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
+)
+
+// factsOf returns what the call does, with the descriptions of tools of one policy.
+func (a Attempt) factsOf(tools facet.Tools) condition.Call {
+	s := a.At
+	subject := facet.Subject{
+		Tool: a.Req.Tool, Qualified: a.Req.Qualified, Shell: a.shell(), Input: a.Req.Input, Folder: a.Req.Folder, Tools: tools,
+		CallerName: a.Caller.Principal.Name, CallerRole: string(a.Caller.Principal.Role), CallerNamespace: a.Caller.Namespace,
+		SessionDepth: -1,
+	}
+	if s.Run.SessionID != "" && a.Std != nil && a.Std.Status != nil {
+		subject.SessionRoot = a.Std.Account
+	}
+	if !s.Unbound {
+		subject.Workspace, subject.RunState, subject.RunWorkflow = s.Run.Workspace, s.Run.State, s.Run.Workflow
+	}
+	return facet.Of(subject)
+}
+
+// knowing returns a call as one policy judges it: the tools that it describes are known to it alone, so that
+// no other policy or workflow can describe them otherwise.
+func (a Attempt) knowing(call rules.Call, set *rules.Set) rules.Call {
+	if tools := set.Tools(); len(tools) > 0 {
+		call.Facts = a.factsOf(tools)
+	}
+	return call
+}
+
+// maxFacts bounds the facts in the log, in bytes.
+const maxFacts = 4 << 10
+
+// looked returns the values that the conditions of policies look at, by pointer or facet: a JSON object, masked.
+// It is nil for none.
+func (a Attempt) looked() json.RawMessage {
+	if a.Std == nil {
+		return nil
+	}
+	call := a.policyCall(Approval{})
+	var out []byte
+	var seen []string
+	for _, set := range a.Std.Live {
+		known := a.knowing(call, set)
+		if known.Facts == nil {
+			return nil
+		}
+		for _, name := range set.Looks(known) {
+			if name == string(condition.Time) || slices.Contains(seen, name) {
+				continue // the record has its time
+			}
+			seen = append(seen, name)
+			out = appendFact(out, a.masks, name, known.Facts)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return append(out, '}')
+}
+
+// appendFact adds the values of a pointer or facet, unless there is no room. The first that has none is noted.
+func appendFact(out []byte, masks redact.Masks, name string, facts condition.Call) []byte {
+	const full = `,"[omitted]":true`
+	member := document.Member{Name: name, Value: document.ArrayValue(rules.ValuesOf(facts, name))}
+	fact := masks.Input(document.ObjectValue([]document.Member{member}).AppendJSON(nil))
+	switch {
+	case len(fact) < 2 || slices.Equal(out[max(0, len(out)-len(full)):], []byte(full)):
+		return out
+	case len(out) == 0 && len(fact) <= maxFacts:
+		return fact[:len(fact)-1]
+	case len(out) == 0:
+		return []byte(`{` + full[1:])
+	case len(out)+len(fact)+len(full) > maxFacts:
+		return append(out, full...)
+	}
+	out = append(out, ',')
+	return append(out, fact[1:len(fact)-1]...)
+}
+
+// recordedFacts returns what a recorded call did; nil when its input is not kept as it was.
+func recordedFacts(r *ledger.Decision, call *rules.Recorded, set *rules.Set) condition.Call {
+	if len(r.Input) == 0 || redact.Masked(r.Input) {
+		return nil
+	}
+	return facet.Of(facet.Subject{
+		Tool: r.Tool, Shell: call.Shell, Input: r.Input, Tools: set.Tools(), CallerName: r.Principal, SessionDepth: -1,
+		RunState: r.State, RunWorkflow: r.Workflow,
+	})
+}
