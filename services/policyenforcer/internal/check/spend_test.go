@@ -23,7 +23,8 @@ import (
 func TestLimitsHoldOnThreeReplicas(t *testing.T) {
 	t.Parallel()
 	limits := func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "bash", "rate_limit": {"max_calls": 50, "window_seconds": 3600}}, {"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}}]}`,
+		s.Put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "bash", "rate_limit": {"max_calls": 50, "window_seconds": 3600}}, {"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}},
+			{"capability": "mcp:bank:send", "amount_limit": {"of": "/amount", "max": 10000.5, "window_seconds": 3600, "scope": "principal"}}, {"capability": "mcp:bank:day", "amount_limit": {"of": "/amount", "max": 10000.5, "period": "daily"}}]}`,
 			policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 		replicas := []*app.App{s.App(), s.App(), s.App()}
 		for name, c := range map[string]struct {
@@ -33,6 +34,8 @@ func TestLimitsHoldOnThreeReplicas(t *testing.T) {
 		}{
 			"calls": {check.Request{Tool: "Bash", Input: []byte(`{"command":"ls"}`)}, 50, toolcall.CodeRateLimited},
 			"money": {check.Request{Tool: "Pay", EstimatedCost: 30_000}, 33, toolcall.CodeBudgetExceeded},
+			"a sum": {check.Request{Tool: "mcp__bank__send", Input: []byte(`{"amount":250.0125}`)}, 40, toolcall.CodeBudgetExceeded},
+			"a day": {check.Request{Tool: "mcp__bank__day", Input: []byte(`{"amount":1000}`)}, 10, toolcall.CodeBudgetExceeded},
 		} {
 			var group sync.WaitGroup
 			results := make([]*check.Decision, 64)
