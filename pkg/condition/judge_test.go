@@ -69,6 +69,7 @@ func judgeAll(t *testing.T, rows []on, facets map[condition.Facet]condition.Set)
 	}
 }
 
+// TestPointers judges every form of S21.1, in both stances (S21.3), with values in doubt (S21.4).
 func TestPointers(t *testing.T) {
 	t.Parallel()
 	judgeAll(t, []on{
@@ -96,6 +97,7 @@ func TestPointers(t *testing.T) {
 	}, nil)
 }
 
+// TestFacets judges sets that are known, empty and not known (S21.5).
 func TestFacets(t *testing.T) {
 	t.Parallel()
 	facets := map[condition.Facet]condition.Set{

@@ -87,7 +87,7 @@ func laxity(v rules.Verdict) int {
 }
 
 // TestDoubtIsNeverLaxer: where a value is taken away, so that comparisons with it are in doubt, the
-// verdict is as strict or stricter, and what was counted still is.
+// verdict is as strict or stricter, and what was counted still is (S21.2).
 func TestDoubtIsNeverLaxer(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -150,7 +150,7 @@ func TestRestrictionIsNeverLaxer(t *testing.T) {
 	})
 }
 
-// TestExplainIsDecide: the verdict follows from the rules as Explain describes them.
+// TestExplainIsDecide: the verdict follows from the rules as Explain describes them (S21.9).
 func TestExplainIsDecide(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {

@@ -18,7 +18,7 @@ func codes(problems document.Problems) string {
 	return strings.Join(all, "; ")
 }
 
-// TestParsePolicyProblems covers S7 and the codes of fields (S1.3).
+// TestParsePolicyProblems covers S7, the codes of fields (S1.3), and examples (S21.8).
 func TestParsePolicyProblems(t *testing.T) {
 	t.Parallel()
 	with := func(fields string) string { return `{"role":"agent",` + fields + `}` }

@@ -18,7 +18,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
-// S7.4: no more than the limit is admitted, for any number of callers and of
+// S7.4, S21.7: no more than the limit is admitted, for any number of callers and of
 // replicas, and a denied call is free.
 func TestLimitsHoldOnThreeReplicas(t *testing.T) {
 	t.Parallel()
