@@ -24,13 +24,13 @@ const mostAmount = 9_000_000_000
 
 const millionths = 1_000_000
 
-// amount reads what a limit adds up. guard holds for values that can be added.
+// amount reads the values that a limit adds up. guard holds for values that can be added.
 type amount struct {
 	of    string
 	guard *condition.Condition
 }
 
-// newAmount returns nil after it has reported what is wrong.
+// newAmount returns nil after it has reported a problem.
 func newAmount(r *document.Report, of string, at *document.Path) *amount {
 	if of != string(condition.Money) && !strings.HasPrefix(of, "/") {
 		r.Errorf(at, document.CodeName, "%s is no amount; write \"money\" for the amount of a tool that \"tools\" in \"meta\" describes, or a pointer into its input such as \"/amount\"",
@@ -45,7 +45,7 @@ func newAmount(r *document.Report, of string, at *document.Path) *amount {
 	return &amount{of, guard}
 }
 
-// need returns what a call adds, in millionths, and the comparison that this rests on: True, or in
+// need returns the sum of a call, in millionths, and the comparison that this rests on: True, or in
 // doubt.
 func (a *amount) need(call *Call) (sum int64, rests condition.Leaf) {
 	facts := call.Facts
@@ -168,7 +168,7 @@ func (a *AmountLimit) flaw() string {
 	case windowed == periodic || periodic && a.WindowSeconds != 0 || windowed && a.Period != "":
 		return "has not either a window or a period"
 	case newAmount(&r, a.Of, nil) == nil:
-		return "adds up nothing"
+		return "has no amount"
 	default:
 		return ""
 	}

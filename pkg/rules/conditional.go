@@ -64,7 +64,7 @@ func (t timed) Facet(name condition.Facet) condition.Set {
 	return t.windows.At(t.now)
 }
 
-// unread has the facts of a call of which nothing is known.
+// unread has the facts of a call that were not given.
 type unread struct{}
 
 func (unread) Input() (document.Value, bool) { return document.Value{}, false }
@@ -179,7 +179,7 @@ func closeness(by *Source) int {
 	return 2*len(by.Pattern) + 1
 }
 
-// unclear returns the denial by a rule of which it cannot be told whether it is about the call.
+// unclear returns the denial by a rule whose conditions are in doubt.
 func (v *Verdict) unclear(call *Call, c *conditional) Verdict {
 	for _, leaf := range c.explain(call) {
 		if leaf.Result == condition.Doubt {
@@ -189,7 +189,7 @@ func (v *Verdict) unclear(call *Call, c *conditional) Verdict {
 	return v.inDoubt(c.by, condition.Leaf{})
 }
 
-// looks lists what a clause looks at in a sentence, without what agents learn nothing about.
+// looks lists the pointers and facets of a clause in a sentence, without the confidential ones.
 func looks(clause condition.Clause) string {
 	if clause.IsZero() {
 		return ""
@@ -232,7 +232,7 @@ func (s *Set) Looks(call Call) []string {
 	return slices.Compact(names)
 }
 
-// looks appends what the rules of an outcome look at.
+// looks appends the pointers and facets of the rules of an outcome.
 func (o *outcome) looks(names []string) []string {
 	for _, list := range [][]*conditional{o.denies, o.asks, o.allows} {
 		for _, c := range list {

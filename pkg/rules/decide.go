@@ -42,7 +42,7 @@ type Call struct {
 	Leased *Source
 	// Now picks the period of budgets, and the windows that the time is in.
 	Now time.Time
-	// Facts are what the call does, for rules with conditions. Without them, all of these are in
+	// Facts has the facets and the input of the call, for rules with conditions. Without them, all of these are in
 	// doubt.
 	Facts condition.Call
 	// timeless is true when conditions must not know the time, which is not that of the call.

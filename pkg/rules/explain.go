@@ -23,7 +23,7 @@ type RuleReason struct {
 	By *Source
 	// Effect is what it does.
 	Effect toolcall.Decision
-	// Matches is true when it is about the call, Unclear when that cannot be told, and Decides when the
+	// Matches is true when it is about the call, Unclear when its conditions are in doubt, and Decides when the
 	// verdict rests on it.
 	Matches, Unclear, Decides bool
 	// Conditions are its further requirements on the call.
@@ -34,8 +34,7 @@ type RuleReason struct {
 type Condition struct {
 	Field, Expected, Actual string
 	Holds                   bool
-	// Doubt explains why it cannot be told whether it holds, and how to send the value; empty when it
-	// can. Negated is true under not and unless.
+	// Doubt explains a doubt and says how to send the value; empty without doubt. Negated is true under not and unless.
 	Doubt   string
 	Negated bool
 }

@@ -60,7 +60,7 @@ func (all limits) ofRule(policy string, rule *Rule, by *Source) []*limit {
 }
 
 // Limits calls add with the account and the maximum of each limit of the rule, in a policy of a name. The
-// accounts lack what depends on the call.
+// accounts lack the parts that depend on a call.
 func (rule *Rule) Limits(policy string, add func(account Account, most int64)) {
 	if r := rule.Rate; r != nil {
 		window := time.Duration(r.WindowSeconds) * time.Second

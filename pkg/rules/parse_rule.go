@@ -85,7 +85,7 @@ func (rr *ruleReader) check(f document.Fields, rule *Rule, list string) {
 	switch {
 	case list == listAllow && conditions && !rr.defaultDeny && !rule.limited():
 		f.Report.Errorf(f.At.Key("when"), document.CodeNoEffect,
-			"the default allows what the rule does not, so its condition restricts nothing; set \"default\" to \"deny\", or write the rule in \"deny\" with \"unless\"")
+			"the default also allows calls that do not fulfil the condition, so the rule restricts no call; set \"default\" to \"deny\", or write the rule in \"deny\" with \"unless\"")
 	case conditions && rule.limited() && !f.Has("id"):
 		f.Report.Errorf(f.At, document.CodeRequired, "a rule with a limit and conditions needs an \"id\", which its counts belong to; add one")
 	case rule.Capability == "*" && list == listAllow && !conditions:

@@ -30,8 +30,8 @@ type Replayed struct {
 	Combined
 	// Changed is true when the decision is another than the recorded one.
 	Changed bool
-	// Unknown is true when the candidate looks at facts of the call that were not recorded. There is
-	// no decision then, and nothing is counted.
+	// Unknown is true when the candidate looks at facts of the call that were not recorded. The call
+	// is then neither decided nor counted.
 	Unknown bool
 }
 

@@ -16,7 +16,7 @@ const (
 	Money Measure = "money"
 	// Emails are emails sent (S7.7).
 	Emails Measure = "emails"
-	// Amounts are millionths of what calls add up to (S21.7).
+	// Amounts are millionths of amounts in calls (S21.7).
 	Amounts Measure = "amount"
 )
 
@@ -31,7 +31,7 @@ type Account struct {
 	Scope  Scope
 	// Subject is the principal or the root of the session's tree, by Scope.
 	Subject string
-	// Pattern of the rule, or # and its id, and of amounts what is added up; empty for accounts of a
+	// Pattern of the rule, or # and its id, and of amounts their Of; empty for accounts of a
 	// session itself.
 	Pattern string
 	// Window is the length of a rolling window, zero for a plain counter.
@@ -68,7 +68,7 @@ type Spend struct {
 	// Ask is true when a human is asked first: then the account must have room, and no
 	// unit is taken yet.
 	Ask bool
-	// Of is what an amount is of: money, or a JSON Pointer.
+	// Of is the source of an amount: money, or a JSON Pointer.
 	Of string
 	// By is the source of the limit.
 	By *Source

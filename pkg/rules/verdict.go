@@ -101,7 +101,7 @@ func (v *Verdict) inDoubt(by *Source, leaf condition.Leaf) Verdict {
 	return v.deny(toolcall.CodeCallUnclear, by, why)
 }
 
-// confidential reports a fact that agents learn nothing about: they could find out rules by trying.
+// confidential reports a fact that agents do not learn: they could find out rules by trying.
 func confidential(looks string) bool {
 	for _, prefix := range []string{string(condition.Time), "caller.", "session.", "human.", "agent."} {
 		if strings.HasPrefix(looks, prefix) {
@@ -143,7 +143,7 @@ type Source struct {
 	Index   int
 	Pattern string
 	ID      string
-	// Looks lists what the conditions of the rule look at, for agents; empty for a rule without.
+	// Looks lists the pointers and facets of the conditions of the rule, for agents; empty for a rule without.
 	Looks string
 }
 

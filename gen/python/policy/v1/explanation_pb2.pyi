@@ -367,7 +367,7 @@ class RuleReason(_message.Message):
     decides: _builtins.bool
     """True when it is the one that decides for its policy."""
     unclear: _builtins.bool
-    """True when it cannot be told whether it is about the call."""
+    """True when its conditions are in doubt."""
     id: _builtins.str
     """Its name in the policy; empty for none."""
     @_builtins.property
@@ -415,7 +415,7 @@ class Condition(_message.Message):
     holds: _builtins.bool
     """True when it is fulfilled."""
     doubt: _builtins.str
-    """Why it cannot be told, and how to send the value; empty when it can."""
+    """The reason of a doubt, and the form to send the value in; empty without doubt."""
     negated: _builtins.bool
     """True when it stands under not or unless: when it holds, that part of the rule does not."""
     def __init__(

@@ -644,7 +644,7 @@ type RuleReason struct {
 	Matches bool `protobuf:"varint,5,opt,name=matches,proto3" json:"matches,omitempty"`
 	// True when it is the one that decides for its policy.
 	Decides bool `protobuf:"varint,6,opt,name=decides,proto3" json:"decides,omitempty"`
-	// True when it cannot be told whether it is about the call.
+	// True when its conditions are in doubt.
 	Unclear bool `protobuf:"varint,7,opt,name=unclear,proto3" json:"unclear,omitempty"`
 	// Its name in the policy; empty for none.
 	Id            string `protobuf:"bytes,8,opt,name=id,proto3" json:"id,omitempty"`
@@ -749,7 +749,7 @@ type Condition struct {
 	Actual string `protobuf:"bytes,3,opt,name=actual,proto3" json:"actual,omitempty"`
 	// True when it is fulfilled.
 	Holds bool `protobuf:"varint,4,opt,name=holds,proto3" json:"holds,omitempty"`
-	// Why it cannot be told, and how to send the value; empty when it can.
+	// The reason of a doubt, and the form to send the value in; empty without doubt.
 	Doubt string `protobuf:"bytes,5,opt,name=doubt,proto3" json:"doubt,omitempty"`
 	// True when it stands under not or unless: when it holds, that part of the rule does not.
 	Negated       bool `protobuf:"varint,6,opt,name=negated,proto3" json:"negated,omitempty"`

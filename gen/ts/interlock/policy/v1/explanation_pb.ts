@@ -378,7 +378,7 @@ export type RuleReason = Message<"interlock.policy.v1.RuleReason"> & {
   decides: boolean;
 
   /**
-   * True when it cannot be told whether it is about the call.
+   * True when its conditions are in doubt.
    *
    * @generated from field: bool unclear = 7;
    */
@@ -434,7 +434,7 @@ export type Condition = Message<"interlock.policy.v1.Condition"> & {
   holds: boolean;
 
   /**
-   * Why it cannot be told, and how to send the value; empty when it can.
+   * The reason of a doubt, and the form to send the value in; empty without doubt.
    *
    * @generated from field: string doubt = 5;
    */
