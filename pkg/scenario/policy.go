@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -55,8 +56,12 @@ func (w *simulation) verdicts(s binding, at *workflow.View, a call, approved boo
 	policies = append(policies, w.suite.policies...)
 	verdicts := make([]rules.Verdict, len(policies))
 	for i, policy := range policies {
+		shell := toolcall.Shell(s.of.machine.State(at.State), a.tool)
 		verdicts[i] = policy.Decide(rules.Call{
-			Tool: a.tool, Shell: toolcall.Shell(s.of.machine.State(at.State), a.tool), Input: a.input,
+			Tool: a.tool, Shell: shell, Input: a.input, Facts: facet.Of(facet.Subject{
+				Tool: a.tool, Shell: shell, Input: a.input, Tools: policy.Tools(), CallerName: actor, SessionDepth: -1, SessionRoot: session,
+				RunState: at.State, RunWorkflow: at.Workflow,
+			}),
 			EstimatedCost: a.estimate, Principal: actor, Session: session, Approved: approved, Repeats: w.repeats(&a), Now: w.now,
 		}, nil)
 	}

@@ -153,6 +153,7 @@ func TestPolicies(t *testing.T) {
 		"a process's own policy":        {mailing, `[{call: {tool: Write}, expect: {code: POLICY_DENIED}}, {answer: again}, {call: {tool: Write}, expect: {code: POLICY_DENIED}}]`, ""},
 		"a process that is over":        {mailing, `[{answer: yes}, {call: {tool: Write}, expect: {code: POLICY_DENIED}}]`, ""},
 		"both":                          {"policy: {role: agent, deny: [{capability: bash}]}\n" + strings.TrimPrefix(mailing, "\n"), `[{call: {tool: Bash}, expect: {code: POLICY_DENIED}}, {call: {tool: Write}, expect: {code: POLICY_DENIED}}]`, ""},
+		"a condition":                   {"policy: {role: agent, deny: [{capability: bash, when: {/command: ls}}]}\n" + strings.TrimPrefix(mailing, "\n"), `[{call: {tool: Bash, input: {command: ls}}, expect: {code: POLICY_DENIED}}, {call: {tool: Bash, input: {command: 1}}, expect: {code: CALL_UNCLEAR}}]`, ""},
 		"emails":                        {mailing, `[{` + mail + `}, {` + mail + `, expect: {code: EMAIL_DENIED}}]`, ""},
 		"an email that failed":          {mailing, `[{` + mail + `}, {report: {tool: mcp__resend__send, ok: false}}, {` + mail + `, expect: {code: EMAIL_DENIED}}]`, ""},
 		"to whom":                       {mailing, `[{call: {tool: resend-email, input: {to: [b@example.com, c@example.org]}}, expect: {code: EMAIL_DENIED}}, {` + mail + `}]`, ""},
