@@ -116,6 +116,26 @@ func TestFacets(t *testing.T) {
 	}, facets)
 }
 
+// TestCommands: a list has first words, like compares every word, and an unknown word is in doubt.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	of := func(commands ...string) map[condition.Facet]condition.Set {
+		return map[condition.Facet]condition.Set{condition.Command: condition.KnownSet(commands...)}
+	}
+	judgeAll(t, []on{
+		{`{"command": "git push"}`, `{}`, yes, yes},
+		{`{"command": {"like": "git push"}}`, `{}`, no, no},
+		{`{"command": {"like": "git push *"}}`, `{}`, yes, yes},
+		{`{"command": {"like": "git * --force"}}`, `{}`, yes, yes},
+		{`{"command": {"like": "git ?ush *"}}`, `{}`, yes, yes},
+	}, of("git push --force"))
+	judgeAll(t, []on{
+		{`{"command": {"like": "git push"}}`, `{}`, yes, no},
+		{`{"command": ["git", "ls"]}`, `{}`, yes, yes},
+	}, of("git push", "ls -l"))
+	judgeAll(t, []on{{`{"command": {"like": "rm *"}}`, `{}`, doubt, doubt}}, of("rm \uFFFD"))
+}
+
 func TestExplained(t *testing.T) {
 	t.Parallel()
 	c := read(t, `{"/amount": {"lte": 100}}`, condition.Allows)

@@ -240,6 +240,9 @@ func (m matcher) literal(x *test, v document.Value, at *document.Path) {
 		m.errorf(at, document.CodeNoEffect, "%s %s", document.Quote(v.Str()), fix)
 		return
 	}
+	if x.op == opLike {
+		p = asLike(p)
+	}
 	x.patterns = append(x.patterns, p)
 }
 

@@ -135,9 +135,19 @@ func oddRoute(text string) bool {
 		strings.Contains(text, "//") || strings.Contains(text+"/", "/./") || strings.Contains(text+"/", "/../")
 }
 
-// commandPattern matches simple commands by their first words, or all of them where it has *.
+// commandPattern matches simple commands by their first words, or by all of them where it has * or is
+// compared with like.
 type commandPattern struct {
 	textPattern
+}
+
+// asLike returns the pattern as like compares it: with all words of a command.
+func asLike(p pattern) pattern {
+	if command, ok := p.(commandPattern); ok {
+		command.wild = true
+		return command
+	}
+	return p
 }
 
 func newCommandPattern(text string) (pattern, string) {

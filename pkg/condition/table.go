@@ -125,6 +125,8 @@ func (t Type) operatorNames() []string {
 		return []string{"eq", "neq", "in", "within"}
 	case NameType, RouteType:
 		return slices.Concat(ofTexts, ofSets)
+	case CommandType:
+		return slices.Concat(ofPatterns, []string{"like"}, ofSets)
 	default:
 		return slices.Concat(ofPatterns, ofSets)
 	}

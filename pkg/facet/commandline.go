@@ -37,6 +37,11 @@ func (p parts) add(name condition.Facet, e condition.Element) {
 	}
 }
 
+// one notes a value with its other readings.
+func (p parts) one(name condition.Facet, e condition.Element) {
+	p.of(name).values = append(p.of(name).values, e)
+}
+
 func (p parts) text(name condition.Facet, value string) {
 	p.add(name, condition.Element{Value: stringValue(value)})
 }

@@ -98,6 +98,10 @@ func (f *Facts) compute(name condition.Facet) condition.Set {
 		return f.gitFacet(name)
 	case "k8s":
 		return f.k8sFacet(name)
+	case "command":
+		return f.commandFacet()
+	case "caller", "session", "state", "workflow":
+		return f.of.origin(name)
 	}
 	return condition.Unknown("the facet " + string(name) + " is not known")
 }

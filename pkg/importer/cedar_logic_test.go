@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // atom is the value of one attribute: missing fails in Cedar and is in doubt here.
@@ -79,7 +80,7 @@ func drawn(r *rand.Rand, depth int) *cedarExpression {
 // holds where Cedar's does not, and a forbid applies wherever Cedar's does.
 func TestNeverAllowsMoreThanCedar(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(1, 2))
+	r := randtest.New(t, 1)
 	permitted, forbidden := 0, 0
 	for range 20_000 {
 		e := drawn(r, 3)

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the expected translations of test
 // TestTranslate compares whole policies with their translations, which people have read.
 func TestTranslate(t *testing.T) {
 	t.Parallel()
-	machine := importer.Options{Workspace: "/work/shop", Home: "/home/me"}
+	machine := importer.Options{Workspace: "/srv/shop", Home: "/home/me"}
 	for _, test := range []struct {
 		name, from, file string
 		options          importer.Options
