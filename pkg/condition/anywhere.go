@@ -10,7 +10,7 @@ import (
 const deepest = 4
 
 // judgeAnywhere looks at every text of the input, names of members too, and at those in texts that
-// are JSON. It only restricts: what an allowance asked of some text, a harmless one could give.
+// are JSON. It only restricts: a harmless text could satisfy an allowance.
 func (l *leaf) judgeAnywhere(r *run, stance Stance) Truth {
 	input, ok := r.arguments()
 	if !ok {

@@ -49,7 +49,7 @@ func (r *run) doubts(d doubt) Truth {
 	return Doubt
 }
 
-// explain judges the comparison and says what it looked at.
+// explain judges the comparison and returns it as a leaf.
 func (l *leaf) explain(r *run, stance Stance, negated bool) Leaf {
 	r.note, r.shown, r.at = &doubt{}, nil, places{}
 	out := Leaf{Looks: l.key, Expected: l.expected(), Negated: negated}
@@ -121,7 +121,7 @@ func described(v document.Value) string {
 	}
 }
 
-// sentence says what is in doubt and how to send it, to follow the name of a rule.
+// sentence describes the doubt and its fix, to follow the name of a rule.
 func (l *leaf) sentence(d *doubt) string {
 	looks := "looks at " + l.place(d) + ", "
 	switch d.why {
@@ -163,7 +163,7 @@ func because(why string) string {
 	return ": " + why
 }
 
-// asKind says how to send a value of a kind.
+// asKind returns how to send a value of a kind.
 func asKind(kind string) string {
 	kind = strings.TrimSuffix(kind, " or a text")
 	return " Send it as " + kind + "."

@@ -2,14 +2,14 @@ package condition
 
 import "github.com/interlock-run/interlock/pkg/document"
 
-// Call gives a condition what it looks at. The one who decides makes one for each call and
+// Call gives a condition the values that it compares. The one who decides makes one for each call and
 // shares it among the state, the policies, the lease and the evidence, so that each facet is
 // computed once.
 type Call interface {
 	// Input returns the arguments of the call, an Object; ok is false when they cannot be
 	// read, and then every pointer is in doubt.
 	Input() (input document.Value, ok bool)
-	// Facet returns what the call does, from one side. A facet that the implementation does
+	// Facet returns the values of one facet. A facet that the implementation does
 	// not know is not Known.
 	Facet(Facet) Set
 }

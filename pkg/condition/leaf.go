@@ -172,7 +172,7 @@ func (l *leaf) passes(r *run, v document.Value, stance Stance) Truth {
 	return t
 }
 
-// judgeFacet looks at what the call does.
+// judgeFacet judges a comparison with a facet.
 func (l *leaf) judgeFacet(r *run, stance Stance) Truth {
 	set := r.call.Facet(l.facet)
 	if r.note != nil {
@@ -262,7 +262,7 @@ func (l *leaf) judgeElements(r *run, set Set, stance Stance) Truth {
 	}
 }
 
-// openResult is the result over values of which there may be more.
+// openResult returns the result over an incomplete list of values.
 func (t *tally) openResult() Truth {
 	if t.every {
 		return t.result.And(Doubt)

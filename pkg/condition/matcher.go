@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// matcher reads what a key is compared with.
+// matcher reads the operators and literals of a key.
 type matcher struct {
 	*reader
 	leaf *leaf
@@ -33,7 +33,7 @@ func (m matcher) read(v document.Value, at *document.Path) {
 	}
 }
 
-// compares reports operators that together compare nothing, or exclude one another.
+// compares reports operators without a comparison, and operators that exclude one another.
 func (m matcher) compares(v document.Value, at *document.Path) {
 	l := m.leaf
 	_, hasOr := v.Get("or")
@@ -45,7 +45,7 @@ func (m matcher) compares(v document.Value, at *document.Path) {
 	case hasOr && (l.exists || l.notExists):
 		m.errorf(at, document.CodeConflict, "with \"or\" there is always a value; remove \"exists\" or \"or\"")
 	case (hasOr || hasEach) && len(l.tests) == 0 && (hasOr || !l.exists && !l.notExists):
-		m.errorf(at, document.CodeNoEffect, "nothing is compared; add an operator, such as \"in\"")
+		m.errorf(at, document.CodeNoEffect, "there is no comparison; add an operator, such as \"in\"")
 	}
 }
 
@@ -155,7 +155,7 @@ func (m matcher) sizes(name string, v document.Value, at *document.Path) []test 
 			tests = append(tests, m.size(op, e, at.Key(key))...)
 		}
 		if v.Len() == 0 {
-			m.errorf(at, document.CodeEmpty, "%q compares nothing; write a number, or an operator such as {\"lte\": 20}", name)
+			m.errorf(at, document.CodeEmpty, "%q has no comparison; write a number, or an operator such as {\"lte\": 20}", name)
 		}
 		return tests
 	default:
@@ -201,7 +201,7 @@ func (m matcher) isList(v document.Value, at *document.Path) bool {
 	case v.Kind() != document.Array:
 		m.errorf(at, document.CodeType, "\"in\" must be a list, not %s", aKind(v.Kind()))
 	case v.Len() == 0:
-		m.errorf(at, document.CodeEmpty, "the list is empty, so that nothing matches; name some values")
+		m.errorf(at, document.CodeEmpty, "the list is empty, so that no value matches; name some values")
 	case v.Len() > mostListed:
 		m.errorf(at, document.CodeTooMany, "the list has %d values, the limit is %d", v.Len(), mostListed)
 	default:

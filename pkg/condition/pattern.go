@@ -17,7 +17,7 @@ const mostPattern = 1024
 func newPattern(of Type, text string) (pattern, string) {
 	switch {
 	case text == "":
-		return nil, "is empty; write what to match"
+		return nil, "is empty; write a pattern"
 	case len(text) > mostPattern:
 		return nil, "is too long; shorten it"
 	case wilds(text) > mostWild:
@@ -232,7 +232,7 @@ func lowered(s string) string {
 	return s
 }
 
-// kindOfLiteral says which kind of literal a type is compared with.
+// kindOfLiteral returns the kind of literal that a type is compared with.
 func (t Type) kindOfLiteral() document.Kind {
 	switch t {
 	case NumberType, AmountType:

@@ -51,7 +51,7 @@ func (r *reader) condition(v document.Value, at *document.Path, stance Stance, l
 		r.errorf(at, document.CodeType, "a condition must be an object, such as {\"/amount\": {\"lte\": 100}}, not %s", aKind(v.Kind()))
 		return node{}
 	case v.Len() == 0:
-		r.errorf(at, document.CodeEmpty, "the condition is empty; name what it looks at, such as \"/amount\" or \"writes\"")
+		r.errorf(at, document.CodeEmpty, "the condition is empty; name a pointer or a facet, such as \"/amount\" or \"writes\"")
 		return node{}
 	case level > mostLevels:
 		r.errorf(at, document.CodeTooDeep, "conditions are more than %d levels deep; write them flatter", mostLevels)
@@ -165,7 +165,7 @@ func (r *reader) unknownKey(key string, at *document.Path) {
 	case len(parts) > 0:
 		r.errorf(at, document.CodeUnknownField, "a condition has no key %s; its parts are: %s", document.Quote(key), strings.Join(parts, ", "))
 	case operators[key] != noOperator:
-		r.errorf(at, document.CodeUnknownField, "%q is an operator; write first what it looks at: {\"/amount\": {%q: ...}}", key, key)
+		r.errorf(at, document.CodeUnknownField, "%q is an operator; write it below a pointer or a facet: {\"/amount\": {%q: ...}}", key, key)
 	default:
 		r.errorf(at, document.CodeUnknownField, "a condition has no key %s; did you mean %q?", document.Quote(key), asPointer(key))
 	}

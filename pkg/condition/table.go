@@ -14,7 +14,7 @@ const (
 	NoType Type = iota
 	// PathType has files and folders, compared with globs.
 	PathType
-	// HostType has hosts, compared with names and with *.example.com, which is what is below.
+	// HostType has hosts, compared with names and with *.example.com for the hosts below it.
 	HostType
 	// NetworkType has IP addresses, compared with addresses, CIDRs and names of networks.
 	NetworkType
@@ -61,7 +61,7 @@ func Facets() []Facet { return slices.Sorted(maps.Keys(facets)) }
 func (f Facet) Type() Type { return facets[f] }
 
 // words are the values that a facet of WordType can have, where they are few; a literal that is none
-// of them matches nothing.
+// of them never matches.
 var words = map[Facet][]string{
 	Scheme: {"http", "https", "ws", "wss", "ssh", "git", "ftp", "file"},
 	Method: {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"},

@@ -6,7 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// Condition is what a rule asks of a call, read and checked (S21). It is immutable and safe for
+// Condition is a compiled condition on a call (S21). It is immutable and safe for
 // concurrent use. A nil Condition holds for every call.
 type Condition struct {
 	text  document.Value

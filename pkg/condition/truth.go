@@ -1,13 +1,13 @@
 package condition
 
-// Truth is the result of a condition. The zero Truth is Doubt: a result that was not worked
-// out decides nothing.
+// Truth is the result of a condition. The zero Truth is Doubt: a result that was not computed
+// is in doubt.
 type Truth uint8
 
 // The three truths (S21.2).
 const (
 	// Doubt is the result where a value is missing, has the wrong kind, or can be read in
-	// two ways. Each list of rules says what it does with it.
+	// two ways. Each list of rules handles it in its own way.
 	Doubt Truth = iota
 	False
 	True
@@ -60,7 +60,7 @@ func (t Truth) String() string {
 	}
 }
 
-// Stance is what a condition decides about: it picks the quantifier over several values, and
+// Stance is the effect of the rule around a condition: it picks the quantifier over several values, and
 // the reading of a value that has two (S21.3).
 type Stance uint8
 
@@ -74,7 +74,7 @@ const (
 	Allows
 )
 
-// Opposite returns the stance of what stands under not and unless.
+// Opposite returns the stance under not and unless.
 func (s Stance) Opposite() Stance {
 	if s == Restricts {
 		return Allows

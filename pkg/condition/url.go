@@ -26,7 +26,7 @@ var ports = map[string]int{"http": 80, "https": 443, "ws": 80, "wss": 443, "ssh"
 const longestURL = 8192
 
 // ReadURL reads a URL strictly (S21). It is not ok when programs disagree about the host, or it has
-// none; why says what is odd, without a full stop.
+// none; why names the odd part, without a full stop.
 func ReadURL(text string) (u URL, ok bool, why string) {
 	scheme, rest, found := strings.Cut(text, "://")
 	u.Scheme = lowered(scheme)

@@ -113,7 +113,7 @@ func (c *cedarDraft) all() []string {
 	return []string{"*"}
 }
 
-// capabilities returns what the scope of a policy names, by the forms of gateways: the tool is the
+// capabilities returns the capabilities in the scope of a policy, by the forms of gateways: the tool is the
 // action (Action::"server___tool"), or the resource of a call (Tool::"name"). A forbid may be
 // about more than its scope says.
 func (c *cedarDraft) capabilities(p cedarPolicy) ([]string, error) {

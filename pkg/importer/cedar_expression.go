@@ -177,7 +177,7 @@ func (r *cedarConditions) unary() (*cedarExpression, error) {
 	return r.comparison()
 }
 
-// comparison reads what compares one attribute of the input with values that are written out.
+// comparison reads a comparison of one attribute of the input with literals.
 func (r *cedarConditions) comparison() (*cedarExpression, error) {
 	if r.is("[") {
 		return r.listContains()

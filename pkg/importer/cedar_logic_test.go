@@ -111,7 +111,7 @@ func TestNeverAllowsMoreThanCedar(t *testing.T) {
 	}
 }
 
-// withoutLists returns the expression without what makes lists of it, whose values judged does not
+// withoutLists returns the expression without its lists, whose values judged does not
 // read.
 func withoutLists(e *cedarExpression) *cedarExpression {
 	copied := &cedarExpression{op: e.op, leaf: e.leaf, other: e.other}

@@ -21,7 +21,7 @@ const (
 // cedarToken is one word of a Cedar policy.
 type cedarToken struct {
 	kind cedarKind
-	// text is the token as it is written; that of a text is what is between its quotes.
+	// text is the token as it is written; that of a text has no quotes.
 	text       string
 	start, end int
 	line       int
@@ -112,7 +112,7 @@ func isDigit(c byte) bool       { return c >= '0' && c <= '9' }
 // wildcard stands for a * of a pattern that is not escaped; it is in no text.
 const wildcard = '\uffff'
 
-// unquoteCedar returns what a text stands for. In a pattern * is a wildcard and \* the character.
+// unquoteCedar returns the value of a quoted text. In a pattern * is a wildcard and \* the character.
 func unquoteCedar(raw string, pattern bool) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(raw); {

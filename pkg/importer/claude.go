@@ -37,7 +37,7 @@ type claude struct {
 	prefixes, lines []string
 }
 
-// claudeCode translates the permissions of Claude Code's settings. What it asks about is asked,
+// claudeCode translates the permissions of Claude Code's settings. Its questions stay questions,
 // or denied where no capability can name it.
 func claudeCode(src []byte, options Options) (Result, error) {
 	v, problems := document.ParseAll(src, document.Limits{})
@@ -55,7 +55,7 @@ func claudeCode(src []byte, options Options) (Result, error) {
 	permissions, _ := v.Get("permissions")
 	for name, setting := range v.Members() {
 		if slices.Contains(claudeElsewhere, name) || name == "hooks" && (hasMember(setting, "PreToolUse") || hasMember(setting, "PermissionRequest")) {
-			c.refuse(Note{Line: c.line(document.Pointer(name)), Text: name, Why: "only permissions are read; what it denies is not denied by this policy"}, nil)
+			c.refuse(Note{Line: c.line(document.Pointer(name)), Text: name, Why: "only permissions are read; this policy lacks its denials"}, nil)
 		}
 	}
 	c.settings(permissions)
@@ -179,7 +179,7 @@ func (c *claude) named(list string, n Note, tool, content string, whole bool) {
 		n.Why = why
 		c.leave(n, claudeCovering(tool))
 	case !whole:
-		n.Why = "what is in the parentheses is not known for " + tool
+		n.Why = "the text in the parentheses has no known meaning for " + tool
 		c.leave(n, []string{capability})
 	default:
 		c.tool(list, n, []string{capability})
@@ -284,7 +284,7 @@ func merged(conditions []document.Value, when document.Value) []document.Value {
 	return append(conditions, when)
 }
 
-// only returns the key and the list of a condition on one facet, or nothing.
+// only returns the key and the list of a condition on one facet, and zero values for any other.
 func only(condition document.Value) (facet string, list document.Value) {
 	for name, v := range condition.Members() {
 		if condition.Len() == 1 && v.Kind() == document.Array && name != "all" && name != "any" {
@@ -302,7 +302,7 @@ func listed(v document.Value) []document.Value {
 	return values
 }
 
-// permit writes the rules of allow, and those of ask for what they leave.
+// permit writes the rules of allow, and those of ask for all other calls.
 func (c *claude) permit() {
 	c.permitCommands()
 	for _, capability := range claudeReaders { // Claude Code reads the workspace without a question

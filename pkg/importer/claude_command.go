@@ -39,7 +39,7 @@ func (c *claude) restrictCommand(list string, n Note, pattern string) {
 		c.widen(Note{Line: n.Line, Text: n.Text, Why: "a pattern with quotes or operators is looked for anywhere in the line"})
 	}
 	c.restrict(list, n, claudeShell, clause{when: anyOf(when...)})
-	c.widen(Note{Line: n.Line, Text: n.Text, Why: "a command line whose commands cannot be told, such as one with a variable for a program, is denied"})
+	c.widen(Note{Line: n.Line, Text: n.Text, Why: "a command line with unknown commands, such as one with a variable for a program, is denied"})
 }
 
 // commandStem returns a pattern without the ending that stands for further words.

@@ -31,10 +31,10 @@ func (c *claude) files(list string, n Note, pattern string, whole bool, facet st
 		return
 	}
 	c.restrict(list, n, slices.Concat(tools, claudeShell), clause{when: when})
-	c.widen(Note{Line: n.Line, Text: n.Text, Why: "a command line whose files cannot be told, such as `npm test`, is denied; the rule of bash can be removed where that is too strict"})
+	c.widen(Note{Line: n.Line, Text: n.Text, Why: "a command line with unknown files, such as `npm test`, is denied; the rule of bash can be removed where that is too strict"})
 }
 
-// globs returns the patterns of Interlock that match what a pattern of gitignore does: at least
+// globs returns patterns of Interlock that match the files of a gitignore pattern: at least
 // that where a rule restricts, and no more where it allows.
 func (c *claude) globs(pattern string, restricts bool) ([]string, error) {
 	switch {
@@ -107,7 +107,7 @@ func (c *claude) absolute(pattern string, restricts bool) ([]string, error) {
 	}
 }
 
-// within reports that a folder is another or is below it; letter case does not tell them apart.
+// within reports that a folder is another or is below it, without letter case.
 func within(folder, top string) bool {
 	folder, top = strings.ToLower(folder), strings.ToLower(strings.TrimSuffix(top, "/"))
 	return folder == top || strings.HasPrefix(folder, top+"/")

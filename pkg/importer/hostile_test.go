@@ -100,7 +100,7 @@ func TestNoPolicy(t *testing.T) {
 }
 
 // FuzzTranslate feeds texts that are no policies: none may break a reader, and none may give a
-// policy without saying what it does with other calls.
+// policy without its effect on other calls.
 func FuzzTranslate(f *testing.F) {
 	for _, src := range []string{"", `{"permissions": {"allow": ["Bash(a:*)"]}}`, "version: \"1\"\ntools: {t: {rules: [{name: n, rate_limit: 1/day}]}}", `permit(principal, action, resource) when { context.input.a == "\u{41}" };`, "@a(\"b\")forbid(principal,action in[A::\"x\"],resource)unless{!(context.arg_x has y)};"} {
 		f.Add(src)

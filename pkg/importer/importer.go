@@ -1,5 +1,5 @@
 // Package importer translates the policies of other products into policies of Interlock, and
-// lists what it does not translate (S21.9).
+// lists the parts that it does not translate.
 //
 // It is pure: text in, a policy out. A translation never allows more than its source: a
 // restriction that cannot be said exactly denies every call that it may be about, and a
@@ -49,7 +49,7 @@ type Result struct {
 	Stricter []Note
 }
 
-// Note says what becomes of one part of a source.
+// Note describes the translation of one part of a source.
 type Note struct {
 	// Line counts from 1; 0 is unknown.
 	Line int

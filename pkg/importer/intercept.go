@@ -51,7 +51,7 @@ func intercept(src []byte, options Options) (Result, error) {
 		}
 	}
 	if x.denies {
-		x.widen(Note{Line: x.line("/default"), Text: "default: deny", Why: "the tools of other servers, and those of the client, are denied, too; add what they may do"})
+		x.widen(Note{Line: x.line("/default"), Text: "default: deny", Why: "the tools of other servers, and those of the client, are denied, too; add rules that allow them"})
 	}
 	x.hide(v)
 	for name, tool := range tools.Members() {
@@ -126,7 +126,7 @@ func (x *interceptor) rule(tool string, rule document.Value, n Note) error {
 	case limited:
 		return x.rateLimit(tool, rate.Str(), n)
 	case conditions.Len() == 0:
-		return errors.New("a rule without conditions denies nothing there")
+		return errors.New("a rule without conditions has no effect there")
 	}
 	var required []document.Value
 	counted := false

@@ -40,7 +40,7 @@ func (v Verdict) Message(m *workflow.Machine, at *workflow.View) string {
 		return fmt.Sprintf("Tool %s is allowed %s, but not with this input: %s. Call it with input that fits, or move on with an event. %s",
 			tool, where, v.Detail, state.DescribeEvents())
 	case CodeCallUnclear:
-		return fmt.Sprintf("Tool %s is denied %s, because what the call does cannot be told: %s. Write the input plainly and in full, or move on with an event. %s",
+		return fmt.Sprintf("Tool %s is denied %s, because its effect is not clear: %s. Write the input plainly and in full, or move on with an event. %s",
 			tool, where, v.Detail, state.DescribeEvents())
 	case CodeSelfProtected:
 		return ProtectedMessage(v.Tool, v.Detail)
