@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -57,7 +58,7 @@ func (a call) act(w *simulation) outcome {
 // checked last.
 func (t *tracked) weigh(at *workflow.View, a call) (toolcall.Verdict, count) {
 	m := t.of.machine
-	v := toolcall.Decide(m, at, toolcall.Call{Tool: a.tool, Input: a.input, Jail: a.jail})
+	v := toolcall.Decide(m, at, facet.InRun(m, at, toolcall.Call{Tool: a.tool, Input: a.input, Jail: a.jail}))
 	n := *t.count(at.Entry)
 	if !v.Counted {
 		return v, n

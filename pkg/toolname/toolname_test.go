@@ -85,9 +85,15 @@ func TestCovers(t *testing.T) {
 		pattern, capability string
 		want                bool
 	}{
-		{"*", "bash", true}, {"bash", "bash", true}, {"mcp:fs", "mcp:fs:read", true}, {"mcp:fs:re*", "mcp:fs:read", true},
+		{"*", "bash", true},
+		{"bash", "bash", true},
+		{"mcp:fs", "mcp:fs:read", true},
+		{"mcp:fs:re*", "mcp:fs:read", true},
 		{"tool:a", "tool:a.b", true},
-		{"mcp:fs", "mcp:fs2:read", false}, {"mcp:fs:re", "mcp:fs:read", false}, {"tool:Read", "tool:Reader", false}, {"bash", "tool:bash", false},
+		{"mcp:fs", "mcp:fs2:read", false},
+		{"mcp:fs:re", "mcp:fs:read", false},
+		{"tool:Read", "tool:Reader", false},
+		{"bash", "tool:bash", false},
 	} {
 		if got := toolname.Covers(c.pattern, c.capability); got != c.want {
 			t.Errorf("%s covers %s: %v", c.pattern, c.capability, got)

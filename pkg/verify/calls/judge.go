@@ -186,10 +186,14 @@ func (j *Judge) judgeAs(of *model.Unit, lane *workflow.View, tool, capability st
 		verdict := toolcall.Decide(of.Machine, lane, toolcall.Call{Tool: tool, Input: text, Jail: state.JailRules().Level})
 		verdicts := make([]rules.Verdict, len(policies))
 		for i, policy := range policies {
-			verdicts[i] = policy.Decide(rules.Call{
+			call := rules.Call{
 				Tool: tool, Capability: capability, Shell: toolcall.Shell(state, tool), Input: text,
 				Principal: model.Agent, Session: model.Agent, Approved: approved, Now: model.Epoch,
-			}, nil)
+			}
+			verdicts[i] = policy.Decide(call, nil)
+			if verdicts[i].Decision == toolcall.Deny && len(policy.Looks(call)) > 0 {
+				verdicts[i].Code = toolcall.CodeCallUnclear // conditions are not explored: another input may be allowed
+			}
 		}
 		return rules.Combine(verdict, verdicts, nil)
 	}

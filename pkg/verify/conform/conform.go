@@ -387,6 +387,10 @@ func (c *conformer) decision(d *Traced) {
 		c.open(OpenPause)
 		return
 	}
+	if state.Code == toolcall.CodeCallUnclear {
+		c.open(OpenInput) // conditions of the state decide, on facts that the log does not have
+		return
+	}
 	if d.Policy.Name != "" {
 		c.byPolicy(m, &at, d, input, exact, state)
 		return
@@ -426,11 +430,11 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 			state.Code, said(d.Decision, d.Code))
 		return
 	}
-	v := set.Decide(rules.Call{
-		Tool: d.Tool, Capability: d.Capability, Shell: toolcall.Shell(m.State(at.State), d.Tool), Input: input,
-		Principal: d.Principal, Session: d.Session, Approved: d.Approved, Now: d.Time,
-	}, nil)
+	call := d.policyCall(m, at, input)
+	v := set.Decide(call, nil)
 	switch {
+	case len(set.Looks(call)) > 0:
+		c.open(OpenInput)
 	case v.Code == toolcall.CodeEmailDenied && !exact || d.Code == toolcall.CodeEmailDenied:
 		c.open(OpenInput)
 	case v.Decision == d.Decision:
@@ -442,6 +446,14 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 		c.differs("decision", d.Sequence, "%s %s: policy %s version %d decides %s, and %s was recorded",
 			d.Tool, d.CallID, document.Quote(d.Policy.Name), d.Policy.Version, said(v.Decision, v.Code),
 			said(d.Decision, d.Code))
+	}
+}
+
+// policyCall returns the call as policies judge it, without its facts.
+func (d *Traced) policyCall(m *workflow.Machine, at *workflow.View, input []byte) rules.Call {
+	return rules.Call{
+		Tool: d.Tool, Capability: d.Capability, Shell: toolcall.Shell(m.State(at.State), d.Tool), Input: input,
+		Principal: d.Principal, Session: d.Session, Approved: d.Approved, Now: d.Time,
 	}
 }
 

@@ -247,6 +247,10 @@ func (r *replay) call(d *Traced) bool {
 		input = nil
 	}
 	state := d.decide(m, &at, input)
+	if state.Code == toolcall.CodeCallUnclear { // conditions of the state decide, on facts that the log does not have
+		r.out.Open[OpenInput]++
+		return true
+	}
 	said := decision{state.Decision, state.Code, "state " + document.Quote(at.State)}
 	if !exact && takesInput(m, &at, d.Tool) && !calls.WhateverInput(m, &at, d.Tool, "", rules.Combined{State: state}) {
 		if d.Code == toolcall.CodeToolNotAllowed || d.Code == toolcall.CodeToolDisallowed { // with any input
@@ -347,11 +351,9 @@ func (r *replay) judgePolicies(m *workflow.Machine, at *workflow.View, d *Traced
 		}
 	}
 	for _, set := range r.by.Policies {
-		v := set.Decide(rules.Call{
-			Tool: d.Tool, Capability: d.Capability, Shell: toolcall.Shell(m.State(at.State), d.Tool), Input: input,
-			Principal: d.Principal, Session: d.Session, Approved: d.Approved, Now: d.Time,
-		}, nil)
-		if v.Code == toolcall.CodeEmailDenied && !exact {
+		call := d.policyCall(m, at, input)
+		v := set.Decide(call, nil)
+		if v.Code == toolcall.CodeEmailDenied && !exact || len(set.Looks(call)) > 0 {
 			r.out.Open[OpenInput]++
 			return said, false
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -353,7 +354,11 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 // recordedState decides a recorded call by its state. The record has priority, because the input, the status of
 // the run and its counters at the time are not all known.
 func (e *Explanation) recordedState(places toolcall.Places, s *runs.Snapshot, r *ledger.Decision) {
-	e.State = toolcall.Explain(s.Machine, s.Run, toolcall.Call{Tool: r.Tool, Input: r.Input, Places: places, Jail: r.JailLevel})
+	call := toolcall.Call{Tool: r.Tool, Input: r.Input, Places: places, Jail: r.JailLevel}
+	if e.InputKept {
+		call = facet.InRun(s.Machine, s.Run, call)
+	}
+	e.State = toolcall.Explain(s.Machine, s.Run, call)
 	e.ofState(s)
 	if !e.InputKept {
 		e.State.Line = nil

@@ -12,6 +12,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -110,7 +111,7 @@ func (c *showCommand) inState(ctx context.Context, conn grpc.ClientConnInterface
 	}
 	imagined := &workflow.Run{Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(), ID: r.GetRunId(), Workspace: r.GetWorkspace(), Status: workflow.Running, Lane: workflow.Lane{State: c.State, Entry: 1}}
 	at := imagined.At("")
-	v := toolcall.Decide(m.Machine, &at, toolcall.Call{Tool: c.Tool, Input: input, Jail: jail.Full})
+	v := toolcall.Decide(m.Machine, &at, facet.InRun(m.Machine, &at, toolcall.Call{Tool: c.Tool, Input: input, Jail: jail.Full}))
 	found := answer{allowed: v.Decision == toolcall.Allow, message: v.Message(m.Machine, &at)}
 	if v.Jail != nil {
 		found.profile = v.Jail.JSON()
