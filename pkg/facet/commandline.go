@@ -3,6 +3,7 @@ package facet
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -95,8 +96,8 @@ func (f *Facts) overCommands(names []condition.Facet, judge func(parts, *shell.P
 
 // commandOptions says how the options of a program are read.
 type commandOptions struct {
-	flags  map[string]bool // take no argument
-	values map[string]bool // take one
+	flags  wordSet // take no argument
+	values wordSet // take one
 }
 
 // option is one option of a command, or an operand, whose name is empty.
@@ -142,12 +143,12 @@ func (o commandOptions) option(w shell.Word, next []shell.Word) (used int, found
 	name, value, attached := cutOption(w.Text)
 	switch {
 	case !w.Static:
-		return 0, []option{{name: name, known: o.values[name] && attached}}
-	case attached && (o.flags[name] || o.values[name]):
+		return 0, []option{{name: name, known: o.values.has(name) && attached}}
+	case attached && (o.flags.has(name) || o.values.has(name)):
 		return 0, []option{{name: name, value: value, static: true, known: true}}
-	case o.flags[name]:
+	case o.flags.has(name):
 		return 0, []option{{name: name, static: true, known: true}}
-	case o.values[name]:
+	case o.values.has(name):
 		return argument(name)
 	case w.Text[1] == '-':
 		return 0, []option{{name: name}}
@@ -155,11 +156,11 @@ func (o commandOptions) option(w shell.Word, next []shell.Word) (used int, found
 	for i := 1; i < len(w.Text); i++ {
 		letter := "-" + w.Text[i:i+1]
 		switch {
-		case o.flags[letter]:
+		case o.flags.has(letter):
 			found = append(found, option{name: letter, static: true, known: true})
-		case o.values[letter] && i+1 < len(w.Text):
+		case o.values.has(letter) && i+1 < len(w.Text):
 			return 0, append(found, option{name: letter, value: w.Text[i+1:], static: true, known: true})
-		case o.values[letter]:
+		case o.values.has(letter):
 			used, last := argument(letter)
 			return used, append(found, last...)
 		default:
@@ -174,13 +175,20 @@ func cutOption(text string) (name, value string, attached bool) {
 	return strings.Cut(text, "=")
 }
 
-// words returns a set of words.
-func words(list string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(list) {
-		set[w] = true
-	}
-	return set
+// wordSet is a set of words; the zero wordSet is empty.
+type wordSet func() map[string]bool
+
+func (s wordSet) has(word string) bool { return s != nil && s()[word] }
+
+// words returns a set of words, which is made on first use.
+func words(list string) wordSet {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for w := range strings.FieldsSeq(list) {
+			set[w] = true
+		}
+		return set
+	})
 }
 
 func stringValue(s string) document.Value { return document.StringValue(s) }

@@ -71,7 +71,7 @@ func gitWords(p parts, plan *shell.Plan, arguments []shell.Word) {
 		case o.name == "-c", o.name == "--config-env", o.name == "--exec-path", o.name == "--list-cmds":
 			p.doubt("git is given a setting by which a subcommand may be another one, or push elsewhere", gitFacets...)
 		case o.name == "-C", o.name == "--git-dir", o.name == "--work-tree", o.name == "--namespace":
-			if len(rest) > 0 && gitPushing[rest[0].Text] {
+			if len(rest) > 0 && gitPushing.has(rest[0].Text) {
 				p.doubt("git works in another repository, whose settings decide", condition.GitRefs, condition.GitRemote)
 			}
 		}
@@ -98,9 +98,9 @@ func gitVerb(p parts, plan *shell.Plan, verb string, arguments []shell.Word) {
 	case verb == "push":
 		gitPush(p, arguments)
 		gitSurroundings(p, plan)
-	case gitPushing[verb]:
+	case gitPushing.has(verb):
 		p.doubt("git "+verb+" does not show what it updates", gitFacets[1:]...)
-	case !gitLocal[verb]:
+	case !gitLocal.has(verb):
 		p.doubt("git "+verb+" may be an alias", gitFacets...)
 	}
 }
@@ -235,8 +235,8 @@ func ghWords(p parts, arguments []shell.Word) {
 		}
 	}
 	switch {
-	case len(verbs) == 0, ghReads[verbs[0]] && verbs[0] != "alias" && verbs[0] != "extension":
-	case len(verbs) > 1 && ghReadVerbs[verbs[1]]:
+	case len(verbs) == 0, ghReads.has(verbs[0]) && verbs[0] != "alias" && verbs[0] != "extension":
+	case len(verbs) > 1 && ghReadVerbs.has(verbs[1]):
 	case len(verbs) > 1 && verbs[0] == "pr" && verbs[1] == "merge":
 		p.text(condition.GitVerb, "merge")
 		p.doubt("gh pr merge updates the branch that the request is for", gitFacets[1:]...)

@@ -2,6 +2,7 @@ package facet
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/shell"
@@ -36,7 +37,7 @@ drain cordon uncordon taint top auth certificate diff wait events proxy`)
 )
 
 // k8sKinds are resources by their other names.
-var k8sKinds = func() map[string]string {
+var k8sKinds = sync.OnceValue(func() map[string]string {
 	kinds := map[string]string{}
 	for line := range strings.Lines(`pods pod po
 services service svc
@@ -82,7 +83,7 @@ componentstatuses componentstatus cs
 		}
 	}
 	return kinds
-}()
+})
 
 // k8sCommand judges one command of a line.
 func k8sCommand(p parts, _ *shell.Plan, c shell.Command) {
@@ -173,13 +174,13 @@ func (r *request) judge() {
 	if verb != "" {
 		p.text(condition.K8sVerb, verb)
 	}
-	if k8sTakesNoResource[verb] {
+	if k8sTakesNoResource.has(verb) {
 		if verb == "config" || verb == "plugin" || verb == "kustomize" {
 			p.doubt("kubectl "+verb+" changes what later commands reach", condition.K8sContext, condition.K8sNamespace)
 		}
 		return
 	}
-	if !k8sVerbs[verb] {
+	if !k8sVerbs.has(verb) {
 		p.doubt("kubectl "+verb+" may be a plugin", k8sFacets...)
 	}
 	if verb == "rollout" || verb == "set" || verb == "auth" || verb == "certificate" || verb == "top" {
@@ -224,7 +225,7 @@ func (r *request) resources(verb string, operands []string) {
 	case len(operands) == 0 && r.files:
 	case len(operands) == 0:
 		p.doubt("kubectl "+verb+" names no resource", condition.K8sResource, condition.K8sName)
-	case k8sOfPods[verb]:
+	case k8sOfPods.has(verb):
 		r.resource(operands[0], "pods")
 		if verb == "cp" {
 			p.doubt("kubectl cp names its pod in a path", condition.K8sResource, condition.K8sName, condition.K8sNamespace)
@@ -299,7 +300,7 @@ func (r *request) resource(text, kind string) {
 func folded(kind string) string {
 	kind = strings.ToLower(kind)
 	base, _, _ := strings.Cut(kind, ".")
-	if plural, ok := k8sKinds[base]; ok {
+	if plural, ok := k8sKinds()[base]; ok {
 		return plural
 	}
 	return kind

@@ -3,6 +3,7 @@ package facet
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -26,33 +27,35 @@ func (f *Facts) sqlFacet(name condition.Facet) condition.Set {
 type sqlClient struct {
 	dialect    sqlscan.Dialect
 	options    commandOptions
-	statements map[string]bool // options that have them
-	operands   bool            // operands behind the first have them
+	statements wordSet // options that have them
+	operands   bool    // operands behind the first have them
 }
 
-var sqlClients = map[string]sqlClient{
-	"psql": {dialect: sqlscan.Postgres, statements: words("-c --command"), options: commandOptions{
-		flags: words(`-A -a -b -e -E -q -S -t -x -X -w -1 -n --no-align --echo-all --echo-errors --echo-queries --quiet --tuples-only --expanded --no-psqlrc
+var sqlClients = sync.OnceValue(func() map[string]sqlClient {
+	return map[string]sqlClient{
+		"psql": {dialect: sqlscan.Postgres, statements: words("-c --command"), options: commandOptions{
+			flags: words(`-A -a -b -e -E -q -S -t -x -X -w -1 -n --no-align --echo-all --echo-errors --echo-queries --quiet --tuples-only --expanded --no-psqlrc
 --no-password --single-transaction --csv --no-readline`),
-		values: words(`-c --command -d --dbname -h --host -p --port -U --username -v --set --variable -P --pset -F --field-separator -R --record-separator`),
-	}},
-	"mysql": {dialect: sqlscan.MySQL, statements: words("-e --execute"), options: commandOptions{
-		flags:  words(`-B -N -s -t -v -C -A --batch --skip-column-names --silent --table --verbose --raw -r --no-defaults`),
-		values: words(`-e --execute -u --user -h --host -P --port -D --database -S --socket`),
-	}},
-	"sqlite3": {dialect: sqlscan.SQLite, operands: true, options: commandOptions{
-		flags:  words(`-header -noheader -csv -json -readonly -batch -column -line -list -box -table -markdown -html -bail -safe`),
-		values: words(`-separator -nullvalue -newline`),
-	}},
-	"sqlcmd": {dialect: sqlscan.MSSQL, statements: words("-Q -q"), options: commandOptions{
-		flags:  words(`-E -b -W -C -I`),
-		values: words(`-Q -q -S -d -U -P -h -s -w -t`),
-	}},
-}
+			values: words(`-c --command -d --dbname -h --host -p --port -U --username -v --set --variable -P --pset -F --field-separator -R --record-separator`),
+		}},
+		"mysql": {dialect: sqlscan.MySQL, statements: words("-e --execute"), options: commandOptions{
+			flags:  words(`-B -N -s -t -v -C -A --batch --skip-column-names --silent --table --verbose --raw -r --no-defaults`),
+			values: words(`-e --execute -u --user -h --host -P --port -D --database -S --socket`),
+		}},
+		"sqlite3": {dialect: sqlscan.SQLite, operands: true, options: commandOptions{
+			flags:  words(`-header -noheader -csv -json -readonly -batch -column -line -list -box -table -markdown -html -bail -safe`),
+			values: words(`-separator -nullvalue -newline`),
+		}},
+		"sqlcmd": {dialect: sqlscan.MSSQL, statements: words("-Q -q"), options: commandOptions{
+			flags:  words(`-E -b -W -C -I`),
+			values: words(`-Q -q -S -d -U -P -h -s -w -t`),
+		}},
+	}
+})
 
 // isSQLClient reports a command whose statements are judged.
 func isSQLClient(c shell.Command) bool {
-	_, judged := sqlClients[c.Program()]
+	_, judged := sqlClients()[c.Program()]
 	return judged || c.Program() == "mariadb"
 }
 
@@ -66,9 +69,9 @@ func sqlCommand(p parts, c shell.Command) int {
 	if name == "mariadb" {
 		name = "mysql"
 	}
-	client, judged := sqlClients[name]
+	client, judged := sqlClients()[name]
 	switch {
-	case otherClients[name]:
+	case otherClients.has(name):
 		p.doubt("the statements of "+name+" are not judged", sqlFacets...)
 		return 0
 	case name == "" && !c.Words[c.Assigns].Static:
@@ -83,7 +86,7 @@ func sqlCommand(p parts, c shell.Command) int {
 		if o.name == "" {
 			operands++
 		}
-		takes := client.statements[o.name] || o.name == "" && client.operands && operands > 1
+		takes := client.statements.has(o.name) || o.name == "" && client.operands && operands > 1
 		switch {
 		case !o.known:
 			p.doubt(name+" has an option that is not known", sqlFacets...)

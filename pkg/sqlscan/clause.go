@@ -15,11 +15,11 @@ func (w *walker) skips(i int, as want) bool {
 	case as == nothing:
 		return false
 	case as == source:
-		return t.in(beforeSource)
-	case t.in(beforeTarget):
+		return t.in(beforeSource())
+	case t.in(beforeTarget()):
 		return true
 	default:
-		return w.dialect != Postgres && t.in(loosely) && !w.wordAt(i+1, "set", "values", "where")
+		return w.dialect != Postgres && t.in(loosely()) && !w.wordAt(i+1, "set", "values", "where")
 	}
 }
 
@@ -157,7 +157,7 @@ func (w *walker) bringsTarget(i int) bool {
 		return i == 0
 	case "explain":
 		return i == 0 && w.dialect != Postgres && w.dialect != SQLite && i+1 < len(w.tokens) && w.tokens[i+1].isName() &&
-			leading[w.nameAt(i+1)] == nil && !w.wordAt(i+1, "analyze", "format", "verbose", "extended", "partitions", "plan", "for")
+			leading()[w.nameAt(i+1)] == nil && !w.wordAt(i+1, "analyze", "format", "verbose", "extended", "partitions", "plan", "for")
 	case "to":
 		return lead == "rename"
 	case "in":

@@ -2,6 +2,7 @@ package sqlscan
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -342,7 +343,7 @@ func (l *lexer) word() {
 	case name == "u" && l.escapes && l.sees("&'"):
 		l.at++
 		l.quote(from, text, l.backslash, false)
-	case l.strict && (quote == '\'' || quote == '"') && textPrefixes[name]:
+	case l.strict && (quote == '\'' || quote == '"') && textPrefixes()[name]:
 		l.problem = name + " before a quote begins a text in some dialects"
 	default:
 		l.add(word, from, name)
@@ -363,10 +364,12 @@ func (l *lexer) symbol() {
 	l.add(symbol, l.at-1, string(c))
 }
 
-func wordSet(words string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		set[w] = true
-	}
-	return set
+func wordSet(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for w := range strings.FieldsSeq(words) {
+			set[w] = true
+		}
+		return set
+	})
 }

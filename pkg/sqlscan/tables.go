@@ -68,7 +68,7 @@ func (w *walker) step(i int) int {
 // push opens a parenthesis.
 func (w *walker) push(i int) {
 	f := w.top()
-	inner := frame{want: f.want, list: f.want == source, inside: i > 0 && w.tokens[i-1].in(fromInside)}
+	inner := frame{want: f.want, list: f.want == source, inside: i > 0 && w.tokens[i-1].in(fromInside())}
 	if f.naming {
 		inner.body = w.bodyOf(i)
 	}
@@ -166,7 +166,7 @@ func (w *walker) name(i int) int {
 	switch {
 	case f.want == source && calls:
 		w.call(name)
-		if !harmless[unqualified(name)] {
+		if !harmless()[unqualified(name)] {
 			w.hideTables("a function gives rows, which may be of any table")
 		}
 		f.want, f.after = nothing, true
@@ -225,8 +225,8 @@ func (w *walker) table(name string, i int, as want) {
 func (w *walker) isCall(i int, name string) bool {
 	t := w.tokens[i]
 	switch {
-	case i == 0 && t.kind == word && leading[t.name] != nil,
-		t.kind == word && name == t.name && notFunctions[name],
+	case i == 0 && t.kind == word && leading()[t.name] != nil,
+		t.kind == word && name == t.name && notFunctions()[name],
 		w.wordAt(i-1, "as"),
 		w.wordAt(i, "sets") && w.wordAt(i-1, "grouping"),
 		w.symbolAt(i-1, "::") && w.dialect == Postgres:
@@ -235,7 +235,7 @@ func (w *walker) isCall(i int, name string) bool {
 	if !w.lead.isWord("create") && !w.lead.isWord("alter") {
 		return true
 	}
-	if t.in(notInDDL) || i > 0 && w.tokens[i-1].isName() && !w.tokens[i-1].in(notFunctions) {
+	if t.in(notInDDL()) || i > 0 && w.tokens[i-1].isName() && !w.tokens[i-1].in(notFunctions()) {
 		return false
 	}
 	return !w.wordAt(i-1, "key", "index", "references", "constraint", "exists", "function", "procedure", "aggregate", "column", "add")
@@ -244,7 +244,7 @@ func (w *walker) isCall(i int, name string) bool {
 // call notes a function.
 func (w *walker) call(name string) {
 	w.functions[name] = true
-	if harmless[unqualified(name)] {
+	if harmless()[unqualified(name)] {
 		return
 	}
 	w.does[Call] = true

@@ -107,14 +107,14 @@ func (w *walker) begin() {
 	}
 	w.lead = w.tokens[first]
 	switch {
-	case w.lead.kind == symbol || w.lead.kind == param, w.lead.in(needsMore):
+	case w.lead.kind == symbol || w.lead.kind == param, w.lead.in(needsMore()):
 		w.result.Doubt = "a statement begins with " + w.lead.name + ", which may be a command of a client"
 		return
 	case w.lead.isWord("start") && !w.wordAt(first+1, "transaction"):
 		w.other()
 		return
 	}
-	kinds, known := leading[w.lead.name]
+	kinds, known := leading()[w.lead.name]
 	if w.lead.kind != word || !known {
 		w.other()
 		return
@@ -244,7 +244,7 @@ func (w *walker) symbolAt(i int, name string) bool {
 func (w *walker) verb(i int) {
 	name := w.tokens[i].name
 	w.starting(i)
-	switch kinds, known := anywhere[name]; {
+	switch kinds, known := anywhere()[name]; {
 	case name == "select":
 		w.reads = true
 	case name == "into":
@@ -276,17 +276,17 @@ func (w *walker) verb(i int) {
 			w.hideTables("a procedure may use any table")
 			w.hideFunctions("a statement is called that is not seen")
 		}
-	case w.open() && withoutEnd[name] != nil:
+	case w.open() && withoutEnd()[name] != nil:
 		if !w.wordAt(i+1, "index", "key") {
-			w.count(withoutEnd[name])
+			w.count(withoutEnd()[name])
 		}
 		if name == "use" || name == "setuser" || name == "revert" {
 			w.moved = "the text changes the database that names are looked up in"
 		}
-	case w.lead.in(blocks) && !w.wordAt(i, "analyze", "verbose", "desc", "end", "comment", "set"):
-		if kinds, begins := leading[name]; begins && i > 0 {
+	case w.lead.in(blocks()) && !w.wordAt(i, "analyze", "verbose", "desc", "end", "comment", "set"):
+		if kinds, begins := leading()[name]; begins && i > 0 {
 			w.count(kinds)
-		} else if unnamed[name] && i > 0 {
+		} else if unnamed()[name] && i > 0 {
 			w.other()
 		}
 	}
@@ -295,8 +295,8 @@ func (w *walker) verb(i int) {
 // starting counts the verbs that may begin a statement of their own.
 func (w *walker) starting(i int) {
 	t := w.tokens[i]
-	_, first := leading[t.name]
-	if !first || len(w.frames) > 1 && i > 0 || w.lead.in(blocks) && i == 0 {
+	_, first := leading()[t.name]
+	if !first || len(w.frames) > 1 && i > 0 || w.lead.in(blocks()) && i == 0 {
 		return
 	}
 	switch t.name {
@@ -334,7 +334,7 @@ func (w *walker) set(i int) {
 	switch {
 	case w.sets > 0 && i > 0:
 		w.sets--
-	case i == 0, w.open() && !w.wordAt(i-1, "character", "char"), w.lead.in(blocks):
+	case i == 0, w.open() && !w.wordAt(i-1, "character", "char"), w.lead.in(blocks()):
 		w.does[Set] = true
 	}
 }

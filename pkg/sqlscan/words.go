@@ -1,6 +1,9 @@
 package sqlscan
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // leading are the kinds of a statement by its first word. Any other first word is Other.
 var leading = kindTable(`
@@ -96,11 +99,13 @@ bernoulli system_rows daterange int4range int8range numrange tsrange tstzrange
 var fromInside = wordSet(`extract trim substring substr overlay position convert`)
 
 // kindTable reads word=kind,kind.
-func kindTable(table string) map[string][]string {
-	kinds := map[string][]string{}
-	for line := range strings.FieldsSeq(table) {
-		name, list, _ := strings.Cut(line, "=")
-		kinds[name] = strings.Split(list, ",")
-	}
-	return kinds
+func kindTable(table string) func() map[string][]string {
+	return sync.OnceValue(func() map[string][]string {
+		kinds := map[string][]string{}
+		for line := range strings.FieldsSeq(table) {
+			name, list, _ := strings.Cut(line, "=")
+			kinds[name] = strings.Split(list, ",")
+		}
+		return kinds
+	})
 }
