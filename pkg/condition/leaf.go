@@ -184,7 +184,7 @@ func (l *leaf) judgeFacet(r *run, stance Stance) Truth {
 		r.doubts(doubt{why: notKnown, text: set.Why})
 	}
 	if l.of == WindowType {
-		return l.judgeWindow(r, set, stance)
+		return l.judgeWindow(set, stance)
 	}
 	if len(set.Values) > mostElements {
 		return r.doubts(doubt{why: tooMany, number: len(set.Values)})
@@ -317,7 +317,7 @@ func (l *leaf) judgeReading(r *run, v document.Value, below bool, stance Stance)
 
 // judgeWindow returns whether the time is within a window. An edge that is hit twice is inside for
 // restrictions and outside for allowances.
-func (l *leaf) judgeWindow(r *run, set Set, stance Stance) Truth {
+func (l *leaf) judgeWindow(set Set, stance Stance) Truth {
 	t := True
 	for i := range l.tests {
 		x := &l.tests[i]

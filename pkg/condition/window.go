@@ -167,10 +167,10 @@ func readWindow(f document.Fields) window {
 		return w
 	}
 	w.from, w.to = readClock(f, "from"), readClock(f, "to")
-	switch {
-	case w.from == 24*60:
+	switch w.from {
+	case 24 * 60:
 		f.Report.Errorf(f.At.Key("from"), document.CodeRange, "a window begins before 24:00; write 00:00")
-	case w.from == w.to:
+	case w.to:
 		f.Report.Errorf(f.At.Key("to"), document.CodeRange, "the window ends when it begins; write another time, or leave out both for whole days")
 	}
 	return w

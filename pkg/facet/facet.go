@@ -106,17 +106,6 @@ func (f *Facts) compute(name condition.Facet) condition.Set {
 	return condition.Unknown("the facet " + string(name) + " is not known")
 }
 
-// described returns the description of the tool, by the name that the agent knows it by or its full
-// name.
-func (f *Facts) described() (*Description, bool) {
-	for _, name := range []string{f.of.Tool, f.of.Qualified} {
-		if d, ok := f.of.Tools[name]; ok && name != "" {
-			return &d, true
-		}
-	}
-	return nil, false
-}
-
 // isShell reports a tool that runs command lines.
 func (f *Facts) isShell() bool { return f.of.Shell || toolname.Shell(f.of.Tool) }
 

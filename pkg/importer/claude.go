@@ -129,7 +129,7 @@ func (c *claude) rule(list string, line int, v document.Value) {
 	case "WebFetch":
 		c.fetch(list, n, content, whole)
 	default:
-		c.named(list, n, tool, content, whole)
+		c.named(list, n, tool, whole)
 	}
 }
 
@@ -172,7 +172,7 @@ func (c *claude) tool(list string, n Note, capabilities []string) {
 }
 
 // named translates a rule on a tool without a form of its own.
-func (c *claude) named(list string, n Note, tool, content string, whole bool) {
+func (c *claude) named(list string, n Note, tool string, whole bool) {
 	capability, why := claudeCapability(list, tool)
 	switch {
 	case why != "":
@@ -227,7 +227,7 @@ func claudeCovering(tool string) []string {
 	switch {
 	case !wild:
 		return nil
-	case !mcp && strings.HasPrefix("Bash", stem):
+	case !mcp && isStart(stem, "Bash"):
 		return []string{"tool:" + stem + "*", "bash"}
 	case !mcp:
 		return []string{"tool:" + stem + "*"}
@@ -356,3 +356,6 @@ func (c *claude) must(list, capability string, of clause) {
 		c.skip(Note{Text: list + " of " + capability, Why: err.Error()})
 	}
 }
+
+// isStart reports that a stem begins a name.
+func isStart(stem, name string) bool { return strings.HasPrefix(name, stem) }

@@ -105,7 +105,8 @@ type Meaning uint8
 
 const (
 	unknown Meaning = iota
-	Note            // said to a person, or makes no change about the size
+	// Note is said to a person, or makes no change about the size.
+	Note
 	modeText
 	PathText
 	FromText
