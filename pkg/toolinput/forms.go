@@ -103,6 +103,7 @@ type text struct {
 // Meaning is that of an argument.
 type Meaning uint8
 
+// The meanings. Those that are not exported matter to this package alone.
 const (
 	unknown Meaning = iota
 	// Note is said to a person, or makes no change about the size.
