@@ -1,5 +1,5 @@
 // Package sqlscan reports what a text of SQL does: the kinds of its statements, and the tables and
-// functions that it names (S21.6).
+// functions that it names (S21.5).
 //
 // It cuts a text into tokens as a dialect does, and judges every word outside of texts and comments.
 // It has no grammar: a word that could change data counts wherever it stands. A text that can be cut

@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// CallReason is the judgement of one entry of a state's calls on a call that it is about (S3.9).
+// CallReason is the judgement of one entry of a state's calls on a call that it is about (S21.10).
 type CallReason struct {
 	Rule workflow.CallRule
 	// Place is that of the entry in the list.
@@ -20,7 +20,7 @@ type CallReason struct {
 	Leaves []condition.Leaf
 }
 
-// checkCalls applies the state's calls: every entry that is about the tool must hold (S3.9). One
+// checkCalls applies the state's calls: every entry that is about the tool must hold (S21.10). One
 // that does not hold has priority over one that is in doubt.
 func checkCalls(state *workflow.StateView, call Call) (code Code, why string) {
 	if len(state.Calls) == 0 {

@@ -24,7 +24,7 @@ type Code string
 const (
 	CodeToolNotAllowed Code = "TOOL_NOT_ALLOWED"
 	CodeToolDisallowed Code = "TOOL_DISALLOWED"
-	// CodeCallNotAllowed: the state allows the tool, but not with these values (S21.6).
+	// CodeCallNotAllowed: the state allows the tool, but not with these values (S21.10).
 	CodeCallNotAllowed    Code = "CALL_NOT_ALLOWED"
 	CodeCommandNotAllowed Code = "COMMAND_NOT_ALLOWED"
 	CodeCommandUnparsable Code = "COMMAND_UNPARSABLE"

@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
-// CallRule is a condition that every call of some tools must meet in a state (S3.9). It allows
+// CallRule is a condition that every call of some tools must meet in a state (S21.10). It allows
 // no tool: allowed_tools does.
 type CallRule struct {
 	// Tool is a tool's name, or a prefix of names with a trailing *; Capability is a pattern as

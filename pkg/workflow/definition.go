@@ -40,7 +40,7 @@ type State struct {
 	ToolsRestricted bool
 	AllowedTools    []string
 	DisallowedTools []string
-	// Calls are conditions on the calls of allowed tools, all of which must hold (S3.9).
+	// Calls are conditions on the calls of allowed tools, all of which must hold (S21.10).
 	Calls []CallRule
 
 	Instructions string
