@@ -111,9 +111,9 @@ func refusal(rule *workflow.CallRule, place int, facts condition.Call) string {
 func leafText(leaf *condition.Leaf) string {
 	switch {
 	case leaf.Result == condition.Doubt && leaf.Why == "":
-		return fmt.Sprintf("%s is unknown and must be %s", leaf.Looks, leaf.Expected)
+		return fmt.Sprintf("%s must be %s, and is unknown", leaf.Looks, leaf.Expected)
 	case leaf.Result == condition.Doubt:
-		return fmt.Sprintf("%s is unknown and must be %s: %s", leaf.Looks, leaf.Expected, leaf.Why)
+		return fmt.Sprintf("%s must be %s, and is in doubt: the entry %s", leaf.Looks, leaf.Expected, strings.TrimSuffix(leaf.Why, "."))
 	case leaf.Result == condition.False && !leaf.Negated:
 		return fmt.Sprintf("%s must be %s, and is %s", leaf.Looks, leaf.Expected, leaf.Actual)
 	case leaf.Result == condition.True && leaf.Negated:
