@@ -6,7 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/verify"
 )
 
-// TestConditions: conditions are not explored, so that a call that one of them decides about may be
+// TestConditions: conditions are not explored (S21.10), so that a call that one of them decides about may be
 // allowed and may be denied.
 func TestConditions(t *testing.T) {
 	t.Parallel()
