@@ -53,6 +53,9 @@ func Rebuild(ctx context.Context, st store.Store, nc *nats.Conn, cfg RebuildConf
 	r := rebuild{store: st, js: js, from: cfg.From, now: time.Now(), stranded: map[string]bool{}, out: &Rebuilt{
 		Missing: map[string]int{}, Expired: map[string]int{}, Crowded: map[string]int{}, Refused: map[string]int{}, Held: map[string]int{},
 	}}
+	if err := r.readRelayed(ctx); err != nil {
+		return nil, fmt.Errorf("rebuild: %w", err)
+	}
 	if r.limits, err = r.readStream(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("rebuild: %w", err)
 	}
@@ -80,6 +83,9 @@ type rebuild struct {
 	from   time.Time
 	now    time.Time
 	limits limits
+	// relayed has the number of the last event of each shard that was published when the rebuild
+	// began. It is read before the stream: events that are relayed meanwhile are not missing.
+	relayed []int64
 	// known are the ids that the stream has.
 	known map[string]struct{}
 	// stranded are the lanes of which an event is refused.
@@ -100,6 +106,18 @@ type lack struct {
 	bytes int64
 	at    time.Time
 	kind  string
+}
+
+// readRelayed reads the progress of relays.
+func (r *rebuild) readRelayed(ctx context.Context) error {
+	for shard := range r.store.Shards() {
+		progress, err := readProgress(ctx, r.store, shard)
+		if err != nil {
+			return err
+		}
+		r.relayed = append(r.relayed, progress.through)
+	}
+	return nil
 }
 
 // readStream reads which events the stream has, and makes a stream that is not there.
@@ -161,20 +179,16 @@ func (r *rebuild) each(ctx context.Context, shard int, yield func(e *store.Outbo
 // find finds the events that the stream lacks and should have.
 func (r *rebuild) find(ctx context.Context) (missing []lack, err error) {
 	for shard := range r.store.Shards() {
-		relayed, err := readProgress(ctx, r.store, shard)
-		if err != nil {
-			return nil, err
-		}
-		first := int64(0)
+		relayed, first := r.relayed[shard], int64(0)
 		err = r.each(ctx, shard, func(e *store.OutboxEntry) (bool, error) {
 			if first == 0 {
 				first = e.Seq
 			}
 			at := eventTime(e.Payload)
-			if e.Seq > relayed.through && at.After(r.now) {
+			if e.Seq > relayed && at.After(r.now) {
 				return false, nil // and so on, without an end
 			}
-			if l, lacks := r.judge(e, at, relayed.through); lacks {
+			if l, lacks := r.judge(e, at, relayed); lacks {
 				missing = append(missing, l)
 			}
 			return true, nil
@@ -183,7 +197,7 @@ func (r *rebuild) find(ctx context.Context) (missing []lack, err error) {
 			return nil, err
 		}
 		if first == 0 {
-			first = relayed.through + 1
+			first = relayed + 1
 		}
 		r.out.Forgotten += first - 1
 	}
