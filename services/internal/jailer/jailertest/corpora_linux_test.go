@@ -53,7 +53,7 @@ func corpus(t *testing.T, lines []string) {
 			Argv: shell(line), Env: []string{"WATCHED=" + strconv.Itoa(s.watcher.Process.Pid)}, Caches: cacheFolder,
 			Profile: reading.profile(jail.Full, lineLimits),
 		}
-		r := run(t, j, 30*time.Second)
+		r := run(t, j, patience)
 		found := s.outcomes(reading, before, r)
 		switch {
 		case r.Error != "":

@@ -125,6 +125,9 @@ func mayChange(change string) bool {
 	return true
 }
 
+// patience is how long an attempt may take before it is ended: longer than any limit of any attempt, on a busy machine.
+const patience = 2 * time.Minute
+
 // try makes an attempt at a level; jail.None makes it without a jail.
 func (s *services) try(t *testing.T, a attempt, level jail.Level) []string {
 	t.Helper()
@@ -144,7 +147,7 @@ func (s *services) try(t *testing.T, a attempt, level jail.Level) []string {
 		j.Profile = a.as.profile(level, a.limits)
 	}
 	before := s.state()
-	r := run(t, j, 20*time.Second)
+	r := run(t, j, patience)
 	found := s.outcomes(a.as, before, r)
 	if a.check != nil {
 		found = append(found, a.check(r)...)

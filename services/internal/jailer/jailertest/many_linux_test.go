@@ -22,7 +22,7 @@ func TestManyCommands(t *testing.T) {
 	}
 	for i := range times {
 		j := job{Argv: shell("echo $((1 + 1)); true | cat"), Caches: cacheFolder, Profile: reading.profile(jail.Full, jail.Limits{})}
-		r := run(t, j, 15*time.Second)
+		r := run(t, j, patience)
 		if r.Error != "" || r.Late || r.Witness == nil || !r.Witness.OK() || r.Output != "2\n" {
 			t.Fatalf("command %d: %+v, witness %+v", i, r, r.Witness)
 		}
