@@ -42,9 +42,6 @@ type Subject struct {
 // Tools has the descriptions of tools by their names (meta.tools, settings of upstream servers).
 type Tools map[string]Description
 
-// Description says which arguments of a tool have which meaning.
-type Description struct{}
-
 // Facts are the facets of one call. Each is computed when it is first asked for; not safe for
 // concurrent use.
 type Facts struct {
