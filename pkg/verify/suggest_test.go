@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -37,11 +38,14 @@ func errand(t testing.TB, m *workflow.Machine, id string, calls ...string) *conf
 	for i, c := range calls {
 		tool, line, shell := strings.Cut(c, ": ")
 		input := `{"file_path":"a.go","old_string":"a","new_string":"b"}`
+		if name, _, given := strings.Cut(c, " {"); given { // a tool with its input
+			tool, input, shell = name, c[len(name)+1:], false
+		}
 		if shell {
 			input = fmt.Sprintf(`{"command":%q}`, line)
 		}
 		at := out.Run.At("")
-		v := toolcall.Decide(m, &at, toolcall.Call{Tool: tool, Input: []byte(input)})
+		v := toolcall.Decide(m, &at, facet.InRun(m, &at, toolcall.Call{Tool: tool, Input: []byte(input)}))
 		trace.Decisions = append(trace.Decisions, conform.Traced{
 			Sequence: int64(i + 1), RunVersion: out.Run.Version, State: at.State, Tool: tool, Input: []byte(input),
 			Digest: toolcall.InputDigest(tool, []byte(input)), Decision: v.Decision, Code: v.Code, CallID: fmt.Sprint("c", i), Principal: "agent", Time: noon,
