@@ -110,7 +110,7 @@ func (r *reader) looksAt(l *leaf, at *document.Path, stance Stance) bool {
 	switch {
 	case strings.HasPrefix(l.key, "/"):
 		return r.pointer(l, at)
-	case l.key == anywhere && stance != Restricts:
+	case l.key == anywhere && stance.allows():
 		r.errorf(at, document.CodeNoEffect,
 			"\"anywhere\" cannot allow: a harmless text would do for another; name the argument by its pointer, such as \"/path\"")
 		return false
