@@ -192,7 +192,7 @@ func (a *apart) lists(all []Comparison, before, rest pointer) []shape {
 			key[0] = 'o'
 		}
 		for _, c := range all {
-			for _, stance := range []Stance{Restricts, Allows} {
+			for stance := Restricts; stance <= Allows; stance++ {
 				key = append(key, '0'+byte(c.Judge(Class{Arguments: within(before, s.value)}, stance)))
 			}
 		}

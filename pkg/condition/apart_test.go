@@ -130,7 +130,7 @@ func isOfAClass(all []condition.Comparison, classes []condition.Class, of call) 
 	for _, class := range classes {
 		same := true
 		for _, c := range all {
-			for _, stance := range []condition.Stance{condition.Restricts, condition.Allows} {
+			for stance := condition.Restricts; stance <= condition.Allows; stance++ {
 				same = same && (class.Open && c.Within() || c.Judge(class, stance) == c.Judge(of, stance))
 			}
 		}
