@@ -20,8 +20,8 @@ func comparisonsOf(c *condition.Condition) (all []condition.Comparison) {
 	return all
 }
 
-// drawMatcher draws operators of a pointer.
-func drawMatcher(r *rand.Rand) string {
+// drawArgumentMatcher draws operators of a pointer.
+func drawArgumentMatcher(r *rand.Rand) string {
 	of := func(options ...string) string { return options[r.IntN(len(options))] }
 	number := func() string {
 		return of("0", "1", "100", "100.5", "1e2", "-3", "0.1", "0.1000000000000000000001", "9007199254740993", "9007199254740992", "1e30")
@@ -60,8 +60,8 @@ func drawMatcher(r *rand.Rand) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// drawValue draws a value, of which many are next to those that drawMatcher compares with.
-func drawValue(r *rand.Rand, depth int) string {
+// drawArgument draws a value, of which many are next to those that drawArgumentMatcher compares with.
+func drawArgument(r *rand.Rand, depth int) string {
 	of := func(options ...string) string { return options[r.IntN(len(options))] }
 	switch r.IntN(10) {
 	case 0, 1, 2:
@@ -78,7 +78,7 @@ func drawValue(r *rand.Rand, depth int) string {
 	var parts []string
 	list := r.IntN(2) == 0
 	for range r.IntN(6) {
-		v := drawValue(r, depth-1)
+		v := drawArgument(r, depth-1)
 		if !list {
 			v = fmt.Sprintf("%q: %s", of("p", "p", "q", "P", "0")+strings.Repeat("z", len(parts)), v)
 		}
@@ -103,12 +103,12 @@ func TestClassesAreComplete(t *testing.T) {
 			continue
 		}
 		for range 60 {
-			input := fmt.Sprintf(`{"p": %s}`, drawValue(r, 3))
+			input := fmt.Sprintf(`{"p": %s}`, drawArgument(r, 3))
 			if r.IntN(8) == 0 {
-				input = drawValue(r, 1)
+				input = drawArgument(r, 1)
 			}
 			if !isOfAClass(all, classes, call{input: input}) {
-				t.Fatalf("%s: %s is of none of %d classes: %v", pointer, input, len(classes), texts(all))
+				t.Fatalf("%s: %s is of none of %d classes: %v", pointer, input, len(classes), matchersOf(all))
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func TestClassesAreComplete(t *testing.T) {
 
 func drawComparisons(r *rand.Rand, pointer string) (all []condition.Comparison) {
 	for len(all) < 1+r.IntN(3) {
-		v, _ := document.Parse(fmt.Appendf(nil, `{%q: %s}`, pointer, drawMatcher(r)), document.Limits{})
+		v, _ := document.Parse(fmt.Appendf(nil, `{%q: %s}`, pointer, drawArgumentMatcher(r)), document.Limits{})
 		var report document.Report
 		if c := condition.Read(&report, v, nil, condition.Use{}); c != nil {
 			all = append(all, comparisonsOf(c)...)
@@ -141,7 +141,7 @@ func isOfAClass(all []condition.Comparison, classes []condition.Class, of call) 
 	return false
 }
 
-func texts(all []condition.Comparison) (out []string) {
+func matchersOf(all []condition.Comparison) (out []string) {
 	for _, c := range all {
 		out = append(out, c.Text().String())
 	}
