@@ -71,6 +71,9 @@ func (r *run) arguments() (document.Value, bool) {
 
 // judge returns whether the comparison holds.
 func (l *leaf) judge(r *run, stance Stance) Truth {
+	if choose, ok := r.call.(Chosen); ok {
+		return choose(Comparison{l}, stance)
+	}
 	switch {
 	case l.of != NoType:
 		return l.judgeFacet(r, stance)
