@@ -16,7 +16,7 @@ func (l *leaf) judgeAnywhere(r *run, stance Stance) Truth {
 	if !ok {
 		return r.doubts(doubt{why: inputNotRead})
 	}
-	if stance != Restricts {
+	if stance.allows() {
 		return r.doubts(doubt{why: onlyRestricts})
 	}
 	t := tally{result: False}

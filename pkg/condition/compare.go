@@ -178,7 +178,7 @@ func (x *test) ordered(r *run, v document.Value, stance Stance) Truth {
 		return r.doubts(doubt{why: wrongKind, value: v, text: kindNeeded(x.value.Kind())})
 	case v.Kind() == document.String:
 		return Of(x.op.admits(strings.Compare(v.Str(), x.value.Str())))
-	case stance == Allows && !precise(v.Number()):
+	case stance.allows() && !precise(v.Number()):
 		return r.doubts(doubt{why: tooPrecise, value: v})
 	default:
 		return numberHolds(r, x.op, v, x.value)

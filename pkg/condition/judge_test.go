@@ -116,6 +116,31 @@ func TestFacets(t *testing.T) {
 	}, facets)
 }
 
+// TestRequires: a call that is known to have no value of a facet meets a requirement, gets no allowance, and is
+// not restricted (S21.3). An empty list of the input is in doubt.
+func TestRequires(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		condition                     string
+		restricts, requires, allowing condition.Truth
+	}{
+		{`{"writes": ["src/**"]}`, no, yes, doubt},
+		{`{"writes": {"each": "every", "in": ["src/**"]}}`, doubt, doubt, doubt},
+		{`{"not": {"writes": ["src/**"]}}`, no, yes, yes},
+		{`{"not": {"not": {"writes": ["src/**"]}}}`, no, yes, doubt},
+		{`{"/to/*": "a"}`, no, doubt, doubt},
+		{`{"git.force": false}`, no, yes, doubt},
+	} {
+		for stance, want := range map[condition.Stance]condition.Truth{
+			condition.Restricts: row.restricts, condition.Requires: row.requires, condition.Allows: row.allowing,
+		} {
+			if got := read(t, row.condition, stance).Judge(call{input: `{"to": []}`}, stance); got != want {
+				t.Errorf("%s, stance %d: %v, want %v", row.condition, stance, got, want)
+			}
+		}
+	}
+}
+
 // TestCommands: a list has first words, like compares every word, and an unknown word is in doubt.
 func TestCommands(t *testing.T) {
 	t.Parallel()

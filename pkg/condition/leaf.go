@@ -71,6 +71,9 @@ func (r *run) arguments() (document.Value, bool) {
 
 // judge returns whether the comparison holds.
 func (l *leaf) judge(r *run, stance Stance) Truth {
+	if choose, ok := r.call.(Chosen); ok {
+		return choose(Comparison{l}, stance)
+	}
 	switch {
 	case l.of != NoType:
 		return l.judgeFacet(r, stance)
@@ -89,7 +92,7 @@ type tally struct {
 }
 
 func (l *leaf) tally(stance Stance) tally {
-	every := l.each == eachEvery || l.each == byStance && stance == Allows
+	every := l.each == eachEvery || l.each == byStance && stance.allows()
 	return tally{every: every, result: Of(every)}
 }
 
@@ -246,7 +249,7 @@ func (l *leaf) judgeElements(r *run, set Set, stance Stance) Truth {
 		e := &set.Values[i]
 		t := l.judgeElement(r, e, stance)
 		if e.Unsure {
-			t = l.judgeUnsure(r, t, all.every, stance)
+			t = l.judgeUnsure(r, e, t, all.every, stance)
 		} else {
 			sure++
 		}
@@ -255,7 +258,7 @@ func (l *leaf) judgeElements(r *run, set Set, stance Stance) Truth {
 	switch {
 	case !set.Known:
 		return all.openResult()
-	case all.every && sure == 0 && all.result == True:
+	case all.every && sure == 0 && all.result == True && (stance&granting != 0 || len(set.Values) > 0 || l.each == eachEvery):
 		return r.doubts(doubt{why: noElements})
 	default:
 		return all.result
@@ -272,10 +275,10 @@ func (t *tally) openResult() Truth {
 
 // judgeUnsure returns what a value adds that may not be part of the set: restrictions take it for
 // one, allowances must hold with and without it.
-func (l *leaf) judgeUnsure(r *run, t Truth, every bool, stance Stance) Truth {
+func (l *leaf) judgeUnsure(r *run, e *Element, t Truth, every bool, stance Stance) Truth {
 	switch {
-	case every && t == False, !every && t == True && stance == Allows:
-		return r.doubts(doubt{why: unsure})
+	case every && t == False, !every && t == True && stance.allows():
+		return r.doubts(doubt{why: unsure, value: e.Value})
 	default:
 		return t
 	}
@@ -287,7 +290,7 @@ func (l *leaf) judgeElement(r *run, e *Element, stance Stance) Truth {
 	t := l.judgeReading(r, e.Value, e.Below, stance)
 	for _, other := range e.Also {
 		u := l.judgeReading(r, other, e.Below, stance)
-		if stance == Restricts {
+		if !stance.allows() {
 			t = t.Or(u)
 		} else {
 			t = t.And(u)
@@ -301,7 +304,7 @@ func (l *leaf) judgeReading(r *run, v document.Value, below bool, stance Stance)
 		switch {
 		case v.Number()[0] == '-' && document.CompareNumbers(v.Number(), "0") < 0:
 			return r.doubts(doubt{why: negative, value: v})
-		case stance == Allows && !precise(v.Number()):
+		case stance.allows() && !precise(v.Number()):
 			return r.doubts(doubt{why: tooPrecise, value: v})
 		}
 	}
@@ -334,7 +337,7 @@ func (l *leaf) judgeWindow(set Set, stance Stance) Truth {
 func (x *test) inside(set Set, stance Stance) Truth {
 	for i := range set.Values {
 		e := &set.Values[i]
-		if e.Unsure && stance == Allows {
+		if e.Unsure && stance.allows() {
 			continue
 		}
 		if slices.ContainsFunc(x.values, func(v document.Value) bool { return document.Equal(v, e.Value) }) {

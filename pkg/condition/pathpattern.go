@@ -41,9 +41,9 @@ func (p pathPattern) match(name string, stance Stance) Truth {
 // matchBelow returns, for a restriction, whether a name in the folder could match, and for an
 // allowance whether all of them do.
 func (p pathPattern) matchBelow(folder string, stance Stance) Truth {
-	if folder == "." || folder == "/" && p.absolute || climbsOnly(folder) && stance == Restricts {
+	if folder == "." || folder == "/" && p.absolute || climbsOnly(folder) && !stance.allows() {
 		folder = ""
-	} else if folder == "/" && stance == Restricts {
+	} else if folder == "/" && !stance.allows() {
 		return True // the workspace is below it
 	}
 	return p.matchName(folder, stance, pathglob.Glob.MayMatchBelow, func(g pathglob.Glob, folder string) bool {
@@ -55,7 +55,7 @@ func (p pathPattern) matchBelow(folder string, stance Stance) Truth {
 // that begins with ../ is of a place that is not known.
 func (p pathPattern) matchName(name string, stance Stance, may, does func(pathglob.Glob, string) bool) Truth {
 	matches := does
-	if stance == Restricts {
+	if !stance.allows() {
 		matches = may
 	}
 	place, inside := strings.CutPrefix(name, "/")
@@ -65,13 +65,13 @@ func (p pathPattern) matchName(name string, stance Stance, may, does func(pathgl
 	case strings.ContainsRune(name, 0):
 		return Doubt
 	case inside: // an absolute name
-		if p.absolute || p.anyPlace && stance == Restricts {
+		if p.absolute || p.anyPlace && !stance.allows() {
 			return Of(matches(p.glob, place))
 		}
 		return False
 	case climbs:
 		return p.matchClimbing(name, stance)
-	case p.absolute || windows && stance == Allows:
+	case p.absolute || windows && stance.allows():
 		return False // absolute patterns are for files outside of the workspace
 	default:
 		return Of(matches(p.glob, name))
@@ -80,7 +80,7 @@ func (p pathPattern) matchName(name string, stance Stance, may, does func(pathgl
 
 // matchClimbing compares a name of a place that is not known.
 func (p pathPattern) matchClimbing(name string, stance Stance) Truth {
-	if stance == Allows && !p.absolute {
+	if stance.allows() && !p.absolute {
 		return False
 	}
 	for strings.HasPrefix(name, "../") {

@@ -203,7 +203,7 @@ func (p mailPattern) match(text string, stance Stance) Truth {
 	if domain != p.domain {
 		return False
 	}
-	return Of(p.local == "*" || p.local == local || stance == Restricts && strings.EqualFold(p.local, local))
+	return Of(p.local == "*" || p.local == local || !stance.allows() && strings.EqualFold(p.local, local))
 }
 
 // plainMailbox reports the part before the @ that every server reads as a name: some route by % and

@@ -60,24 +60,29 @@ func (t Truth) String() string {
 	}
 }
 
-// Stance is the effect of the rule around a condition: it picks the quantifier over several values, and
-// the reading of a value that has two (S21.3).
+// Stance is the effect of the rule around a condition: it picks the quantifier over several values, the
+// reading of a value that has two, and the result for a call that has no such value (S21.3).
 type Stance uint8
 
 // The stances. The zero Stance is the strict one.
 const (
 	// Restricts is the stance of deny, ask and approval terms: one value that matches, in
 	// one of its readings, is enough.
-	Restricts Stance = iota
-	// Allows is the stance of allow, only, leases and evidence: each value must match, in
-	// each of its readings, and there must be one.
-	Allows
+	Restricts Stance = 0
+	// Requires is the stance of calls, and of not and unless in a restriction: each value must match, in
+	// each of its readings. A call that is known to have no value of a facet meets it.
+	Requires Stance = allowing
+	// Allows is the stance of allow, leases and evidence: as Requires, but there must be a value.
+	Allows Stance = allowing | granting
+)
+
+const (
+	allowing Stance = 1 << iota
+	granting
 )
 
 // Opposite returns the stance under not and unless.
-func (s Stance) Opposite() Stance {
-	if s == Restricts {
-		return Allows
-	}
-	return Restricts
-}
+func (s Stance) Opposite() Stance { return s ^ allowing }
+
+// allows reports a stance in which a match lets the call pass.
+func (s Stance) allows() bool { return s&allowing != 0 }

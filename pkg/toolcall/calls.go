@@ -53,7 +53,7 @@ func judgeCall(rule *workflow.CallRule, facts condition.Call) condition.Truth {
 	if facts == nil || rule.Only == nil {
 		return condition.Doubt
 	}
-	return rule.Only.Judge(facts, condition.Allows)
+	return rule.Only.Judge(facts, condition.Requires)
 }
 
 // explainCalls returns the judgement of every entry that is about a call.
@@ -70,7 +70,7 @@ func explainCalls(state *workflow.StateView, call Call) []CallReason {
 		}
 		r := CallReason{Rule: *rule, Place: i, Result: judgeCall(rule, call.Facts)}
 		if call.Facts != nil {
-			r.Leaves = rule.Only.Explain(call.Facts, condition.Allows)
+			r.Leaves = rule.Only.Explain(call.Facts, condition.Requires)
 		}
 		reasons = append(reasons, r)
 	}
@@ -88,7 +88,7 @@ func refusal(rule *workflow.CallRule, place int, facts condition.Call) string {
 	}
 	var against []string
 	more := 0
-	for _, leaf := range rule.Only.Explain(facts, condition.Allows) {
+	for _, leaf := range rule.Only.Explain(facts, condition.Requires) {
 		switch text := leafText(&leaf); {
 		case text == "":
 		case len(against) == mostLeaves:

@@ -100,7 +100,7 @@ func (r stateSection) callRule(f document.Fields) (rule CallRule, ok bool) {
 		r.report.Errorf(f.At, document.CodeRequired, "an entry of \"calls\" needs \"tool\" or \"capability\"; \"*\" stands for every tool")
 	}
 	if v, has := f.Value.Get("only"); has {
-		rule.Only = condition.Read(&r.report, v, f.At.Key("only"), condition.Use{Stance: condition.Allows})
+		rule.Only = condition.Read(&r.report, v, f.At.Key("only"), condition.Use{Stance: condition.Requires})
 	}
 	return rule, ok && rule.Only != nil
 }

@@ -208,6 +208,7 @@ func gainedByMeta(from, to *workflow.Machine) []gain {
 	}
 	say(b.UnknownCommands && !a.UnknownCommands, "meta.unknown_commands allows unknown programs")
 	say(!reflect.DeepEqual(a.EditTools, b.EditTools), "meta.edit_tools is another one")
+	say(!reflect.DeepEqual(a.Described, b.Described), "meta.tools describes tools otherwise")
 	for _, name := range b.ReadTools {
 		say(!slices.Contains(a.ReadTools, name), "meta.read_tools newly has %s, whose calls void no evidence", document.Quote(name))
 	}

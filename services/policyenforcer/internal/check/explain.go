@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
@@ -336,7 +337,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 					}
 				}
 			}
-			was.Facts = recordedFacts(r, &was, set)
+			was.Facts = decisionlog.Facts(r, was.Shell, set.Tools())
 			e.policy(set, std.Because[i], was.Call)
 		}
 		if !decided && r.Policy != "" { // it does not hold any more, or for a role that is not recorded
@@ -344,7 +345,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 			if err != nil {
 				return nil, fault.From(err)
 			}
-			was.Facts = recordedFacts(r, &was, set)
+			was.Facts = decisionlog.Facts(r, was.Shell, set.Tools())
 			e.policy(set, "", was.Call)
 		}
 	}
