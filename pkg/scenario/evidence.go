@@ -35,11 +35,11 @@ func (p *parser) givenEvidence(c *testCase, m *workflow.Machine, given document.
 			c.granted[name] = true
 		case spec.Approval != "":
 			c.start.Approved = append(c.start.Approved, evidence.Approved{
-				State: spec.Approval, Event: spec.Approval, Entry: c.start.Entry, At: epoch, By: "given",
+				State: spec.Approval, Event: spec.Approval, Entry: c.start.Entry, At: c.begins, By: "given",
 			})
 		default:
 			for range spec.Count {
-				c.observed = c.observed.Seen(c.start.ID, spec, evidence.Observation{At: epoch, CallID: "given", Entry: c.start.Entry}, true)
+				c.observed = c.observed.Seen(c.start.ID, spec, evidence.Observation{At: c.begins, CallID: "given", Entry: c.start.Entry}, true)
 			}
 		}
 	}
@@ -52,7 +52,7 @@ func (w *simulation) standings(of *tracked, at workflow.View) evidence.Statuses 
 	all := basis.Judge(specs)
 	for i := range specs {
 		if name := specs[i].Name; w.granted[name] && specs[i].State != nil {
-			all[name] = evidence.Status{Name: name, Held: true, Since: epoch, Needs: all[name].Needs}
+			all[name] = evidence.Status{Name: name, Held: true, Since: w.began, Needs: all[name].Needs}
 		}
 	}
 	if of.of.machine.KeepsAccount() {

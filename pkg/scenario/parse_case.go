@@ -3,6 +3,7 @@ package scenario
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -44,7 +45,8 @@ func (p *parser) steps(f document.Fields, c *testCase, most int) bool {
 // given starts the run of a case, so that a failing start is a problem of the file.
 func (p *parser) given(f document.Fields, c *testCase) {
 	given, _ := f.Object("given")
-	given.Known("given", "state", "context", "evidence")
+	given.Known("given", "state", "context", "evidence", "at")
+	c.begins = p.beginsAt(given)
 	state, named := given.Text("state")
 	context, _ := given.Object("context")
 	if p.suite.main == nil {
@@ -53,7 +55,7 @@ func (p *parser) given(f document.Fields, c *testCase) {
 	m := p.suite.main.machine
 	out := m.Start(workflow.StartParams{
 		ID: "run", SessionID: session, Workspace: p.suite.workspace, Owner: actor, Context: context.Value,
-	}, actor, epoch)
+	}, actor, c.begins)
 	if out.Rejection != nil {
 		p.report.Errorf(given.At.Key("context"), document.Code(out.Rejection.Code), "%s", out.Rejection.Message)
 		return
@@ -63,6 +65,19 @@ func (p *parser) given(f document.Fields, c *testCase) {
 		p.beginIn(c, m, state, given.At.Key("state"))
 	}
 	p.givenEvidence(c, m, given)
+}
+
+// beginsAt returns when the case begins.
+func (p *parser) beginsAt(given document.Fields) time.Time {
+	text, ok := given.Text("at")
+	if !ok {
+		return epoch
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		p.report.Errorf(given.At.Key("at"), document.CodeRange, "%s is not an instant; write it with its offset, such as 2026-11-27T16:50:00Z", document.Quote(text))
+	}
+	return at
 }
 
 // beginIn puts the run into another state than the initial one, as if it had come

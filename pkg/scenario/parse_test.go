@@ -66,6 +66,7 @@ func TestProblems(t *testing.T) {
 		"given an unknown state": {"workflow: w.json\ncases:\n- name: x\n  given: {state: b}\n  steps: [{event: GO}]\n", "s.test.yaml:4: /cases/0/given/state: UNKNOWN_STATE"},
 		"given a reserved key":   {"workflow: w.json\ncases:\n- name: x\n  given: {context: {_x: 1}}\n  steps: [{event: GO}]\n", "s.test.yaml:4: /cases/0/given/context: RESERVED_KEY"},
 		"unknown in given":       {"workflow: w.json\ncases:\n- name: x\n  given: {contxt: {x: 1}}\n  steps: [{event: GO}]\n", `/cases/0/given/contxt: UNKNOWN_FIELD did you mean "context"`},
+		"given no instant":       {"workflow: w.json\ncases:\n- name: x\n  given: {at: 2026-11-27 16:50}\n  steps: [{event: GO}]\n", "s.test.yaml:4: /cases/0/given/at: RANGE"},
 		"a step without action":  {step("expect: {state: a}"), "s.test.yaml:5: /cases/0/steps/0: REQUIRED"},
 		"a step with two":        {step("event: GO\ncall: {tool: Read}"), "s.test.yaml:5: /cases/0/steps/0: CONFLICT"},
 		"a misspelt action":      {step("evnt: GO"), `/cases/0/steps/0/evnt: UNKNOWN_FIELD did you mean "event"`},

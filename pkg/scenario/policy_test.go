@@ -221,3 +221,31 @@ cases:
 		}
 	}
 }
+
+// A case begins when it says, and its time goes on from there.
+func TestGivenAt(t *testing.T) {
+	t.Parallel()
+	suite, problems := parse(`
+policy:
+  role: agent
+  windows: {work: {zone: Europe/Berlin, days: [mon-thu], from: "09:00", to: "16:00"}}
+  deny: [{capability: bash, unless: {time: work}}]
+workflow: {id: w, initial: a, states: {a: {on: {GO: z}}, z: {type: final}}}
+cases:
+- name: before work on a Monday
+  given: {at: 2026-11-30T07:59:00Z}
+  steps:
+  - {call: {tool: Bash, input: {command: ls}}, expect: {decision: DENY, code: POLICY_DENIED}}
+  - {advance: 1m}
+  - {call: {tool: Bash, input: {command: ls}}}
+- {name: without it, steps: [{call: {tool: Bash, input: {command: ls}}, expect: {decision: DENY, code: POLICY_DENIED}}]}
+`)
+	if suite == nil {
+		t.Fatal(problems)
+	}
+	for _, r := range suite.Play(nil) {
+		if !r.OK {
+			t.Errorf("%+v", r)
+		}
+	}
+}

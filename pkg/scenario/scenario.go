@@ -70,6 +70,8 @@ type testCase struct {
 	name  string
 	line  int
 	steps []step
+	// begins is when the first step is taken.
+	begins time.Time
 	// start is the run that it begins with, observed and granted its evidence.
 	start    workflow.Run
 	observed evidence.Record
@@ -149,7 +151,7 @@ func (s *Suite) playCase(c *testCase, coverage *Coverage) Result {
 	return result
 }
 
-// epoch is when every case begins.
+// epoch is when a case begins that does not say when.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // notExecuted returns the outcome of a step that needs a feature which this version

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -22,35 +23,39 @@ type example struct {
 }
 
 // examples are all workflows and processes of the examples. Those of a folder can invoke
-// each other.
+// each other, and name its policies.
 func examples(t testing.TB) []example {
 	t.Helper()
 	var all []example
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".json") || strings.Contains(path, "policies") {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".json") {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		if err != nil {
+		if err != nil || document.KindOf(value(t, string(text))) == "policy" {
 			return err
 		}
-		m := model(t, string(text))
 		siblings, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.json"))
 		if err != nil {
 			return err
 		}
+		var policies []string
+		var others []verify.Definition
 		for _, sibling := range siblings {
-			if sibling == path || !strings.Contains(string(text), `"invoke"`) {
-				continue
-			}
 			other, err := os.ReadFile(sibling)
 			if err != nil {
 				return err
 			}
-			if v := value(t, string(other)); !process.Is(v) {
-				m.Others = append(m.Others, definition(t, v))
+			switch v := value(t, string(other)); {
+			case sibling == path:
+			case document.KindOf(v) == "policy":
+				policies = append(policies, string(other))
+			case !process.Is(v) && strings.Contains(string(text), `"invoke"`):
+				others = append(others, definition(t, v))
 			}
 		}
+		m := model(t, string(text), policies...)
+		m.Others = others
 		e := example{name: strings.TrimPrefix(path, folder+"/"), model: m, properties: m.Main.Machine.Definition().Properties}
 		more, err := os.ReadFile(strings.TrimSuffix(path, ".json") + ".properties.yaml")
 		if err != nil && len(e.properties) == 0 {
