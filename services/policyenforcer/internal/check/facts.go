@@ -90,11 +90,7 @@ func appendFact(out []byte, masks redact.Masks, name string, facts condition.Cal
 
 // recordedFacts returns what a recorded call did; nil when its input is not kept as it was.
 func recordedFacts(r *ledger.Decision, call *rules.Recorded, set *rules.Set) condition.Call {
-	if len(r.Input) == 0 || redact.Masked(r.Input) {
-		return nil
-	}
-	return facet.Of(facet.Subject{
-		Tool: r.Tool, Shell: call.Shell, Input: r.Input, Tools: set.Tools(), CallerName: r.Principal, SessionDepth: -1,
-		RunState: r.State, RunWorkflow: r.Workflow,
+	return facet.OfRecord(facet.Subject{
+		Tool: r.Tool, Shell: call.Shell, Input: r.Input, Tools: set.Tools(), CallerName: r.Principal, RunState: r.State, RunWorkflow: r.Workflow,
 	})
 }
