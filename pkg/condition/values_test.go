@@ -12,8 +12,10 @@ import (
 // TestMissing judges values that are missing or null (S21.4).
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	for _, op := range []string{`"x"`, `["x", "y"]`, `{"eq": 1}`, `{"neq": "x"}`, `{"gt": 1}`, `{"gte": 1}`, `{"lt": 1}`, `{"lte": 1}`, `{"in": ["x"]}`,
-		`{"like": "*"}`, `{"contains": "x"}`, `{"length": {"gte": 0}}`, `{"bytes": {"gte": 0}}`, `{"count": {"gte": 0}}`} {
+	for _, op := range []string{
+		`"x"`, `["x", "y"]`, `{"eq": 1}`, `{"neq": "x"}`, `{"gt": 1}`, `{"gte": 1}`, `{"lt": 1}`, `{"lte": 1}`, `{"in": ["x"]}`,
+		`{"like": "*"}`, `{"contains": "x"}`, `{"length": {"gte": 0}}`, `{"bytes": {"gte": 0}}`, `{"count": {"gte": 0}}`,
+	} {
 		var rows []on
 		for _, input := range []string{`{}`, `{"b": 1}`, `{"a": null}`} {
 			rows = append(rows, on{`{"/a": ` + op + `}`, input, doubt, doubt}, on{`{"not": {"/a": ` + op + `}}`, input, doubt, doubt})
@@ -209,8 +211,12 @@ func TestNumbers(t *testing.T) {
 	for _, same := range []string{`100`, `100.0`, `1e2`, `1E2`, `1.00e+2`, `1000e-1`, `0.1e3`} {
 		input := `{"a": ` + same + `}`
 		judgeAll(t, []on{
-			{`{"/a": 100}`, input, yes, yes}, {`{"/a": {"lte": 100}}`, input, yes, yes}, {`{"/a": {"lt": 100}}`, input, no, no},
-			{`{"/a": {"gte": 100.0}}`, input, yes, yes}, {`{"/a": {"gt": 1e2}}`, input, no, no}, {`{"/a": {"neq": 100}}`, input, no, no},
+			{`{"/a": 100}`, input, yes, yes},
+			{`{"/a": {"lte": 100}}`, input, yes, yes},
+			{`{"/a": {"lt": 100}}`, input, no, no},
+			{`{"/a": {"gte": 100.0}}`, input, yes, yes},
+			{`{"/a": {"gt": 1e2}}`, input, no, no},
+			{`{"/a": {"neq": 100}}`, input, no, no},
 			{`{"/a": [99, 1e2]}`, input, yes, yes},
 		}, nil)
 	}
@@ -389,8 +395,16 @@ func TestAmounts(t *testing.T) {
 		money            string
 		restricts, allow condition.Truth
 	}{
-		{`0`, yes, yes}, {`100`, yes, yes}, {`100.00`, yes, yes}, {`-0`, yes, yes}, {`100.01`, no, no}, {`-1`, doubt, doubt}, {`-1e-300`, doubt, doubt},
-		{`1e3`, no, no}, {`99.999999999999999`, yes, doubt}, {`9007199254740993`, no, doubt},
+		{`0`, yes, yes},
+		{`100`, yes, yes},
+		{`100.00`, yes, yes},
+		{`-0`, yes, yes},
+		{`100.01`, no, no},
+		{`-1`, doubt, doubt},
+		{`-1e-300`, doubt, doubt},
+		{`1e3`, no, no},
+		{`99.999999999999999`, yes, doubt},
+		{`9007199254740993`, no, doubt},
 	} {
 		facets := map[condition.Facet]condition.Set{condition.Money: {Known: true, Values: []condition.Element{{Value: document.NumberValue(row.money)}}}}
 		judgeAll(t, []on{{`{"money": {"lte": 100}}`, `{"money": ` + row.money + `}`, row.restricts, row.allow}}, facets)

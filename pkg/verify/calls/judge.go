@@ -287,8 +287,9 @@ func IsCallOf(s workflow.Subject, state *workflow.StateView, tool string, input 
 		return false
 	}
 	list := shell.NewList([]string{s.Command})
+	aim, aims := shell.AimOf(s.Command)
 	return slices.ContainsFunc(plan.Commands, func(c shell.Command) bool {
 		_, ok := list.Match(c)
-		return ok
+		return ok || aims && aim.Matches(c)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -270,7 +271,7 @@ func (e *Explanation) partWouldAllow(part *toolcall.Part, state string, view *wo
 	}
 	quoted := make([]string, 0, mostEntries)
 	for _, entry := range entries[:min(len(entries), mostEntries)] {
-		quoted = append(quoted, document.Quote(entry))
+		quoted = append(quoted, shell.ShowEntry(entry))
 	}
 	more := ""
 	if len(entries) > mostEntries {
