@@ -276,6 +276,9 @@ func (t *tally) openResult() Truth {
 // judgeUnsure returns what a value adds that may not be part of the set: restrictions take it for
 // one, allowances must hold with and without it.
 func (l *leaf) judgeUnsure(r *run, e *Element, t Truth, every bool, stance Stance) Truth {
+	if t == Doubt && l.of == SchemaType { // the last part of a name whose schema is known
+		t = False
+	}
 	switch {
 	case every && t == False, !every && t == True && stance.allows():
 		return r.doubts(doubt{why: unsure, value: e.Value})
