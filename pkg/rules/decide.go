@@ -120,8 +120,9 @@ func (s *Set) judge(call *Call, v Verdict, said, also *outcome, capability []byt
 	if by := cmp.Or(said.deny, also.deny); by != nil {
 		return v.deny(toolcall.CodePolicyDenied, by, "")
 	}
-	said, unclear := said.applied(call)
-	also, doubtful := also.applied(call)
+	var sum, alsoSum outcome
+	said, unclear := said.applied(call, &sum)
+	also, doubtful := also.applied(call, &alsoSum)
 	switch by := cmp.Or(said.deny, also.deny); {
 	case by != nil:
 		return v.deny(toolcall.CodePolicyDenied, by, "")
