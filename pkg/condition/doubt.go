@@ -144,7 +144,7 @@ func (l *leaf) sentence(d *doubt) string {
 	case notKnown:
 		return looks + "which is not known" + because(d.text) + "."
 	case unsure:
-		return looks + "of which one value may or may not be there."
+		return looks + "where " + described(d.value) + " may be meant too. Write it so that it is meant in one way only."
 	case oddForm:
 		return looks + "where " + described(d.value) + " can be read in more than one way. Write it in its plain form."
 	case jsonUnclear:

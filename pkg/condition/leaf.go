@@ -71,6 +71,9 @@ func (r *run) arguments() (document.Value, bool) {
 
 // judge returns whether the comparison holds.
 func (l *leaf) judge(r *run, stance Stance) Truth {
+	if choose, ok := r.call.(Chosen); ok {
+		return choose(Comparison{l}, stance)
+	}
 	switch {
 	case l.of != NoType:
 		return l.judgeFacet(r, stance)
@@ -246,7 +249,7 @@ func (l *leaf) judgeElements(r *run, set Set, stance Stance) Truth {
 		e := &set.Values[i]
 		t := l.judgeElement(r, e, stance)
 		if e.Unsure {
-			t = l.judgeUnsure(r, t, all.every, stance)
+			t = l.judgeUnsure(r, e, t, all.every, stance)
 		} else {
 			sure++
 		}
@@ -272,10 +275,10 @@ func (t *tally) openResult() Truth {
 
 // judgeUnsure returns what a value adds that may not be part of the set: restrictions take it for
 // one, allowances must hold with and without it.
-func (l *leaf) judgeUnsure(r *run, t Truth, every bool, stance Stance) Truth {
+func (l *leaf) judgeUnsure(r *run, e *Element, t Truth, every bool, stance Stance) Truth {
 	switch {
 	case every && t == False, !every && t == True && stance.allows():
-		return r.doubts(doubt{why: unsure})
+		return r.doubts(doubt{why: unsure, value: e.Value})
 	default:
 		return t
 	}

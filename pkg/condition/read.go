@@ -130,22 +130,9 @@ func (r *reader) looksAt(l *leaf, at *document.Path, stance Stance) bool {
 }
 
 func (r *reader) pointer(l *leaf, at *document.Path) bool {
-	path, ok := readSegments(l.key)
-	if !ok {
-		r.errorf(at, document.CodePointer, "%s is not a pointer; write ~ as ~0, and / within a name as ~1", document.Quote(l.key))
-		return false
-	}
-	stars := 0
-	for _, s := range path {
-		if s.star {
-			stars++
-		} else if strings.HasPrefix(s.name, "*") {
-			r.errorf(at, document.CodePointer, "%s has a * next to other characters; in a pointer * is a whole step, every element of a list", document.Quote(l.key))
-			return false
-		}
-	}
-	if stars > mostStars {
-		r.errorf(at, document.CodePointer, "%s goes through more than %d lists; look at fewer levels", document.Quote(l.key), mostStars)
+	path, fault := readPointer(l.key)
+	if fault != "" {
+		r.errorf(at, document.CodePointer, "%s %s", document.Quote(l.key), fault)
 		return false
 	}
 	l.path = path

@@ -45,9 +45,6 @@ type Subject struct {
 	RunState, RunWorkflow string
 }
 
-// Tools has the descriptions of tools by their names (meta.tools, settings of upstream servers).
-type Tools map[string]Description
-
 // Facts are the facets of one call. Each is computed when it is first asked for; not safe for
 // concurrent use.
 type Facts struct {

@@ -66,6 +66,7 @@ func (t *touched) unclear(why string) { t.doubt(why, condition.Reads, condition.
 
 // read and write note a file by its name as the call has it.
 func (t *touched) read(name string, below bool) { t.file(condition.Reads, name, below, false) }
+
 func (t *touched) write(name string, below bool) {
 	t.writes++
 	t.file(condition.Writes, name, below, false)

@@ -14,8 +14,10 @@ var gitNames = words(`status log rev-parse ls-files ls-tree describe rev-list sh
 ls-remote reflog whatchanged count-objects var`)
 
 // gitShows are options with which they show changes.
-var gitShows = []string{"-p", "-u", "--patch", "-L", "-S", "-G", "-c", "-m", "--cc", "--word-diff", "--color-words", "-W", "--function-context", "--ext-diff", "-U",
-	"--unified", "--full-diff", "--diff-merges", "-v", "--verbose", "--pickaxe", "--textconv", "--remerge-diff", "--binary", "--exclude-from", "-X", "--output", "-O"}
+var gitShows = []string{
+	"-p", "-u", "--patch", "-L", "-S", "-G", "-c", "-m", "--cc", "--word-diff", "--color-words", "-W", "--function-context", "--ext-diff", "-U",
+	"--unified", "--full-diff", "--diff-merges", "-v", "--verbose", "--pickaxe", "--textconv", "--remerge-diff", "--binary", "--exclude-from", "-X", "--output", "-O",
+}
 
 // git notes what git reads and writes: its own folder, and files of the workspace.
 func (l *lineReader) git(_ fileProgram, list []shell.Word) {
@@ -149,7 +151,9 @@ func (l *lineReader) gitPaths(list []shell.Word, u use, all bool) {
 
 // gitContent notes the files whose content git shows: those that it is given behind --, or else any.
 func (l *lineReader) gitContent(sub string, options, revisions, paths []shell.Word, cut bool) {
-	if slices.ContainsFunc(options, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--output") || strings.HasPrefix(w.Text, "-o") }) || sub == "format-patch" {
+	if slices.ContainsFunc(options, func(w shell.Word) bool {
+		return strings.HasPrefix(w.Text, "--output") || strings.HasPrefix(w.Text, "-o")
+	}) || sub == "format-patch" {
 		l.gitTree(writes)
 	}
 	if slices.ContainsFunc(options, func(w shell.Word) bool {
@@ -197,7 +201,9 @@ func (l *lineReader) gitAdmin(sub string, options, operands []shell.Word) {
 	case sub == "config" && !slices.ContainsFunc(options, func(w shell.Word) bool {
 		return strings.HasPrefix(w.Text, "-f") || strings.HasPrefix(w.Text, "--file") || w.Text == "--global" || w.Text == "--system" || w.Text == "-e" || w.Text == "--edit" || strings.HasPrefix(w.Text, "--blob")
 	}):
-		if len(operands) > 1 || slices.ContainsFunc(options, func(w shell.Word) bool { return !w.Static || !strings.HasPrefix(w.Text, "--get") && w.Text != "-l" && w.Text != "--list" }) {
+		if len(operands) > 1 || slices.ContainsFunc(options, func(w shell.Word) bool {
+			return !w.Static || !strings.HasPrefix(w.Text, "--get") && w.Text != "-l" && w.Text != "--list"
+		}) {
 			l.gitFolder()
 		}
 	case sub == "stash":

@@ -67,7 +67,9 @@ func (t *touched) follow(plan *shell.Plan) {
 		case "popd":
 			t.names.goesAway()
 		}
-		if slices.ContainsFunc(c.Words, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "CDPATH=") || strings.HasPrefix(w.Text, "PWD=") }) {
+		if slices.ContainsFunc(c.Words, func(w shell.Word) bool {
+			return strings.HasPrefix(w.Text, "CDPATH=") || strings.HasPrefix(w.Text, "PWD=")
+		}) {
 			t.names.goesAway()
 		}
 	}

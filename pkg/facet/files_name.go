@@ -137,7 +137,9 @@ func include(all []string, name string) []string {
 }
 
 // hides reports characters that some file systems leave out of a name, and controls.
-func hides(r rune) bool { return unicode.Is(unicode.Cf, r) || unicode.IsControl(r) || r == unicode.ReplacementChar }
+func hides(r rune) bool {
+	return unicode.Is(unicode.Cf, r) || unicode.IsControl(r) || r == unicode.ReplacementChar
+}
 
 // away is the name of a file in a folder that is not known.
 func away(name string) string {

@@ -35,8 +35,8 @@ var lookers = map[string]looker{
 	"getfileinfo": {}, "senduserfile": {}, "lsp": {others: words("operation symbol query")},
 	"ls": {here: true, others: words("ignore")}, "listdirectory": {here: true, others: words("ignore")}, "listdirectorywithsizes": {},
 	"directorytree": {others: words("excludepatterns")}, "searchfiles": {others: words("pattern excludepatterns")},
-	"glob": {here: true, pattern: true, others: words("pattern")},
-	"grep": {here: true, below: true, others: words("pattern glob type outputmode")},
+	"glob":   {here: true, pattern: true, others: words("pattern")},
+	"grep":   {here: true, below: true, others: words("pattern glob type outputmode")},
 	"delete": {writes: true}, "createdirectory": {writes: true},
 }
 

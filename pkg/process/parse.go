@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
@@ -139,7 +140,8 @@ func declaredTools(f document.Fields) toolname.Names {
 	if v.Kind() != document.Object {
 		return toolname.Names{}
 	}
-	return toolname.With(toolname.Read(document.Fields{Report: f.Report, Value: v, At: f.At.Key("meta")}, maxTools))
+	names, _ := toolinput.ReadTools(document.Fields{Report: f.Report, Value: v, At: f.At.Key("meta")}, maxTools)
+	return toolname.With(names)
 }
 
 func (r *reader) tools(f document.Fields, names toolname.Names) {

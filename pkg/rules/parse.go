@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
@@ -82,18 +83,21 @@ func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy
 	overruled(f, p)
 	if !r.HasErrors() {
 		runExamples(f, p)
+		review(f, p)
 	}
 	return p
 }
 
 // readTools reads meta.tools of a policy.
-func readTools(f document.Fields, _ *Policy) toolname.Names {
+func readTools(f document.Fields, p *Policy) toolname.Names {
 	meta, ok := f.Object("meta")
 	if !ok {
 		return toolname.Names{}
 	}
 	meta.Known("\"meta\"", "tools")
-	return toolname.With(toolname.Read(meta, maxRules))
+	var names []string
+	names, p.Tools = toolinput.ReadTools(meta, maxRules)
+	return toolname.With(names)
 }
 
 // checkCapability reports a pattern that matches no call. One that names a tool must name one that

@@ -194,14 +194,18 @@ func Read(meta document.Fields, most int) []string {
 		return nil
 	}
 	for _, item := range items {
-		switch {
-		case item.Text == "":
-			meta.Report.Errorf(item.At, document.CodeEmpty, "the tool name is empty; name a tool or remove the item")
-		case strings.ContainsAny(item.Text, " \t\r\n*(),"):
-			meta.Report.Errorf(item.At, document.CodeName, "%s is not a valid tool name; write exactly one name, without spaces and wildcards",
-				document.Quote(item.Text))
-		}
+		Check(meta.Report, item.Text, item.At)
 	}
 	meta.Report.Duplicates(items)
 	return document.Texts(items)
+}
+
+// Check reports a name that cannot be that of one tool.
+func Check(r *document.Report, name string, at *document.Path) {
+	switch {
+	case name == "":
+		r.Errorf(at, document.CodeEmpty, "the tool name is empty; name a tool or remove the item")
+	case strings.ContainsAny(name, " \t\r\n*(),"):
+		r.Errorf(at, document.CodeName, "%s is not a valid tool name; write exactly one name, without spaces and wildcards", document.Quote(name))
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -37,11 +38,14 @@ func errand(t testing.TB, m *workflow.Machine, id string, calls ...string) *conf
 	for i, c := range calls {
 		tool, line, shell := strings.Cut(c, ": ")
 		input := `{"file_path":"a.go","old_string":"a","new_string":"b"}`
+		if name, _, given := strings.Cut(c, " {"); given { // a tool with its input
+			tool, input, shell = name, c[len(name)+1:], false
+		}
 		if shell {
 			input = fmt.Sprintf(`{"command":%q}`, line)
 		}
 		at := out.Run.At("")
-		v := toolcall.Decide(m, &at, toolcall.Call{Tool: tool, Input: []byte(input)})
+		v := toolcall.Decide(m, &at, facet.InRun(m, &at, toolcall.Call{Tool: tool, Input: []byte(input)}))
 		trace.Decisions = append(trace.Decisions, conform.Traced{
 			Sequence: int64(i + 1), RunVersion: out.Run.Version, State: at.State, Tool: tool, Input: []byte(input),
 			Digest: toolcall.InputDigest(tool, []byte(input)), Decision: v.Decision, Code: v.Code, CallID: fmt.Sprint("c", i), Principal: "agent", Time: noon,
@@ -292,5 +296,62 @@ func TestPolicyOf(t *testing.T) {
 	}
 	if text, used, err = suggest.Policy(m, "agent", nil); err != nil || len(used) > 0 || !strings.Contains(text.String(), `"allow":[]`) {
 		t.Errorf("%s %v", text, err)
+	}
+}
+
+// TestSuggestConditions proposes what the inputs of all runs have in common, and nothing that one run alone did.
+func TestSuggestConditions(t *testing.T) {
+	t.Parallel()
+	const src = `{
+		"id": "broad", "initial": "work",
+		"states": {
+			"work": {"allowed_tools": ["mcp__pay__refund", "mcp__notes__add"], "on": {"DONE": "done"}},
+			"done": {"type": "final"}
+		}
+	}`
+	m := workflow.Compile(mustParse(t, src), 1)
+	text, _ := document.Parse([]byte(src), document.Limits{})
+	calls := func(i int) []string {
+		return []string{
+			fmt.Sprintf(`mcp__pay__refund {"amount":%d,"currency":"%s","to":"ann%d@example.com","note":"case %d","id":%d,"dry":false}`,
+				100+i%2*37, []string{"eur", "usd"}[i%2], i%2, i%2, 1000*(i+1)),
+			`mcp__notes__add {"text":"x","tag":"a"}`,
+		}
+	}
+	var traces []*conform.Trace
+	for i := range 6 {
+		of := calls(i)
+		if i == 3 {
+			of = append(of, `mcp__notes__add {"text":"x","tag":"only here"}`)
+		}
+		traces = append(traces, errand(t, m, fmt.Sprint("run_", i), of...))
+	}
+	out, err := suggest.Definition(text, 1, traces, suggest.Options{MinRuns: 5, Conditions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	for _, p := range out.Proposals {
+		if p.Field == "calls" {
+			got = p.Is
+		}
+	}
+	const want = `[{"tool":"mcp__notes__add","only":{"/text":["x"]}},` +
+		`{"tool":"mcp__pay__refund","only":{"/amount":{"gte":0,"lte":140},"/currency":["eur","usd"],"/dry":false}}]`
+	if got != want {
+		t.Errorf("proposed %s\nwant     %s", got, want)
+	}
+	again, err := suggest.Definition(out.Definition, 1, traces, suggest.Options{MinRuns: 5, Conditions: true})
+	if err != nil || len(again.Proposals) > 0 {
+		t.Errorf("on itself it suggests %+v %v", again, err)
+	}
+	one, err := suggest.Definition(text, 1, traces[:1], suggest.Options{MinRuns: 1, Conditions: true})
+	if err != nil || strings.Contains(one.Definition.String(), "calls") {
+		t.Errorf("of one run: %s %v", one.Definition, err)
+	}
+	traces[2].Decisions[0].Input = nil
+	hidden, err := suggest.Definition(text, 1, traces, suggest.Options{MinRuns: 5, Conditions: true})
+	if err != nil || strings.Contains(hidden.Definition.String(), "refund\",\"only") || !strings.Contains(strings.Join(hidden.Left, " "), "no conditions for mcp__pay__refund") {
+		t.Errorf("an input that is not kept: %s %v %v", hidden.Definition, hidden.Left, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/jail"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 )
 
 // Definition is a parsed workflow (S1). Order is as written throughout, because
@@ -202,6 +203,8 @@ type Meta struct {
 	Reconcile []Reconcile
 	// Tools are those of the author's own, meta.tools.
 	Tools []string
+	// Described has the descriptions of tools that meta.tools gives; nil for none.
+	Described toolinput.Tools
 	// ReadTools are tools that change no files, meta.read_tools; an entry may end with *.
 	ReadTools []string
 	// Jail has the settings of every state, meta.jail (S20).

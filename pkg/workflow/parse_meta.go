@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
@@ -56,7 +57,8 @@ func (r metaSection) meta(f document.Fields) {
 		}
 	}
 	r.declaredCommands(m)
-	declared := toolname.Read(m, maxItems)
+	declared, described := toolinput.ReadTools(m, maxItems)
+	meta.Described = described
 	meta.Tools = slices.Clone(declared)
 	r.toolNames = toolname.With(declared)
 	r.editTools(m)

@@ -179,7 +179,7 @@ func (r *propertyReader) subject(f document.Fields, alone bool) (s Subject) {
 	}
 	if command, ok := f.Text("command"); ok {
 		s.Command = command
-		if shell.NewPattern(command).Empty() {
+		if shell.IsConfinement(command) || shell.NewPattern(command).Empty() {
 			r.report.Errorf(f.At.Key("command"), CodeCommand, "%s is not one plain command; write its first words, or a pattern of * ? [a-z]", document.Quote(command))
 		}
 	}

@@ -65,7 +65,7 @@ func TestSchemaAcceptsValid(t *testing.T) {
 // closeness of names, and meaning.
 var beyondSchema = []string{
 	"UNKNOWN_STATE", "UNKNOWN_EVENT", "UNKNOWN_GUARD", "UNKNOWN_EVIDENCE", "TOO_DEEP", "RETURN_OUTSIDE", "INITIAL_FINAL", "NO_FINAL", "INTERRUPT_FINAL", "INVOKE_CYCLE", "FORK_", "SAFE_NEXT_BYPASS",
-	"GLOB", "COMMAND", "DEFAULT_NOT_LAST", "RESERVED", "NUMBER", "GUARD_VALUE", "NAME", "UNKNOWN_TOOL", "EFFECTS",
+	"GLOB", "COMMAND", "DEFAULT_NOT_LAST", "RESERVED", "NUMBER", "GUARD_VALUE", "NAME", "UNKNOWN_TOOL", "EFFECTS", "POINTER",
 }
 
 // TestSchemaRejectsInvalid: of the rows of validation.txt, the schema rejects

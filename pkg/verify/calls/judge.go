@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/shell"
@@ -260,7 +261,8 @@ func Judging(m *workflow.Machine, s *workflow.StateView) any {
 		Commands map[string]workflow.CommandClass
 		Unknown  bool
 		Edits    map[string]workflow.EditTool
-	}{state, meta.Enforcement, meta.Commands, meta.UnknownCommands, meta.EditTools}
+		Tools    facet.Tools
+	}{state, meta.Enforcement, meta.Commands, meta.UnknownCommands, meta.EditTools, meta.Described}
 }
 
 // IsCallOf reports that a call is one that a subject speaks of. A command line that cannot be
@@ -285,8 +287,9 @@ func IsCallOf(s workflow.Subject, state *workflow.StateView, tool string, input 
 		return false
 	}
 	list := shell.NewList([]string{s.Command})
+	aim, aims := shell.AimOf(s.Command)
 	return slices.ContainsFunc(plan.Commands, func(c shell.Command) bool {
 		_, ok := list.Match(c)
-		return ok
+		return ok || aims && aim.Matches(c)
 	})
 }

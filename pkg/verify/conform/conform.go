@@ -387,7 +387,7 @@ func (c *conformer) decision(d *Traced) {
 		c.open(OpenPause)
 		return
 	}
-	if state.Code == toolcall.CodeCallUnclear {
+	if state.Code == toolcall.CodeCallUnclear && (!exact || d.Code != state.Code) {
 		c.open(OpenInput) // conditions of the state decide, on facts that the log does not have
 		return
 	}
@@ -433,7 +433,7 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 	call := d.policyCall(m, at, input)
 	v := set.Decide(call, nil)
 	switch {
-	case len(set.Looks(call)) > 0:
+	case !decidable(set, call):
 		c.open(OpenInput)
 	case v.Code == toolcall.CodeEmailDenied && !exact || d.Code == toolcall.CodeEmailDenied:
 		c.open(OpenInput)
@@ -449,9 +449,10 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 	}
 }
 
-// policyCall returns the call as policies judge it, without its facts.
+// policyCall returns the call as policies judge it.
 func (d *Traced) policyCall(m *workflow.Machine, at *workflow.View, input []byte) rules.Call {
 	return rules.Call{
+		Facts: knowing(m, at, toolcall.Call{Tool: d.Tool, Input: input}).Facts,
 		Tool: d.Tool, Capability: d.Capability, Shell: toolcall.Shell(m.State(at.State), d.Tool), Input: input,
 		Principal: d.Principal, Session: d.Session, Approved: d.Approved, Now: d.Time,
 	}

@@ -247,7 +247,7 @@ func (r *replay) call(d *Traced) bool {
 		input = nil
 	}
 	state := d.decide(m, &at, input)
-	if state.Code == toolcall.CodeCallUnclear { // conditions of the state decide, on facts that the log does not have
+	if state.Code == toolcall.CodeCallUnclear && (!exact || d.Code != state.Code) { // conditions of the state decide, on facts that the log does not have
 		r.out.Open[OpenInput]++
 		return true
 	}
@@ -353,7 +353,7 @@ func (r *replay) judgePolicies(m *workflow.Machine, at *workflow.View, d *Traced
 	for _, set := range r.by.Policies {
 		call := d.policyCall(m, at, input)
 		v := set.Decide(call, nil)
-		if v.Code == toolcall.CodeEmailDenied && !exact || len(set.Looks(call)) > 0 {
+		if v.Code == toolcall.CodeEmailDenied && !exact || !decidable(set, call) {
 			r.out.Open[OpenInput]++
 			return said, false
 		}

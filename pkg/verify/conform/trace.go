@@ -89,9 +89,11 @@ type Traced struct {
 // decide decides a call again, at the level of its jail. The level of a caller whose call was denied is
 // not recorded, so that of the decision counts.
 func (d *Traced) decide(m *workflow.Machine, at *workflow.View, input []byte) toolcall.Verdict {
-	first := toolcall.Decide(m, at, toolcall.Call{Tool: d.Tool, Input: input, Jail: d.Jail})
+	call := knowing(m, at, toolcall.Call{Tool: d.Tool, Input: input, Jail: d.Jail})
+	first := toolcall.Decide(m, at, call)
 	for level := jail.Files; level <= jail.Full && d.Decision == toolcall.Deny && first.Code != d.Code; level++ {
-		if v := toolcall.Decide(m, at, toolcall.Call{Tool: d.Tool, Input: input, Jail: level}); v.Decision == d.Decision && v.Code == d.Code {
+		call.Jail = level
+		if v := toolcall.Decide(m, at, call); v.Decision == d.Decision && v.Code == d.Code {
 			return v
 		}
 	}

@@ -57,6 +57,9 @@ type Options struct {
 	MinRuns int
 	// DropTransitions removes transitions that were never taken, too.
 	DropTransitions bool
+	// Conditions proposes conditions on the inputs of calls, too. What agents do decides what they are, so a
+	// person must read them.
+	Conditions bool
 	// MaxStates bounds the proof that the suggestion gives no new right; 0 means DefaultStates.
 	MaxStates int
 }
@@ -159,6 +162,11 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 	}
 	for _, l := range s.limits(state, in) {
 		add(l.field, s.field(state.Name, l.field), document.NumberValue(fmt.Sprint(l.most)), l.why)
+	}
+	if s.o.Conditions {
+		if entries := s.conditions(state, in); len(entries) > 0 {
+			add("calls", document.Value{}, document.ArrayValue(entries), in.basis())
+		}
 	}
 	for i := range state.On {
 		event := state.On[i].Event

@@ -27,6 +27,8 @@ type seenIn struct {
 	lines      []int64
 	files      map[string]toolcall.Files
 	unmeasured bool
+	// values are the calls by tool.
+	values map[string]*seenCalls
 }
 
 // runSet are runs, each once, in the order in which they were first seen.
@@ -64,7 +66,7 @@ func measuring(text document.Value, m *workflow.Machine, version int64) (*workfl
 func (s *suggester) in(state, run string) *seenIn {
 	in := s.seen[state]
 	if in == nil {
-		in = &seenIn{tools: map[string]int{}, counted: map[string]int64{}, taken: map[string]bool{}, files: map[string]toolcall.Files{}}
+		in = &seenIn{tools: map[string]int{}, counted: map[string]int64{}, taken: map[string]bool{}, files: map[string]toolcall.Files{}, values: map[string]*seenCalls{}}
 		s.seen[state] = in
 	}
 	in.runs.add(run)
@@ -102,6 +104,9 @@ func (s *suggester) call(m *workflow.Machine, t *conform.Trace, d *conform.Trace
 	}
 	if toolcall.Edits(m, d.Tool) {
 		s.edit(in, d, run, entry)
+	}
+	if s.o.Conditions && !toolcall.Own(d.Tool) {
+		s.values(m, in, t, d, run)
 	}
 	if !toolcall.Shell(m.State(d.State), d.Tool) {
 		return

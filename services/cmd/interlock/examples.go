@@ -46,6 +46,7 @@ func examples() map[string][]string {
 		"policy detach":          {"interlock policy detach house --workflow bugfix"},
 		"policy usage":           {"interlock policy usage house --session nightly"},
 		"policy simulate":        {"interlock policy simulate house.json --since 24h", "interlock policy simulate house.json --decisions calls.jsonl"},
+		"policy import":          {"interlock policy import --from claude-code .claude/settings.json --workspace . > claude.json"},
 		"policy shadow-workflow": {"interlock policy shadow-workflow bugfix.json", "interlock policy shadow-workflow --end bugfix"},
 		"approval list":          {"interlock approval list --status PENDING"},
 		"approval get":           {"interlock approval get apr_01jd3k0c7q"},

@@ -44,8 +44,9 @@ type Attempt struct {
 	// unknown call among them that this one repeats.
 	Account *calls.Account
 	Repeats string
-	// Facts are what the call does, for conditions. A nil one puts them in doubt.
-	Facts condition.Call
+	// Facts are what the call does, for conditions of policies; StateFacts are the same for those of the state, with
+	// the descriptions of tools that its workflow has. A nil one puts them in doubt.
+	Facts, StateFacts condition.Call
 	// used has the approvals that the attempts of this check have used, by question.
 	used map[string]string
 
@@ -142,7 +143,7 @@ func (a Attempt) offered() jail.Level {
 
 // call returns the call as its state judges it.
 func (a Attempt) call() toolcall.Call {
-	return toolcall.Call{Tool: a.Req.Tool, Input: a.Req.Input, Folder: a.Req.Folder, Places: a.places, Jail: a.offered(), Facts: a.Facts}
+	return toolcall.Call{Tool: a.Req.Tool, Input: a.Req.Input, Folder: a.Req.Folder, Places: a.places, Jail: a.offered(), Facts: a.StateFacts}
 }
 
 // policyCall returns the call as policies judge it.

@@ -82,6 +82,10 @@ func (c *Service) attempt(ctx context.Context, a Attempt, s *runs.Snapshot) (Att
 		return a, err
 	}
 	a.Facts = a.factsOf(nil)
+	a.StateFacts = a.Facts
+	if described := s.Machine.Meta().Described; len(described) > 0 && !s.Unbound {
+		a.StateFacts = a.factsOf(described)
+	}
 	if s.Unbound || s.EffectDeadline() == 0 || !a.Std.AsksRepeats() {
 		return a, nil
 	}

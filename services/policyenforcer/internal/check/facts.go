@@ -8,7 +8,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/rules"
-	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 )
 
@@ -86,15 +85,4 @@ func appendFact(out []byte, masks redact.Masks, name string, facts condition.Cal
 	}
 	out = append(out, ',')
 	return append(out, fact[1:len(fact)-1]...)
-}
-
-// recordedFacts returns what a recorded call did; nil when its input is not kept as it was.
-func recordedFacts(r *ledger.Decision, call *rules.Recorded, set *rules.Set) condition.Call {
-	if len(r.Input) == 0 || redact.Masked(r.Input) {
-		return nil
-	}
-	return facet.Of(facet.Subject{
-		Tool: r.Tool, Shell: call.Shell, Input: r.Input, Tools: set.Tools(), CallerName: r.Principal, SessionDepth: -1,
-		RunState: r.State, RunWorkflow: r.Workflow,
-	})
 }

@@ -56,7 +56,7 @@ func (c *Fmt) format(file string, io console.Streams) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	after, problems := formatDefinition(before)
+	after, problems := Format(before)
 	if problems.HasErrors() {
 		input.Source{Name: file, Text: before}.Problems(io.Err, problems)
 		return false, nil
@@ -79,10 +79,10 @@ func (c *Fmt) format(file string, io console.Streams) (bool, error) {
 	}
 }
 
-// formatDefinition lays out a document: known fields in their order, unknown
+// Format lays out a document: known fields in their order, unknown
 // ones behind the field that they were written behind, names and scalars as they
 // were written. Whether the definition is valid otherwise does not matter.
-func formatDefinition(src []byte) ([]byte, document.Problems) {
+func Format(src []byte) ([]byte, document.Problems) {
 	value, problems := document.ParseAll(src, document.Limits{})
 	if problems.HasErrors() {
 		return nil, problems

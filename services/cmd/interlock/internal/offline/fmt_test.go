@@ -20,7 +20,7 @@ func TestFormatLosesNothing(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
 		src := "{" + strings.Join(drawMembers(t, 4), ",") + "}"
-		once, problems := formatDefinition([]byte(src))
+		once, problems := Format([]byte(src))
 		if problems != nil {
 			t.Fatalf("%s: %v", src, problems)
 		}
@@ -32,7 +32,7 @@ func TestFormatLosesNothing(t *testing.T) {
 		if got, want := tokens(t, once), tokens(t, []byte(src)); !slices.Equal(got, want) {
 			t.Fatalf("tokens %q became %q", want, got)
 		}
-		twice, _ := formatDefinition(once)
+		twice, _ := Format(once)
 		if !bytes.Equal(once, twice) {
 			t.Fatalf("formatted again,\n%s became\n%s", once, twice)
 		}

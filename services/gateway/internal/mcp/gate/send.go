@@ -94,6 +94,9 @@ func (a Allowed) environment() (*upstream.Environment, error) {
 // from an agent, and an upstream server has secrets and rights that its agent has not.
 func environmentOf(run *enginev1.Run) (*upstream.Environment, error) {
 	env := &upstream.Environment{}
+	if run == nil || brief.ToolStatusOf(run) != brief.Judged {
+		return env, nil
+	}
 	for _, v := range run.GetRules().GetEnvOverrides() {
 		if upstream.LoadsCode(v.GetName()) {
 			return nil, fmt.Errorf("the state %s sets %s, which selects the code that a server runs, and Interlock does not accept that from a workflow; "+
@@ -102,9 +105,6 @@ func environmentOf(run *enginev1.Run) (*upstream.Environment, error) {
 		env.Set = append(env.Set, upstream.Variable{Name: v.GetName(), Value: v.GetValue()})
 	}
 	env.Blocked = run.GetRules().GetBlockedEnv()
-	if run == nil || brief.ToolStatusOf(run) != brief.Judged {
-		return &upstream.Environment{}, nil
-	}
 	return env, nil
 }
 

@@ -12,5 +12,6 @@ type Command struct {
 	Detach         detachCommand         `cmd:"" help:"End that."`
 	Usage          usageCommand          `cmd:"" help:"Show the counts of the limits of a policy."`
 	Simulate       simulateCommand       `cmd:"" help:"Replay recorded calls against a policy, and show its different decisions."`
+	Import         importCommand         `cmd:"" help:"Translate a policy of Claude Code, Intercept or Cedar."`
 	ShadowWorkflow shadowWorkflowCommand `cmd:"" help:"Judge calls by another definition of a workflow alongside the live one, without enforcing it."`
 }

@@ -39,6 +39,7 @@ type Command struct {
 	Session         string   `help:"Only runs that this session drives." placeholder:"ID"`
 	MinRuns         int      `help:"How many runs must have been in a state before anything is proposed for it." default:"5" placeholder:"N"`
 	DropTransitions bool     `help:"Remove transitions that were never taken, too."`
+	Conditions      bool     `help:"Propose conditions on the inputs of calls, too: folders, hosts, few values, bounds. Agents choose their inputs, so read each."`
 	Properties      string   `help:"A file of more properties that must stay proved; those of the workflow, and of NAME.properties.yaml next to NAME.json, must anyway." placeholder:"FILE"`
 	Policy          []string `help:"A policy that judges the calls of the workflow when properties are checked; may be repeated." placeholder:"FILE" sep:"none"`
 	PolicyOut       string   `help:"Write a policy there that allows agents their calls in these runs, as often, and denies the rest." placeholder:"FILE"`
@@ -106,7 +107,7 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 			return console.Misusedf("run %s is one of workflow %q, and not of %q", t.RunID, other, old.Name())
 		}
 	}
-	out, err := suggest.Definition(source, 1, traces, suggest.Options{MinRuns: c.MinRuns, DropTransitions: c.DropTransitions, MaxStates: c.MaxStates})
+	out, err := suggest.Definition(source, 1, traces, suggest.Options{MinRuns: c.MinRuns, DropTransitions: c.DropTransitions, Conditions: c.Conditions, MaxStates: c.MaxStates})
 	if err != nil {
 		return err
 	}
