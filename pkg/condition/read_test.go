@@ -139,7 +139,7 @@ func TestDoubtsAreSentences(t *testing.T) {
 		{`{"/a": {"contains": "x"}}`, `{"a": 1}`, "looks at /a, which is the number 1 and must be a list or a text. Send it as a list."},
 		{`{"host": "a.com"}`, `{}`, "looks at host, of which there is none. Send at least one."},
 		{`{"money": 1}`, `{}`, "looks at money, which is not known: no amount is described."},
-		{`{"files": "a"}`, `{}`, "looks at files, of which one value may or may not be there."},
+		{`{"files": "a"}`, `{}`, `looks at files, where the text "b" may be meant too. Write it so that it is meant in one way only.`},
 		{`{"ip": "any"}`, `{}`, `looks at ip, where the text "x" can be read in more than one way. Write it in its plain form.`},
 	} {
 		on := call{input: row.input, facets: map[condition.Facet]condition.Set{

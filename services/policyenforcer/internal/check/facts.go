@@ -38,6 +38,32 @@ func (a Attempt) knowing(call rules.Call, set *rules.Set) rules.Call {
 	return call
 }
 
+// askedOn returns the facts of the call as the policy that asks knows them.
+func (r Ruling) askedOn() condition.Call {
+	for _, set := range r.Std.Live {
+		if name, version := set.Identity(); r.Decision.By != nil && name == r.Decision.By.Policy && version == r.Decision.By.Version {
+			return r.knowing(rules.Call{Facts: r.Facts}, set).Facts
+		}
+	}
+	return r.Facts
+}
+
+// recorded returns the facts of the call, to be kept with its approval; nil for none.
+func (r Ruling) recorded() []byte {
+	if facts := r.askedOn(); facts != nil {
+		return facet.Record(facts)
+	}
+	return nil
+}
+
+// looksAtTime reports that a policy judges the call by the time.
+func (a Attempt) looksAtTime() bool {
+	call := a.policyCall(Approval{})
+	return slices.ContainsFunc(a.Std.Live, func(set *rules.Set) bool {
+		return slices.Contains(set.Looks(a.knowing(call, set)), string(condition.Time))
+	})
+}
+
 // maxFacts bounds the facts in the log, in bytes.
 const maxFacts = 4 << 10
 
