@@ -21,7 +21,6 @@ const (
 	tooMany
 	noElements
 	tooPrecise
-	negative
 	notKnown
 	unsure
 	oddForm
@@ -139,8 +138,6 @@ func (l *leaf) sentence(d *doubt) string {
 		return looks + "of which there is none. Send at least one."
 	case tooPrecise:
 		return looks + "which is " + described(d.value) + ": not every program keeps all of its digits. Send at most 15 digits, and no more than 2^53."
-	case negative:
-		return looks + "which is " + described(d.value) + " and must not be below 0."
 	case notKnown:
 		return looks + "which is not known" + because(d.text) + "."
 	case unsure:

@@ -30,7 +30,7 @@ const (
 	CommandType
 	// MailType has addresses of mail, compared with addresses and *@example.com.
 	MailType
-	// NumberType has numbers, AmountType an amount of money, which is in doubt below 0.
+	// NumberType has numbers, AmountType an amount of money, in which an allowance doubts digits that programs lose.
 	NumberType
 	AmountType
 	BoolType
