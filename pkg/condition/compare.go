@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -85,28 +86,43 @@ func equal(r *run, v, literal document.Value) Truth {
 	case v.Kind() != literal.Kind():
 		return r.doubts(doubt{why: wrongKind, value: v, text: kindNeeded(literal.Kind())})
 	case v.Kind() == document.Number:
-		return Of(compareNumbers(v.Number(), literal.Number()) == 0)
+		return numberHolds(r, opEq, v, literal)
 	default:
 		return Of(document.Equal(v, literal))
 	}
 }
 
+// numberHolds compares two numbers. The result is in doubt where programs that compute with float64
+// have another one: 9007199254740993 is 9007199254740992 for them.
+func numberHolds(r *run, op operator, v, literal document.Value) Truth {
+	a, b := v.Number(), literal.Number()
+	holds := op.admits(document.CompareNumbers(a, b))
+	if keepsDigits(a) && keepsDigits(b) || holds == op.admits(cmp.Compare(a.Float64(), b.Float64())) {
+		return Of(holds)
+	}
+	return r.doubts(doubt{why: tooPrecise, value: v})
+}
+
+// keepsDigits reports a number so short that it has a float64 of its own.
+func keepsDigits(d document.Decimal) bool {
+	return len(d) <= significant && !strings.ContainsAny(string(d), "eE")
+}
+
 // isIn returns whether the value is in the list; a kind that no literal has is in doubt.
 func (x *test) isIn(r *run, v document.Value) Truth {
-	kind, null := false, false
+	kind, null, t := false, false, False
 	for _, literal := range x.values {
 		null = null || literal.Kind() == document.Null
 		if literal.Kind() != v.Kind() {
 			continue
 		}
 		kind = true
-		if v.Kind() == document.Number && compareNumbers(v.Number(), literal.Number()) == 0 ||
-			v.Kind() != document.Number && document.Equal(v, literal) {
+		if t = t.Or(equal(r, v, literal)); t == True {
 			return True
 		}
 	}
 	if kind || null && len(x.values) == 1 {
-		return False
+		return t
 	}
 	return r.doubts(doubt{why: wrongKind, value: v, text: kindNeeded(x.values[0].Kind())})
 }
@@ -165,7 +181,7 @@ func (x *test) ordered(r *run, v document.Value, stance Stance) Truth {
 	case stance.allows() && !precise(v.Number()):
 		return r.doubts(doubt{why: tooPrecise, value: v})
 	default:
-		return Of(x.op.admits(compareNumbers(v.Number(), x.value.Number())))
+		return numberHolds(r, x.op, v, x.value)
 	}
 }
 
@@ -247,7 +263,7 @@ const significant = 15
 // precise reports a number that programs which compute with float64 read as it is.
 func precise(d document.Decimal) bool {
 	size := document.Decimal(strings.TrimPrefix(string(d), "-"))
-	if compareNumbers(size, exact) > 0 {
+	if document.CompareNumbers(size, exact) > 0 {
 		return false
 	}
 	return digits(string(size)) <= significant || d.IsInteger()
@@ -270,5 +286,3 @@ func digits(text string) int {
 	}
 	return n
 }
-
-func compareNumbers(a, b document.Decimal) int { return document.CompareNumbers(a, b) }

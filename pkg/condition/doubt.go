@@ -21,6 +21,7 @@ const (
 	tooMany
 	noElements
 	tooPrecise
+	negative
 	notKnown
 	unsure
 	oddForm
@@ -138,10 +139,12 @@ func (l *leaf) sentence(d *doubt) string {
 		return looks + "of which there is none. Send at least one."
 	case tooPrecise:
 		return looks + "which is " + described(d.value) + ": not every program keeps all of its digits. Send at most 15 digits, and no more than 2^53."
+	case negative:
+		return looks + "which is " + described(d.value) + " and must not be below 0."
 	case notKnown:
 		return looks + "which is not known" + because(d.text) + "."
 	case unsure:
-		return looks + "of which one value may or may not be there."
+		return looks + "where " + described(d.value) + " may be meant too. Write it so that it is meant in one way only."
 	case oddForm:
 		return looks + "where " + described(d.value) + " can be read in more than one way. Write it in its plain form."
 	case jsonUnclear:

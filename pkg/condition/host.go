@@ -89,5 +89,11 @@ func isName(host string) bool {
 	return true
 }
 
-// numeric reports a last part of a host that may make programs read the whole as an address: it begins with a digit.
-func numeric(label string) bool { return label[0] >= '0' && label[0] <= '9' }
+// numeric reports a last part of a host that makes programs read the whole as an address.
+func numeric(label string) bool {
+	digits := label
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(digits, "0123456789") == ""
+}

@@ -71,6 +71,9 @@ func (r *run) arguments() (document.Value, bool) {
 
 // judge returns whether the comparison holds.
 func (l *leaf) judge(r *run, stance Stance) Truth {
+	if choose, ok := r.call.(Chosen); ok {
+		return choose(Comparison{l}, stance)
+	}
 	switch {
 	case l.of != NoType:
 		return l.judgeFacet(r, stance)
@@ -186,7 +189,7 @@ func (l *leaf) judgeFacet(r *run, stance Stance) Truth {
 	if l.of == WindowType {
 		return l.judgeWindow(set, stance)
 	}
-	if l.of == NetworkType && stance == Allows && len(l.tests) > 0 && r.namesHosts() {
+	if l.of == NetworkType && stance.allows() && len(l.tests) > 0 && r.namesHosts() {
 		return r.doubts(doubt{why: notKnown, text: "the addresses of hosts with names are not looked up"}).And(l.judgeElements(r, set, stance))
 	}
 	if len(set.Values) > mostElements {
@@ -255,7 +258,7 @@ func (l *leaf) judgeElements(r *run, set Set, stance Stance) Truth {
 		e := &set.Values[i]
 		t := l.judgeElement(r, e, stance)
 		if e.Unsure {
-			t = l.judgeUnsure(r, t, all.every, stance)
+			t = l.judgeUnsure(r, e, t, all.every, stance)
 		} else {
 			sure++
 		}
@@ -281,10 +284,10 @@ func (t *tally) openResult() Truth {
 
 // judgeUnsure returns what a value adds that may not be part of the set: restrictions take it for
 // one, allowances must hold with and without it.
-func (l *leaf) judgeUnsure(r *run, t Truth, every bool, stance Stance) Truth {
+func (l *leaf) judgeUnsure(r *run, e *Element, t Truth, every bool, stance Stance) Truth {
 	switch {
 	case every && t == False, !every && t == True && stance.allows():
-		return r.doubts(doubt{why: unsure})
+		return r.doubts(doubt{why: unsure, value: e.Value})
 	default:
 		return t
 	}
@@ -293,9 +296,9 @@ func (l *leaf) judgeUnsure(r *run, t Truth, every bool, stance Stance) Truth {
 // judgeElement returns whether a value matches: in a restriction if one of its readings does, in an
 // allowance if all do.
 func (l *leaf) judgeElement(r *run, e *Element, stance Stance) Truth {
-	t := l.judgeReading(r, e.Value, e.Below, stance)
+	t := l.judgeReading(r, e.Value, e, stance)
 	for _, other := range e.Also {
-		u := l.judgeReading(r, other, e.Below, stance)
+		u := l.judgeReading(r, other, e, stance)
 		if !stance.allows() {
 			t = t.Or(u)
 		} else {
@@ -305,11 +308,16 @@ func (l *leaf) judgeElement(r *run, e *Element, stance Stance) Truth {
 	return t
 }
 
-func (l *leaf) judgeReading(r *run, v document.Value, below bool, stance Stance) Truth {
-	if l.of == AmountType && v.Kind() == document.Number && stance == Allows && !precise(v.Number()) {
-		return r.doubts(doubt{why: tooPrecise, value: v})
+func (l *leaf) judgeReading(r *run, v document.Value, e *Element, stance Stance) Truth {
+	if l.of == AmountType && v.Kind() == document.Number {
+		switch {
+		case !e.Signed && v.Number()[0] == '-' && document.CompareNumbers(v.Number(), "0") < 0:
+			return r.doubts(doubt{why: negative, value: v})
+		case stance.allows() && !precise(v.Number()):
+			return r.doubts(doubt{why: tooPrecise, value: v})
+		}
 	}
-	if !below {
+	if !e.Below {
 		return l.passes(r, v, stance)
 	}
 	t := True

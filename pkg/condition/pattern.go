@@ -116,7 +116,7 @@ func newRoutePattern(text string) (pattern, string) {
 		return nil, "matches no path of a URL; begin it with /"
 	case strings.ContainsAny(text, "?#"):
 		return nil, "has a ? or #, which end the path of a URL; write the path alone"
-	case oddRoute(strings.ReplaceAll(text, "*", "x")):
+	case oddRoute("/" + strings.TrimPrefix(strings.ReplaceAll(text, "*", "x"), "/")):
 		return nil, "has parts that programs read differently, such as .., // or %; write the plain path"
 	}
 	return routePattern{newTextPattern(text)}, ""

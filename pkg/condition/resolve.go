@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -126,14 +127,15 @@ func (w *walk) elements(v document.Value, i int) {
 
 // element goes into the element that a step names by its place.
 func (w *walk) element(v document.Value, i int) {
-	child, ok := document.Lookup(v, "/"+w.leaf.path[i].name)
+	name := w.leaf.path[i].name
+	at, err := strconv.Atoi(name)
 	switch {
-	case ok:
-		w.from(child, i+1)
-	case isIndex(w.leaf.path[i].name):
+	case !isIndex(name):
+		w.doubt(doubt{why: wrongParent, value: v, text: "an object", upTo: i})
+	case err != nil || at >= v.Len():
 		w.from(document.Value{}, len(w.leaf.path))
 	default:
-		w.doubt(doubt{why: wrongParent, value: v, text: "an object", upTo: i})
+		w.from(v.Index(at), i+1)
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 	CommandType
 	// MailType has addresses of mail, compared with addresses and *@example.com.
 	MailType
-	// NumberType has numbers, AmountType an amount of money, in which an allowance doubts digits that programs lose.
+	// NumberType has numbers, AmountType an amount of money, which is in doubt below 0.
 	NumberType
 	AmountType
 	BoolType
@@ -146,4 +146,15 @@ func (t Type) patterned() bool {
 func parent(key string) string {
 	name, _, _ := strings.Cut(key, ".")
 	return name
+}
+
+// Confidential reports a key that is about the time, the caller or the session. Agents do not learn
+// such facts: they could find out the rules by trying.
+func Confidential(key string) bool {
+	switch parent(key) {
+	case string(Time), "caller", "session", "human", "agent":
+		return true
+	default:
+		return false
+	}
 }

@@ -69,9 +69,9 @@ func (n *node) judge(r *run, stance Stance) Truth {
 	}
 }
 
-// Explain returns every comparison of the condition with its result, in the order written.
+// Explain returns every comparison of the condition with its result, in the order written; none of a Chosen call.
 func (c *Condition) Explain(call Call, stance Stance) []Leaf {
-	if c == nil {
+	if _, chosen := call.(Chosen); chosen || c == nil {
 		return nil
 	}
 	r := run{call: call}

@@ -72,7 +72,7 @@ func withoutUser(scheme, authority string) (string, bool) {
 	switch {
 	case !found:
 		return authority, true
-	case scheme != "ssh" || user == "" || strings.Trim(lowered(user), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
+	case scheme != "ssh" || user == "" || user[0] == '-' || strings.Trim(lowered(user), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
 		return "", false
 	default:
 		return host, true

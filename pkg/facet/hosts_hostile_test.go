@@ -29,7 +29,7 @@ var oddAddresses = strings.Fields(`127.0.0.1 127.1 127.0.1 127.000.000.001 0177.
 ①②⑦.0.0.1 １２７.0.0.1 127。0。0。1 [::1] [::] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [0:0:0:0:0:ffff:127.0.0.1] [64:ff9b::127.0.0.1] [2002:7f00:1::]
 [::1%lo] [::1%25lo] [fe80::1] [fe80::1%25eth0] [fd00::1] [fc00::] [FE80::1] 169.254.169.254 169.254.43518 0xa9fea9fe 2852039166 0251.0376.0251.0376 [::ffff:169.254.169.254]
 [::ffff:a9fe:a9fe] 10.0.0.1 10.1 012.0.0.1 0xa.0.0.1 167772161 192.168.0.1 192.168.1 3232235521 172.16.0.1 172.31.255.255 100.64.0.1 100.100.100.200 [::ffff:10.0.0.1]
-[::10.0.0.1] [2002:a00:1::] [64:ff9b::a00:1] [::ffff:0:10.0.0.1] 127.0.0.1%00 127.0.0.1%20 127.0.0.1\ 127.0.0.0x1 127.0.0.1e0 +127.0.0.1 -127.0.0.1 127.0.0.1/8 0x7f.0x0.0x0.0x1 0x7f.0.0.01 0300.0250.0.1
+[::10.0.0.1] [2002:a00:1::] [64:ff9b::a00:1] [::ffff:0:10.0.0.1] 127.0.0.1%00 127.0.0.1%20 127.0.0.1\ 127.0.0.0x1 +127.0.0.1 -127.0.0.1 127.0.0.1/8 0x7f.0x0.0x0.0x1 0x7f.0.0.01 0300.0250.0.1
 1.0x7f000001 0x100000001 4294967296 256.0.0.1 127.0.0.256 1.1.1.1.1 127.0.0`)
 
 // lineForms are lines that fetch a URL, or reach a host.
@@ -476,15 +476,21 @@ printf %s "$(curl evil.org)"
 func TestHostileHosts(t *testing.T) {
 	t.Parallel()
 	deny := read(t, `{"host": ["evil.org", "*.evil.org"]}`, condition.Restricts)
-	only := read(t, `{"host": ["good.example"]}`, condition.Allows)
+	allows := []condition.Stance{condition.Allows, condition.Requires}
+	only := map[condition.Stance]*condition.Condition{}
+	for _, stance := range allows {
+		only[stance] = read(t, `{"host": ["good.example"]}`, stance)
+	}
 	rows := 0
 	judge := func(name string, facts *facet.Facts, reaches bool) {
 		rows++
 		if got := deny.Judge(facts, condition.Restricts); got == condition.False && reaches {
 			t.Errorf("%s passes a rule that denies evil.org: %+v", name, facts.Facet(condition.Host))
 		}
-		if got := only.Judge(facts, condition.Allows); got == condition.True && reaches {
-			t.Errorf("%s is allowed as one of good.example: %+v", name, facts.Facet(condition.Host))
+		for _, stance := range allows {
+			if got := only[stance].Judge(facts, stance); got == condition.True && reaches {
+				t.Errorf("%s is allowed as one of good.example: %+v", name, facts.Facet(condition.Host))
+			}
 		}
 	}
 	for _, form := range oddURLs {

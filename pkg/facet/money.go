@@ -41,7 +41,7 @@ func (f *Facts) moneyFacet() condition.Set {
 	if why != "" {
 		return condition.Unknown(why)
 	}
-	return condition.Set{Known: true, Values: []condition.Element{{Value: amount}}}
+	return condition.Set{Known: true, Values: []condition.Element{{Value: amount, Signed: d.Money.Negative}}}
 }
 
 // inMajor returns an amount in the major unit of its currency. why says why it is in doubt.

@@ -52,21 +52,21 @@ func (a *amount) need(call *Call) (sum int64, rests condition.Leaf) {
 	if facts == nil {
 		facts = unread{}
 	}
-	leaves := a.guard.Explain(facts, condition.Allows)
-	if len(leaves) != 1 || leaves[0].Result != condition.True {
-		return 0, a.doubt(leaves)
+	if a.guard.Judge(facts, condition.Allows) != condition.True {
+		return 0, a.doubt(a.guard.Explain(facts, condition.Allows))
 	}
+	rests.Result = condition.True
 	for _, v := range ValuesOf(facts, a.of) {
 		n, exact := v.Number().Shifted(microDigits)
 		switch {
 		case document.CompareNumbers(v.Number(), "9000000000") > 0 || exact && sum+n > mostAmount*millionths:
-			return mostAmount*millionths + 1, leaves[0]
+			return mostAmount*millionths + 1, rests
 		case !exact:
 			return 0, condition.Leaf{Looks: a.of, Result: condition.Doubt, Why: "adds up " + a.of + ", which has more than 6 decimals. Send fewer."}
 		}
 		sum += n
 	}
-	return sum, leaves[0]
+	return sum, rests
 }
 
 func (a *amount) doubt(leaves []condition.Leaf) condition.Leaf {

@@ -89,7 +89,7 @@ func compileRules(policy *Policy, version int64) []pattern {
 	}{{listDeny, policy.Deny}, {listAsk, policy.Ask}, {listAllow, policy.Allow}} {
 		for i := range list.rules {
 			rule := &list.rules[i]
-			by := &Source{Policy: policy.Name, Version: version, Place: list.place, Index: i, Pattern: rule.Capability, ID: rule.ID, Looks: looks(rule.Clause)}
+			by := &Source{Policy: policy.Name, Version: version, Place: list.place, Index: i, Pattern: rule.Capability, ID: rule.ID, Message: rule.Message, Looks: looks(rule.Clause)}
 			c := &conditional{by: by, clause: rule.Clause, windows: policy.Windows, limits: all.ofRule(policy.Name, rule, by)}
 			p := read(rule.Capability, c.outcome())
 			p.rule = c

@@ -40,7 +40,7 @@ func (c *conditional) explain(call *Call) []condition.Leaf {
 
 // facts returns the facts of a call with the windows of the policy.
 func (c *conditional) facts(call *Call) condition.Call {
-	if c.windows == nil {
+	if _, chosen := call.Facts.(condition.Chosen); chosen || c.windows == nil {
 		return call.Facts
 	}
 	now := call.Now

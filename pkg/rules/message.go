@@ -11,8 +11,16 @@ import (
 )
 
 // Explain describes the deciding rule and policy, and how to change the result, for an
-// agent or a person to act on. Every verdict has a sentence, also one that allows.
+// agent or a person to act on. Every verdict has a sentence, also one that allows. The message of a rule that
+// denies or asks follows it.
 func (v *Verdict) Explain() string {
+	if v.By == nil || v.By.Message == "" || v.Decision == toolcall.Allow {
+		return v.sentence()
+	}
+	return v.sentence() + " The rule says: " + v.By.Message
+}
+
+func (v *Verdict) sentence() string {
 	what := v.subject()
 	switch {
 	case v.Excess != nil && v.By != nil:

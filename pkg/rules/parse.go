@@ -83,6 +83,7 @@ func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy
 	overruled(f, p)
 	if !r.HasErrors() {
 		runExamples(f, p)
+		review(f, p)
 	}
 	return p
 }

@@ -1,6 +1,10 @@
 package rules
 
 import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolname"
@@ -18,7 +22,7 @@ type ruleReader struct {
 // fieldsOf returns the fields of the rules of a list. Rules of deny have no limits: a call is denied
 // or it is not. Rules of allow have no unless.
 func fieldsOf(list string) []string {
-	fields := []string{"id", "capability", "when", "examples"}
+	fields := []string{"id", "message", "capability", "when", "examples"}
 	if list != listAllow {
 		fields = append(fields, "unless")
 	}
@@ -64,6 +68,7 @@ func (rr *ruleReader) rule(f document.Fields, rule *Rule, list string) {
 		}
 	}
 	rr.id(f, rule)
+	rule.Message = readMessage(f)
 	use := condition.Use{Stance: condition.Restricts, Windows: rr.windows}
 	if list == listAllow {
 		use.Stance = condition.Allows
@@ -111,6 +116,25 @@ func (rr *ruleReader) id(f document.Fields, rule *Rule) {
 		rule.ID = id
 	}
 	rr.ids[id] = true
+}
+
+// mostMessage is how long the message of a rule may be.
+const mostMessage = 500
+
+// readMessage reads the advice of a rule to agents.
+func readMessage(f document.Fields) string {
+	text, ok := f.Text("message")
+	if !ok {
+		return ""
+	}
+	at := f.At.Key("message")
+	if n := utf8.RuneCountInString(text); n > mostMessage {
+		f.Report.Errorf(at, document.CodeTooMany, "the message has %d characters, the limit is %d; write less", n, mostMessage)
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		f.Report.Errorf(at, document.CodeRange, "the message has characters that do not show; write one line of text")
+	}
+	return text
 }
 
 // position returns the effect of a rule in a list: a limit restricts the calls that it

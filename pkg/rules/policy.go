@@ -46,7 +46,9 @@ type Policy struct {
 // Rule is one capability pattern, the calls of it that the rule is about, and their limits.
 type Rule struct {
 	// ID is optional where the rule has not both conditions and a limit.
-	ID         string
+	ID string
+	// Message is the author's advice to an agent whose call the rule denies or asks about.
+	Message    string
 	Capability string
 	// Clause is about every call of the capability when it is zero (S21).
 	Clause   condition.Clause

@@ -143,6 +143,8 @@ type Source struct {
 	Index   int
 	Pattern string
 	ID      string
+	// Message is the advice of its author to the agent; empty for none.
+	Message string
 	// Looks lists the pointers and facets of the conditions of the rule, for agents; empty for a rule without.
 	Looks string
 }

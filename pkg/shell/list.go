@@ -12,7 +12,9 @@ import (
 type List struct {
 	plain map[string][]entry // by their first word
 	globs []glob
-	inert bool
+	// confined are the entries that are objects.
+	confined []*Confinement
+	inert    bool
 }
 
 // entry is one plain command of a list.
@@ -40,6 +42,10 @@ func NewList(entries []string) *List {
 		switch words := strings.Fields(text); {
 		case text == Inert:
 			l.inert = true
+		case IsConfinement(text):
+			if c := ReadConfinement(text); c != nil {
+				l.confined = append(l.confined, c)
+			}
 		case len(words) == 0:
 		case slices.ContainsFunc(words, isGlob):
 			named := slices.IndexFunc(words, isGlob)
@@ -138,6 +144,11 @@ func (l *List) matchWords(words []Word) (text string, named int, ok bool) {
 	for _, entry := range l.plain[words[0].Text] {
 		if len(entry.words) > named && covers(entry.words, words) && !exceeds(words, len(entry.words)) {
 			text, named, ok = entry.text, len(entry.words), true
+		}
+	}
+	for _, c := range l.confined {
+		if n, is := c.match(words); is && (n > named || !ok) {
+			text, named, ok = c.text, n, true
 		}
 	}
 	if ok || len(l.globs) == 0 || !allStatic(words) {

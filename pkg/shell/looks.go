@@ -62,6 +62,9 @@ func isSetting(name string) bool { return strings.ToLower(name) != name }
 // MayRead reports that a line which only reads may have a command that matches: false is certain.
 func (p Pattern) MayRead() bool {
 	words := p.words
+	if p.confined != nil {
+		words = p.confined.Words
+	}
 	if p.glob != "" {
 		words = strings.Split(p.glob, " ")
 	}

@@ -13,6 +13,8 @@ type Pattern struct {
 	inert bool
 	words []string // of a plain entry: the first words of a command
 	glob  string   // of any other: all words, joined by one space
+	// confined is an entry that is an object; words and glob are empty then.
+	confined *Confinement
 }
 
 // NewPattern reads an entry as NewList does.
@@ -20,6 +22,11 @@ func NewPattern(entry string) Pattern {
 	switch words := strings.Fields(entry); {
 	case entry == Inert:
 		return Pattern{inert: true}
+	case IsConfinement(entry):
+		if c := ReadConfinement(entry); c != nil && !c.Confined && !c.Exact {
+			return Pattern{words: c.Words}
+		}
+		return Pattern{confined: ReadConfinement(entry)}
 	case len(words) == 0:
 		return Pattern{}
 	case slices.ContainsFunc(words, isGlob):
@@ -30,16 +37,34 @@ func NewPattern(entry string) Pattern {
 }
 
 // Empty reports an entry that no command matches.
-func (p Pattern) Empty() bool { return !p.inert && len(p.words) == 0 && p.glob == "" }
+func (p Pattern) Empty() bool {
+	return !p.inert && len(p.words) == 0 && p.glob == "" && p.confined == nil
+}
+
+// named returns how many words the pattern begins with.
+func (p Pattern) named() int {
+	if p.glob == "" {
+		return len(p.words)
+	}
+	return slices.IndexFunc(strings.Fields(p.glob), isGlob)
+}
 
 // Lines returns command lines of one simple command that match the pattern: the shortest
 // first. There are none only of an empty pattern.
-func (p Pattern) Lines() []string { return p.Meet(Pattern{glob: "*"}) }
+func (p Pattern) Lines() []string {
+	if p.confined != nil {
+		return p.confined.Examples()
+	}
+	return p.Meet(Pattern{glob: "*"})
+}
 
 // Meet returns lines of one simple command that match both patterns, assignments in front
 // of it aside. No line means that no command matches both, with any words: that is
 // certain. A line that is returned may still be one that cannot be written as a command.
 func (p Pattern) Meet(other Pattern) []string {
+	if p.never(other) || other.never(p) {
+		return nil
+	}
 	var lines []string
 	for _, a := range p.languages() {
 		for _, b := range other.languages() {
@@ -54,8 +79,36 @@ func (p Pattern) Meet(other Pattern) []string {
 			}
 		}
 	}
+	lines = append(lines, p.examplesIn(other)...)
 	slices.SortStableFunc(lines, func(a, b string) int { return len(a) - len(b) })
 	return lines
+}
+
+// examplesIn returns the examples of an entry that is an object, which another pattern matches, and
+// one that begins as that pattern does.
+func (p Pattern) examplesIn(other Pattern) []string {
+	if p.confined == nil {
+		return nil
+	}
+	all := p.confined.Examples()
+	if len(other.words) > 0 {
+		if line, ok := p.confined.With(other.words); ok {
+			all = append(all, line)
+		}
+	}
+	return slices.DeleteFunc(all, func(line string) bool {
+		return !slices.ContainsFunc(other.languages(), func(l []token) bool { return accepts(l, line) })
+	})
+}
+
+// never reports that no command of an entry which is an object begins with the words of another
+// pattern.
+func (p Pattern) never(other Pattern) bool {
+	if p.confined == nil || len(other.words) == 0 {
+		return false
+	}
+	_, ok := p.confined.With(other.words)
+	return !ok
 }
 
 // Matching returns the lines of Meet that the entry allows in a list: an entry ends where another
@@ -65,6 +118,10 @@ func (p Pattern) Matching(lines []string) []string {
 		words := []Word{}
 		if plan, err := Parse(line); err == nil && len(plan.Commands) > 0 {
 			words = plan.Commands[0].Words
+		}
+		if p.confined != nil {
+			_, ok := p.confined.match(words)
+			return len(words) == 0 || !ok
 		}
 		return len(p.words) > 0 && len(words) > len(p.words) && exceeds(words, len(p.words))
 	})
@@ -80,6 +137,8 @@ func (p Pattern) languages() [][]token {
 			all = append(all, Pattern{words: []string{name}}.languages()...)
 		}
 		return all
+	case p.confined != nil:
+		return beginning(p.confined.Words[:1])
 	case len(p.words) > 0:
 		all := beginning(p.words)
 		if rest := withoutAssignments(p.words); len(rest) < len(p.words) {

@@ -86,9 +86,17 @@ func refusal(rule *workflow.CallRule, place int, facts condition.Call) string {
 	if facts == nil {
 		return entry + " looks at the values of the call, which are not known here"
 	}
+	if against := unmet(rule.Only, facts, condition.Requires); against != "" {
+		return entry + " does not hold: " + against
+	}
+	return entry + " does not hold"
+}
+
+// unmet describes the comparisons of a condition that do not come out as it needs them; empty where none is found.
+func unmet(c *condition.Condition, facts condition.Call, stance condition.Stance) string {
 	var against []string
 	more := 0
-	for _, leaf := range rule.Only.Explain(facts, condition.Requires) {
+	for _, leaf := range c.Explain(facts, stance) {
 		switch text := leafText(&leaf); {
 		case text == "":
 		case len(against) == mostLeaves:
@@ -100,10 +108,7 @@ func refusal(rule *workflow.CallRule, place int, facts condition.Call) string {
 	if more > 0 {
 		against = append(against, fmt.Sprintf("and %d more", more))
 	}
-	if len(against) == 0 {
-		return entry + " does not hold"
-	}
-	return entry + " does not hold: " + strings.Join(against, "; ")
+	return strings.Join(against, "; ")
 }
 
 // leafText describes a comparison that does not come out as the entry needs it; empty for one

@@ -213,13 +213,16 @@ func listed(state *workflow.StateView) string {
 	}
 	quoted := make([]string, 0, mostCommands)
 	for _, entry := range entries[:min(len(entries), mostCommands)] {
-		quoted = append(quoted, document.Quote(entry))
+		quoted = append(quoted, shell.ShowEntry(entry))
 	}
-	more := ""
+	more, words := "", "each with any further words"
 	if len(entries) > mostCommands {
 		more = fmt.Sprintf(" and %d more", len(entries)-mostCommands)
 	}
-	return "Allowed commands, each with any further words: " + strings.Join(quoted, ", ") + more
+	if slices.ContainsFunc(entries, shell.IsConfinement) {
+		words = "texts with any further words, objects only with the options that they list"
+	}
+	return "Allowed commands, " + words + ": " + strings.Join(quoted, ", ") + more
 }
 
 // environmental reports variables that programs read: those that the state sets,

@@ -58,6 +58,35 @@ var holes = []struct {
 		`{never: {command: "rm *"}}`, verify.Refuted, "mcp__box__",
 	},
 	{
+		"a target that stands behind the words of an entry", always(`allowed_tools: [Bash, Edit], allowed_commands: ["kubectl get"]`),
+		`{never: {command: "kubectl -n prod"}}`, verify.Refuted, "kubectl get -n prod",
+	},
+	{
+		"a target that an entry leaves open to letters", always(`allowed_tools: [Bash, Edit], allowed_commands: ["kubectl -n staging get *"]`),
+		`{never: {command: "kubectl --context prod"}}`, verify.Refuted, "--context prod",
+	},
+	{
+		"a target that an entry of one option ends", always(`allowed_tools: [Bash, Edit], allowed_commands: ["kubectl -n staging get"]`),
+		`{never: {command: "kubectl -n prod"}}`, verify.Proved, "",
+	},
+	{
+		"a target that an entry confines",
+		always(`allowed_tools: [Bash, Edit], allowed_commands: [{words: [kubectl, get], options: {"-n": [staging]}}, {words: [kubectl, get, "-o", json], exact: true}]`),
+		`{never: {command: "kubectl -n prod"}}`, verify.Proved, "",
+	},
+	{
+		"a target that an entry names", always(`allowed_tools: [Bash, Edit], allowed_commands: [{words: [kubectl, get], options: {"-n": [staging, "pr*"]}}]`),
+		`{never: {command: "kubectl -n prod"}}`, verify.Refuted, "kubectl",
+	},
+	{
+		"a command that an entry confines", always(`allowed_tools: [Bash, Edit], allowed_commands: [{words: [kubectl, get], options: {"-n": [staging]}}]`),
+		`{never: {command: "kubectl get"}}`, verify.Refuted, "kubectl get -n staging",
+	},
+	{
+		"further words of an exact entry", always(`allowed_tools: [Bash, Edit], allowed_commands: [{words: [git, push], exact: true}]`),
+		`{never: {command: "git push --force"}}`, verify.Proved, "",
+	},
+	{
 		"an entry that is an assignment alone", always(`allowed_tools: [Bash, Edit], allowed_commands: ["CI=1"]`),
 		`{never: {command: "*rm*"}}`, verify.Refuted, "rm",
 	},

@@ -101,8 +101,22 @@ func (r stateSection) callRule(f document.Fields) (rule CallRule, ok bool) {
 	}
 	if v, has := f.Value.Get("only"); has {
 		rule.Only = condition.Read(&r.report, v, f.At.Key("only"), condition.Use{Stance: condition.Requires})
+		r.reviewOnly(rule.Only, f.At.Key("only"))
 	}
 	return rule, ok && rule.Only != nil
+}
+
+// reviewOnly warns of a condition that every call meets, or none (S21.21).
+func (r stateSection) reviewOnly(only *condition.Condition, at *document.Path) {
+	if only == nil {
+		return
+	}
+	switch placed := (condition.Placed{Clause: condition.Clause{When: only}, Stance: condition.Requires}); {
+	case condition.NeverApplies(placed):
+		r.report.Warnf(at, condition.CodeNeverTrue, "no call can meet this, so every call that the entry is about is denied; compare its bounds and lists")
+	case condition.AlwaysApplies(placed):
+		r.report.Warnf(at, condition.CodeAlwaysTrue, "every call that has these values meets this, so it decides nothing; compare its bounds, or remove the entry")
+	}
 }
 
 // callTool checks the name of a tool. A rule for all of them is no mistake.

@@ -40,5 +40,6 @@ const (
 	CodeFinalHasLimits   document.Code = "FINAL_HAS_LIMITS"
 	CodeClaimedRights    document.Code = "CLAIMED_RIGHTS"
 	CodeNotOfMissing     document.Code = "NOT_OF_MISSING"
+	CodeTargetOpen       document.Code = "TARGET_OPEN"
 	CodeUnknownMachine   document.Code = "UNKNOWN_MACHINE"
 )

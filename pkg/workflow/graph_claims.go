@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/shell"
 )
 
 // checkClaims warns of transitions into a state with more rights whose guards ask only
@@ -106,7 +107,7 @@ func (s *State) adds(other *State) string {
 	}
 	for _, command := range s.AllowedCommands {
 		if command != "@inert" && !slices.Contains(other.AllowedCommands, command) {
-			return document.Quote(command)
+			return shell.ShowEntry(command)
 		}
 	}
 	return ""

@@ -25,15 +25,12 @@ func (r metaSection) commands(f document.Fields, s *State) {
 			r.report.Warnf(f.At.Key("allowed_commands_tool"), document.CodeNoEffect, "without \"allowed_commands\" it has no effect; add them or remove it")
 		}
 	}
-	entries, ok := f.Strings("allowed_commands", maxItems)
+	entries, ok := r.commandEntries(f)
 	s.CommandsRestricted = f.Has("allowed_commands")
 	if !ok {
 		return
 	}
 	s.AllowedCommands = document.Texts(entries)
-	for _, entry := range entries {
-		r.command(entry.Text, entry.At)
-	}
 	r.report.Duplicates(entries)
 	if s.ToolsRestricted && !permits(s.AllowedTools, s.AllowedCommandsTool) {
 		r.report.Warnf(f.At.Key("allowed_commands"), document.CodeNoEffect,
@@ -111,6 +108,8 @@ var inlineCode = []string{"-c", "-e", "-lc", "-ic", "-p", "--eval", "--print", "
 // command checks one entry of allowed_commands.
 func (r metaSection) command(entry string, at *document.Path) {
 	switch words := strings.Fields(entry); {
+	case shell.IsConfinement(entry):
+		r.report.Errorf(at, CodeCommand, "the text of an object is no command; only \"allowed_commands\" takes objects, and without the quotes around them")
 	case len(words) == 0:
 		r.report.Errorf(at, document.CodeEmpty, "the command is empty; write one or remove the item")
 		r.report.Errorf(at, CodeCommand, "an empty command cannot match; write a command or remove the item")

@@ -42,6 +42,10 @@ func (j *Judge) inputs(of *model.Unit, lane *workflow.View, tool string, s workf
 	for _, entry := range state.AllowedCommands {
 		lines = append(lines, j.meeting(entry, s.Command)...)
 		exhaustive = exhaustive && !j.tooLong[[2]string{entry, s.Command}]
+		if aim, ok := shell.AimOf(s.Command); ok {
+			more, sure := aim.Lines(entry)
+			lines, exhaustive = append(lines, more...), exhaustive && sure
+		}
 	}
 	return commands(lines), exhaustive
 }

@@ -378,7 +378,7 @@ func (c *conformer) decision(d *Traced) {
 		c.out.Decisions++ // the caller has denied it, and no rule can allow that
 		return
 	}
-	input, exact := d.Input, d.Input != nil && toolcall.InputDigest(d.Tool, d.Input) == d.Digest
+	input, exact := d.Input, d.exact()
 	if !exact {
 		input = nil
 	}
@@ -453,7 +453,7 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 func (d *Traced) policyCall(m *workflow.Machine, at *workflow.View, input []byte) rules.Call {
 	return rules.Call{
 		Facts: knowing(m, at, toolcall.Call{Tool: d.Tool, Input: input}).Facts,
-		Tool: d.Tool, Capability: d.Capability, Shell: toolcall.Shell(m.State(at.State), d.Tool), Input: input,
+		Tool:  d.Tool, Capability: d.Capability, Shell: toolcall.Shell(m.State(at.State), d.Tool), Input: input,
 		Principal: d.Principal, Session: d.Session, Approved: d.Approved, Now: d.Time,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/process"
+	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify/calls"
 	"github.com/interlock-run/interlock/pkg/verify/explore"
@@ -123,7 +124,7 @@ func gainedCommands(old, c *explore.Explorer, was, is workflow.View) []gain {
 	case !a.CommandsRestricted:
 		for _, entry := range b.AllowedCommands { // without a list, no words are named
 			if b.CommandsRestricted && Trusts(a) && entry != "*" {
-				add("%s", document.Quote(entry))
+				add("%s", shell.ShowEntry(entry))
 			}
 		}
 	case !b.CommandsRestricted:
@@ -131,7 +132,7 @@ func gainedCommands(old, c *explore.Explorer, was, is workflow.View) []gain {
 	default:
 		for _, entry := range b.AllowedCommands {
 			if !slices.ContainsFunc(a.AllowedCommands, func(known string) bool { return known == entry || !Trusts(a) && Includes(known, entry) }) {
-				add("%s", document.Quote(entry))
+				add("%s", shell.ShowEntry(entry))
 			}
 		}
 	}
@@ -168,6 +169,12 @@ func Includes(known, entry string) bool {
 		return true
 	}
 	was, is := strings.Fields(known), strings.Fields(entry)
+	if c := shell.ReadConfinement(entry); c != nil {
+		is = c.Words
+		if c.Confined {
+			is = is[:1] // options may stand between the others
+		}
+	}
 	if n := len(was) - 1; n > 0 && was[n] == "*" && len(is) > n { // any further words
 		was = was[:n]
 	}
@@ -195,6 +202,7 @@ func gainedByMeta(from, to *workflow.Machine) []gain {
 	if why := gainedTerms(a.Approval, b.Approval); why != "" {
 		say(true, "meta.approval: %s", why)
 	}
+	say(a.DropsApprovalTerm(&b), "a term of meta.approval.terms is another one, or gone")
 	for _, pointer := range a.ApprovalReads {
 		say(!slices.Contains(b.ApprovalReads, pointer), "meta.approval.reads no longer has %s", document.Quote(pointer))
 	}

@@ -43,8 +43,9 @@ class ListDecisionsRequest(_message.Message):
     runs below it), session_id, tool, decision (ALLOW, ASK or DENY),
     not_decision (several are separated by commas), code (a DecisionCode without its
     prefix), workflow, policy (the one that decided), principal, since and before (RFC 3339
-    times) and shadowed (true: those that a shadow would have decided otherwise). For one
-    page at most 2,000 records are looked at.
+    times), shadowed (true: those that a shadow would have decided otherwise) and when (a
+    condition, as JSON, that is true by the input that was kept). For one page at most
+    2,000 records are looked at.
     """
     raw: _builtins.bool
     """True to add the text of each record, over which its hash is."""

@@ -2,7 +2,6 @@ package brief
 
 import (
 	"encoding/json"
-	"strings"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -17,7 +16,7 @@ func JailQuestion(asked string, run *enginev1.Run, shell string, level int32) *p
 	}
 	line := "true"
 	if rules := run.GetRules(); rules.GetCommandsRestricted() && len(rules.GetAllowedCommands()) > 0 {
-		line = strings.TrimSuffix(rules.GetAllowedCommands()[0], " *")
+		line = example(rules.GetAllowedCommands()[0])
 	}
 	input, err := json.Marshal(map[string]string{"command": line})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/shell"
 )
 
 // limits returns the facts about the restrictions of the state in addition to the tools,
@@ -39,7 +40,7 @@ func limits(run *enginev1.Run, prefix string, size int) []string {
 			run.GetUsage().GetContextBytes(), budget, max(budget-run.GetUsage().GetContextBytes(), 0))
 	}
 	if run.GetRules().GetCommandsRestricted() {
-		add("Allowed commands: %s.", cmp.Or(list(quoted(run.GetRules().GetAllowedCommands()), size/16), "none"))
+		add("Allowed commands: %s.", cmp.Or(list(entries(run.GetRules().GetAllowedCommands()), size/16), "none"))
 	}
 	if blocked := run.GetRules().GetBlockedEnv(); len(blocked) > 0 {
 		add("Blocked environment variables: %s.", list(blocked, size/32))
@@ -81,6 +82,25 @@ func quoted(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, text := range texts {
 		out[i] = strconv.Quote(text)
+	}
+	return out
+}
+
+// example returns a line that an entry of allowed_commands is about.
+func example(entry string) string {
+	if c := shell.ReadConfinement(entry); c != nil {
+		return c.Examples()[0]
+	}
+	return strings.TrimSuffix(entry, " *")
+}
+
+// entries returns those of allowed_commands for people.
+func entries(texts []string) []string {
+	out := quoted(texts)
+	for i, text := range texts {
+		if shell.IsConfinement(text) {
+			out[i] = text
+		}
 	}
 	return out
 }

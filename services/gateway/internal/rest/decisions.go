@@ -66,6 +66,7 @@ func (h *decisions) routes(add func(route)) {
 			inQuery("after", "The same as since."),
 			inQuery("since", "Only decisions from this time on: RFC 3339, or how long ago, e.g. 24h."),
 			inQuery("before", "Only decisions before this time: RFC 3339, or how long ago."),
+			inQuery("when", "Only decisions on calls for which this condition, as JSON, is true by the input that was kept."),
 			{name: "shadowed", in: "query", about: "With true, only those that a shadow would have decided otherwise.", values: []string{"true", "false"}},
 			pageSizeParam, pageTokenParam,
 		},
@@ -177,6 +178,7 @@ func (h *decisions) asked(c *call) (*policyv1.ListDecisionsRequest, error) {
 		{Key: "workflow", Value: c.query.Get("workflow")},
 		{Key: "policy", Value: c.query.Get("policy")},
 		{Key: "principal", Value: c.query.Get("principal")},
+		{Key: "when", Value: c.query.Get("when")},
 		since, before,
 	}
 	if shadowed {

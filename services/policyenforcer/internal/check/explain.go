@@ -13,10 +13,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
@@ -269,7 +271,7 @@ func (e *Explanation) partWouldAllow(part *toolcall.Part, state string, view *wo
 	}
 	quoted := make([]string, 0, mostEntries)
 	for _, entry := range entries[:min(len(entries), mostEntries)] {
-		quoted = append(quoted, document.Quote(entry))
+		quoted = append(quoted, shell.ShowEntry(entry))
 	}
 	more := ""
 	if len(entries) > mostEntries {
@@ -336,7 +338,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 					}
 				}
 			}
-			was.Facts = recordedFacts(r, &was, set)
+			was.Facts = decisionlog.Facts(r, was.Shell, set.Tools())
 			e.policy(set, std.Because[i], was.Call)
 		}
 		if !decided && r.Policy != "" { // it does not hold any more, or for a role that is not recorded
@@ -344,7 +346,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 			if err != nil {
 				return nil, fault.From(err)
 			}
-			was.Facts = recordedFacts(r, &was, set)
+			was.Facts = decisionlog.Facts(r, was.Shell, set.Tools())
 			e.policy(set, "", was.Call)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/rules"
-	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 )
 
@@ -36,6 +35,24 @@ func (a Attempt) knowing(call rules.Call, set *rules.Set) rules.Call {
 		call.Facts = a.factsOf(tools)
 	}
 	return call
+}
+
+// askedOn returns the facts of the call as the policy that asks knows them.
+func (r Ruling) askedOn() condition.Call {
+	for _, set := range r.Std.Live {
+		if name, version := set.Identity(); r.Decision.By != nil && name == r.Decision.By.Policy && version == r.Decision.By.Version {
+			return r.knowing(rules.Call{Facts: r.Facts}, set).Facts
+		}
+	}
+	return r.Facts
+}
+
+// recorded returns the facts of the call, to be kept with its approval; nil for none.
+func (r Ruling) recorded() []byte {
+	if facts := r.askedOn(); facts != nil {
+		return facet.Record(facts)
+	}
+	return nil
 }
 
 // maxFacts bounds the facts in the log, in bytes.
@@ -86,15 +103,4 @@ func appendFact(out []byte, masks redact.Masks, name string, facts condition.Cal
 	}
 	out = append(out, ',')
 	return append(out, fact[1:len(fact)-1]...)
-}
-
-// recordedFacts returns what a recorded call did; nil when its input is not kept as it was.
-func recordedFacts(r *ledger.Decision, call *rules.Recorded, set *rules.Set) condition.Call {
-	if len(r.Input) == 0 || redact.Masked(r.Input) {
-		return nil
-	}
-	return facet.Of(facet.Subject{
-		Tool: r.Tool, Shell: call.Shell, Input: r.Input, Tools: set.Tools(), CallerName: r.Principal, SessionDepth: -1,
-		RunState: r.State, RunWorkflow: r.Workflow,
-	})
 }

@@ -73,7 +73,7 @@ func (c *Service) Simulate(ctx context.Context, caller enforcer.Caller, req Simu
 	out := &Simulated{Truncated: end != nil}
 	candidate := rules.Compile(policy, 0)
 	for i, r := range records {
-		calls[i].Facts = recordedFacts(r, &calls[i], candidate)
+		calls[i].Facts = decisionlog.Facts(r, calls[i].Shell, candidate.Tools())
 	}
 	for replayed := range rules.Simulate(candidate, calls) {
 		if replayed.Unknown {

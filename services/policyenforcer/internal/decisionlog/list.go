@@ -9,10 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/condition"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 )
 
 // Query selects decisions of the log. Empty fields select all.
@@ -28,6 +32,9 @@ type Query struct {
 	Since, Before time.Time
 	// Shadowed selects decisions from which a shadow differs.
 	Shadowed bool
+	// When selects calls for which it is true by their recorded input and by where they were made; of a call whose
+	// input was not kept, nothing is true.
+	When *condition.Condition
 	// PageToken continues after a page. Limit bounds the page.
 	PageToken string
 	Limit     int
@@ -46,7 +53,25 @@ func (q *Query) matches(r *ledger.Decision) bool {
 		(q.Principal == "" || q.Principal == r.Principal) &&
 		!r.Time.Before(q.Since) &&
 		(q.Before.IsZero() || r.Time.Before(q.Before)) &&
-		(!q.Shadowed || len(r.Shadows) > 0)
+		(!q.Shadowed || len(r.Shadows) > 0) &&
+		(q.When == nil || q.holds(r))
+}
+
+func (q *Query) holds(r *ledger.Decision) bool {
+	facts := Facts(r, toolname.Shell(r.Tool), nil)
+	return facts != nil && q.When.Judge(facts, condition.Restricts) == condition.True
+}
+
+// Facts returns what a recorded call did; nil when its input is not kept as it was. shell is true for a tool that
+// runs command lines.
+func Facts(r *ledger.Decision, shell bool, tools facet.Tools) condition.Call {
+	if len(r.Input) == 0 || redact.Masked(r.Input) {
+		return nil
+	}
+	return facet.Of(facet.Subject{
+		Tool: r.Tool, Shell: shell, Input: r.Input, Tools: tools, CallerName: r.Principal, SessionDepth: -1,
+		RunState: r.State, RunWorkflow: r.Workflow,
+	})
 }
 
 // scanned bounds the records that one page reads; a page then ends even if it is not full. partitionWork is

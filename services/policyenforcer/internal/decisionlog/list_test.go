@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/condition"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
@@ -38,6 +40,7 @@ func TestListDecisions(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {
 		begin := r.Clock.Now()
+		above, _ := document.Parse([]byte(`{"/amount": {"gt": 7}}`), document.Limits{})
 		r.Engine.Parents = map[string]string{"run_child": "run_2"}
 		for i := range 12 {
 			root := fmt.Sprintf("run_%d", 1+i%3)
@@ -49,6 +52,10 @@ func TestListDecisions(t *testing.T) {
 				record.SessionID = "other"
 			case 3:
 				record.Shadows = []ledger.Shadow{{Policy: "p", Decision: toolcall.Ask}}
+			}
+			record.Input = []byte(fmt.Sprintf(`{"amount":%d}`, i))
+			if i == 11 {
+				record.Input = []byte(`{"amount":"[masked]"}`)
 			}
 			if i == 4 || i == 10 {
 				record.RunID = "run_child"
@@ -70,6 +77,7 @@ func TestListDecisions(t *testing.T) {
 			"denied":   {decisionlog.Query{Decision: toolcall.Deny}, "3/5 2/1 1/9"},
 			"none":     {decisionlog.Query{Decision: toolcall.Deny, Tool: "Bash"}, ""},
 			"since":    {decisionlog.Query{Since: begin.Add(9 * time.Hour)}, "3/11 2/10 1/9"},
+			"when":     {decisionlog.Query{When: condition.Read(&document.Report{}, above, nil, condition.Use{})}, "3/8 2/10 1/9"},
 			"shadowed": {decisionlog.Query{Shadowed: true}, "3/11 2/7 1/3"},
 		} {
 			for _, limit := range []int{1, 3, 100} {

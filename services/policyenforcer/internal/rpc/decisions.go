@@ -6,6 +6,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/condition"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
@@ -85,7 +88,7 @@ func (s *Decisions) VerifyDecisions(ctx context.Context, req *policyv1.VerifyDec
 // decisionQuery reads the filter of a list of decisions.
 func decisionQuery(filter string) (q decisionlog.Query, err error) {
 	terms, err := listing.Parse(filter, "run_id", "session_id", "tool", "decision", "not_decision", "code", "workflow", "policy", "principal",
-		"since", "before", "shadowed")
+		"since", "before", "shadowed", "when")
 	if err != nil {
 		return q, err
 	}
@@ -114,8 +117,26 @@ func decisionQuery(filter string) (q decisionlog.Query, err error) {
 	if q.Before, err = terms.Time("before"); err != nil {
 		return q, err
 	}
+	if text := terms["when"]; text != "" {
+		if q.When, err = readCondition(text); err != nil {
+			return q, err
+		}
+	}
 	q.Shadowed, err = terms.True("shadowed")
 	return q, err
+}
+
+// readCondition reads the condition of a filter.
+func readCondition(text string) (*condition.Condition, error) {
+	v, problems := document.ParseAll([]byte(text), document.Limits{})
+	if !problems.HasErrors() {
+		var report document.Report
+		if when := condition.Read(&report, v, nil, condition.Use{Stance: condition.Restricts}); when != nil {
+			return when, nil
+		}
+		problems = report.Problems()
+	}
+	return nil, fault.New(fault.InvalidRequest, "when is no condition: %v", problems.Err()).Violate("/filter", "CONDITION", "not a condition")
 }
 
 func recordProto(r *ledger.Decision) *policyv1.DecisionRecord {

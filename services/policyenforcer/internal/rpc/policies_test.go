@@ -127,7 +127,7 @@ func TestDecisionQuery(t *testing.T) {
 	if got, err := decisionQuery(""); err != nil || !reflect.DeepEqual(got, decisionlog.Query{}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, filter := range []string{"decision=MAYBE", "decision=UNSPECIFIED", "not_decision=ALLOW,MAYBE", "code=NOPE", "not_decision=%zz", "since=today", "shadowed=no", "run=r"} {
+	for _, filter := range []string{"decision=MAYBE", "decision=UNSPECIFIED", "not_decision=ALLOW,MAYBE", "code=NOPE", "not_decision=%zz", "since=today", "shadowed=no", "run=r", `when="{"`, `when="{\"amount\": 1}"`} {
 		if got, err := decisionQuery(filter); fault.ReasonOf(err) != fault.InvalidRequest {
 			t.Errorf("%s: %+v, %v", filter, got, err)
 		}

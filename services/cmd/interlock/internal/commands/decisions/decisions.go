@@ -40,6 +40,7 @@ type Command struct {
 	Since       string   `help:"Only decisions since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
 	Before      string   `help:"Only decisions before then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
 	Limit       int      `help:"Show at most this many; 0 for all." default:"0" placeholder:"N"`
+	When        string   `help:"Only calls for which this condition is true by the input that was kept, e.g. {\"/amount\": {\"gt\": 100}}." placeholder:"CONDITION"`
 	Shadowed    bool     `help:"Only those that a shadow would have decided otherwise."`
 }
 
@@ -83,6 +84,7 @@ func (c *Command) terms() ([]listing.Term, error) {
 		{Key: "workflow", Value: c.Workflow},
 		{Key: "policy", Value: c.Policy},
 		{Key: "principal", Value: c.Principal},
+		{Key: "when", Value: c.When},
 		{Key: "not_decision", Value: listing.List(c.NotDecision...)},
 		{Key: "decision", Value: protomap.Word(policyv1.Decision(decision), "DECISION_")},
 	}
