@@ -50,6 +50,7 @@ type Subject struct {
 type Facts struct {
 	of Subject
 
+	reader  document.Reader
 	read    bool
 	input   document.Value
 	inputOK bool
@@ -75,6 +76,12 @@ func OfRecord(s Subject) condition.Call {
 // Of returns the facets of a call.
 func Of(subject Subject) *Facts { return &Facts{of: subject} }
 
+// Reset makes the facts those of another call, in the same memory. Values of the call before must not be used any more.
+func (f *Facts) Reset(subject Subject) {
+	clear(f.sets)
+	*f = Facts{of: subject, reader: f.reader, sets: f.sets}
+}
+
 // Input implements condition.Call. An empty input has no arguments.
 func (f *Facts) Input() (document.Value, bool) {
 	if !f.read {
@@ -82,7 +89,8 @@ func (f *Facts) Input() (document.Value, bool) {
 		if len(f.of.Input) == 0 {
 			f.input, f.inputOK = document.ObjectValue(nil), true
 		} else {
-			f.input, f.inputOK = toolinput.Read(f.of.Input)
+			v, problem := f.reader.Read(f.of.Input, document.Limits{Bytes: toolinput.Longest})
+			f.input, f.inputOK = v, problem == nil && v.Kind() == document.Object
 		}
 	}
 	return f.input, f.inputOK
