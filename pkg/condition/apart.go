@@ -272,16 +272,24 @@ func betweenNumbers(numbers []document.Decimal) ([]string, bool) {
 	}
 	slices.SortFunc(points, (*big.Int).Cmp)
 	points = slices.CompactFunc(points, func(a, b *big.Int) bool { return a.Cmp(b) == 0 })
-	out := []string{decimal(new(big.Int).Sub(points[0], scale))}
-	odd := big.NewInt(1234567890123456789)
-	for i, p := range points {
-		out = append(out, decimal(p))
-		if i+1 == len(points) {
-			out = append(out, decimal(new(big.Int).Add(p, scale)))
-			break
-		}
-		short := shortest(p, points[i+1])
-		out = append(out, decimal(short), decimal(new(big.Int).Add(short, odd)))
+	tiny, odd := big.NewInt(1), big.NewInt(1234567890123456789)
+	add := func(a, b *big.Int) *big.Int { return new(big.Int).Add(a, b) }
+	first, last := points[0], points[len(points)-1]
+	all := []*big.Int{
+		add(first, new(big.Int).Neg(tiny)), add(first, new(big.Int).Neg(scale)), add(add(first, first), new(big.Int).Neg(scale)),
+		last, add(last, tiny), add(last, scale), add(add(last, last), scale),
+	}
+	for i, p := range points[:len(points)-1] {
+		next := points[i+1]
+		short, middle := shortest(p, next), add(p, next)
+		middle.Rsh(middle, 1)
+		all = append(all, p, add(p, tiny), short, add(short, odd), shortest(short, next), middle, shortest(middle, next), add(next, new(big.Int).Neg(tiny)))
+	}
+	slices.SortFunc(all, (*big.Int).Cmp)
+	all = slices.CompactFunc(all, func(a, b *big.Int) bool { return a.Cmp(b) == 0 })
+	out := make([]string, len(all))
+	for i, n := range all {
+		out[i] = decimal(n)
 	}
 	return out, true
 }

@@ -97,7 +97,7 @@ func TestClauseProblems(t *testing.T) {
 func TestEveryFacet(t *testing.T) {
 	t.Parallel()
 	literals := map[condition.Type]string{
-		condition.PathType: `"a/**"`, condition.HostType: `"a.com"`, condition.NetworkType: `"any"`, condition.NameType: `"a*"`, condition.WordType: `"x"`,
+		condition.PathType: `"a/**"`, condition.HostType: `"a.com"`, condition.NetworkType: `"any"`, condition.NameType: `"a*"`, condition.SchemaType: `"a*"`, condition.WordType: `"x"`,
 		condition.RefType: `"refs/**"`, condition.RouteType: `"/a"`, condition.CommandType: `"ls"`, condition.MailType: `"*@a.com"`, condition.NumberType: `5`,
 		condition.AmountType: `5`, condition.BoolType: `true`,
 	}
@@ -139,7 +139,7 @@ func TestDoubtsAreSentences(t *testing.T) {
 		{`{"/a": {"contains": "x"}}`, `{"a": 1}`, "looks at /a, which is the number 1 and must be a list or a text. Send it as a list."},
 		{`{"host": "a.com"}`, `{}`, "looks at host, of which there is none. Send at least one."},
 		{`{"money": 1}`, `{}`, "looks at money, which is not known: no amount is described."},
-		{`{"files": "a"}`, `{}`, "looks at files, of which one value may or may not be there."},
+		{`{"files": "a"}`, `{}`, `looks at files, where the text "b" may be meant too. Write it so that it is meant in one way only.`},
 		{`{"ip": "any"}`, `{}`, `looks at ip, where the text "x" can be read in more than one way. Write it in its plain form.`},
 	} {
 		on := call{input: row.input, facets: map[condition.Facet]condition.Set{

@@ -49,15 +49,15 @@ func AlwaysApplies(p Placed) bool {
 	}) && clear
 }
 
-// Implies reports that each call that the first clause is about, one of the others is about as well. It is false
-// where that is not known.
+// Implies reports that each call that the first clause is about, one of the others is about as well, or may be. It is
+// false where that is not known.
 func Implies(p Placed, others []Placed) bool {
 	return survey(append([]Placed{p}, others...), func(s *situation) bool {
 		if p.applies(s.call()) != True {
 			return true
 		}
 		for _, other := range others {
-			if other.applies(s.call()) == True {
+			if other.applies(s.call()) != False {
 				return true
 			}
 		}

@@ -127,7 +127,7 @@ func Open(req Request, now time.Time) (Result, error) {
 		a.EscalatesAt = now.Add(terms.Escalation.After)
 	}
 	r := &Result{Approval: a, Changed: true}
-	r.announce(Event{Type: EventRequested, Eligible: terms.Eligible})
+	r.announce(Event{Type: EventRequested, Eligible: a.Asked(false)})
 	return *r, nil
 }
 

@@ -1,6 +1,7 @@
 package consent
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -54,7 +55,7 @@ func (a *Approval) Decide(by Approver, d Decision, now time.Time) Result {
 	next.Votes = append(next.Votes, vote)
 	r.announce(Event{Type: EventVoted, Vote: &vote})
 	switch {
-	case d.Approve && next.count(true) >= next.Terms.Required:
+	case d.Approve && next.agreed():
 		r.end(Granted, EventGranted, now)
 	case !d.Approve && next.count(false) >= next.Terms.DenyThreshold:
 		r.end(Rejected, EventRejected, now)
@@ -88,7 +89,7 @@ func (a *Approval) barred(by Approver, now time.Time) *Result {
 			return nil
 		}
 		refused = a.refuse(CodeVoted, "%s has already %s approval %s; approvals still needed from others: %d",
-			strconv.Quote(by.Name), voted(a.Votes[i].Approve), a.ID, a.Terms.Required-a.count(true))
+			strconv.Quote(by.Name), voted(a.Votes[i].Approve), a.ID, a.missing())
 	}
 	return &refused
 }
@@ -117,7 +118,61 @@ func (s Asker) hasInTree(session string) bool {
 // EligibleAt reports that the terms name this approver, at a time: later the fallback
 // approvers do too. It does not say that they may: see Decide.
 func (a *Approval) EligibleAt(now time.Time, who Approver) bool {
-	return a.Terms.Eligible.admit(who) || a.escalated(now) && a.Terms.Escalation.To.admit(who)
+	return a.Terms.Eligible.admit(who) || a.escalated(now) && a.Terms.Escalation.To.admit(who) ||
+		slices.ContainsFunc(a.Terms.Also, func(c Circle) bool { return c.Eligible.admit(who) })
+}
+
+// Asked returns the people who are asked: those of every circle and, once it has escalated, the fallback approvers.
+func (a *Approval) Asked(escalated bool) Approvers {
+	all := a.Terms.Eligible
+	for _, c := range a.Terms.Also {
+		all = all.and(c.Eligible)
+	}
+	if escalated {
+		all = all.and(a.Terms.Escalation.To)
+	}
+	return all
+}
+
+// agrees counts the approvals of a circle; of one without people, those of the approval's own.
+func (a *Approval) agrees(c Approvers) int {
+	n := 0
+	for i := range a.Votes {
+		v := &a.Votes[i]
+		who := Approver{Name: v.Name, Role: v.Role}
+		switch {
+		case !v.Approve:
+		case !c.nobody() && c.admit(who):
+			n++
+		case !c.nobody():
+		case a.Terms.Eligible.admit(who), a.escalated(v.At) && a.Terms.Escalation.To.admit(who):
+			n++
+		}
+	}
+	return n
+}
+
+// agreed reports that every circle has agreed.
+func (a *Approval) agreed() bool { return a.missing() == 0 }
+
+// missing returns how many approvals are missing, of the circle that misses the most.
+func (a *Approval) missing() int {
+	n := a.Terms.Required - a.agrees(Approvers{})
+	for _, c := range a.Terms.Also {
+		n = max(n, c.Required-a.agrees(c.Eligible))
+	}
+	return max(n, 0)
+}
+
+// progress counts the approvals of every circle: "1 of 2 approvals, and 0 of 1 of role operator".
+func (a *Approval) progress() string {
+	text := fmt.Sprintf("%d of %d approvals", a.agrees(Approvers{}), a.Terms.Required)
+	for _, c := range a.Terms.Also {
+		if !c.Eligible.nobody() {
+			text += fmt.Sprintf(", and %d of %d of %s", a.agrees(c.Eligible), c.Required, c.Eligible)
+		}
+	}
+	return text
 }
 
 // escalated does not wait for the announcement: that may be late.
@@ -127,11 +182,7 @@ func (a *Approval) escalated(now time.Time) bool {
 
 // asked lists the people who are asked at a time.
 func (a *Approval) asked(now time.Time) string {
-	text := a.Terms.Eligible.String()
-	if more := a.Terms.Escalation.To.String(); more != "" && a.escalated(now) {
-		text += ", " + more
-	}
-	return text
+	return a.Asked(a.escalated(now)).String()
 }
 
 // edited returns the edit that comes with a vote, or nil. People approve only data that

@@ -24,11 +24,7 @@ func (a *Approval) Restore(of time.Time) Result {
 	next := r.Approval
 	next.RestoredOf = of
 	next.Reason = "the store was restored from a backup of " + stamp(of) + ", and later decisions are lost"
-	eligible := next.Terms.Eligible
-	if next.Escalated {
-		eligible = eligible.and(next.Terms.Escalation.To)
-	}
-	r.announce(Event{Type: EventRestored, Eligible: eligible, Reason: next.Reason})
+	r.announce(Event{Type: EventRestored, Eligible: next.Asked(next.Escalated), Reason: next.Reason})
 	return *r
 }
 

@@ -3,14 +3,16 @@ package consent
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
 // LeaseTerms describe the calls that an approver lets pass besides the one that was asked
 // about (S9.6).
 type LeaseTerms struct {
-	// Pattern must match the command or the input of a call.
+	// Pattern must match the command of a call, and Only, a condition as JSON, the call. One of them is given.
 	Pattern string
+	Only    string
 	// Calls and Minutes bound it; 0 for as much as LeaseBounds let it have. One of them must
 	// be given.
 	Calls, Minutes int64
@@ -22,16 +24,21 @@ type LeaseBounds struct {
 	For   time.Duration
 }
 
-// MaxPattern is the longest pattern of a lease, in bytes.
-const MaxPattern = 1024
+// The longest pattern and condition of a lease, in bytes.
+const (
+	MaxPattern = 1024
+	MaxOnly    = 8 << 10
+)
 
 // Within returns the terms with every bound set. An error describes the problem with
 // them.
 func (t LeaseTerms) Within(most LeaseBounds) (LeaseTerms, error) {
 	minutes := int64(most.For / time.Minute)
 	switch {
-	case t.Pattern == "":
-		return t, errors.New("a lease needs a pattern")
+	case t.Pattern == "" && t.Only == "":
+		return t, errors.New("a lease needs a condition, or for a command line a pattern")
+	case len(t.Only) > MaxOnly:
+		return t, fmt.Errorf("the condition has %d bytes, the limit is %d; shorten it", len(t.Only), MaxOnly)
 	case len(t.Pattern) > MaxPattern:
 		return t, fmt.Errorf("the pattern has %d bytes, the limit is %d; shorten it", len(t.Pattern), MaxPattern)
 	case t.Calls < 0 || t.Minutes < 0:
@@ -98,21 +105,25 @@ type Lease struct {
 	ID         string `json:"id"`
 	ApprovalID string `json:"approval_id"`
 	Scope
-	// WorkflowVersion is that of the run when it was given; 0 for not known.
-	WorkflowVersion int64       `json:"workflow_version,omitempty"`
-	SessionID       string      `json:"session_id,omitempty"`
-	Pattern         string      `json:"pattern"`
-	Calls           int64       `json:"calls"`
-	ExpiresAt       time.Time   `json:"expires_at"`
-	GrantedBy       string      `json:"granted_by"`
-	GrantedAt       time.Time   `json:"granted_at"`
-	Status          LeaseStatus `json:"status"`
+	// Terms is the digest of those of the approval: a call under others is asked about.
+	Terms     string `json:"terms"`
+	SessionID string `json:"session_id,omitempty"`
+	// Pattern is of commands, and Only a condition. Rest is the digest of what the condition does not look at in the
+	// input that was asked about.
+	Pattern   string      `json:"pattern,omitempty"`
+	Only      string      `json:"only,omitempty"`
+	Rest      string      `json:"rest,omitempty"`
+	Calls     int64       `json:"calls"`
+	ExpiresAt time.Time   `json:"expires_at"`
+	GrantedBy string      `json:"granted_by"`
+	GrantedAt time.Time   `json:"granted_at"`
+	Status    LeaseStatus `json:"status"`
 	// Version is that of the record, and not part of it.
 	Version int64 `json:"-"`
 }
 
 // Lets reports that the lease holds for calls of a scope at a time. Whether the call matches
-// the pattern, and whether any calls are left, is for others to say.
+// the pattern and the condition, its terms are the same, and any calls are left, is for others to say.
 func (l *Lease) Lets(at Scope, now time.Time) bool {
 	return l.Lasts(now) && at.known() && l.Scope == at
 }
@@ -140,11 +151,14 @@ func (a *Approval) Lease(id string, terms LeaseTerms, at Scope, by string, now t
 		return nil, fmt.Errorf("only the approval of a tool call can be given with a lease; this is of a %s", a.Action.Kind)
 	case a.Terms.Required > 1:
 		return nil, fmt.Errorf("this approval needs %d people, and one of them cannot give a lease for all", a.Terms.Required)
+	case slices.ContainsFunc(a.Terms.Also, func(c Circle) bool { return !c.Eligible.nobody() }):
+		return nil, errors.New("this approval needs the approval of further people by its terms, and no lease is given for those; approve without one")
 	case !at.known():
 		return nil, errors.New("it is not known which rule asks, and in which entry of a state, so no lease can be given; approve without one")
 	}
 	return &Lease{
-		ID: id, ApprovalID: a.ID, Scope: at, SessionID: a.Asker.SessionID, Pattern: terms.Pattern, Calls: terms.Calls,
+		ID: id, ApprovalID: a.ID, Scope: at, Terms: a.Terms.Digest(), SessionID: a.Asker.SessionID,
+		Pattern: terms.Pattern, Only: terms.Only, Calls: terms.Calls,
 		ExpiresAt: now.Add(time.Duration(terms.Minutes) * time.Minute), GrantedBy: by, GrantedAt: now, Status: LeaseActive, Version: 1,
 	}, nil
 }

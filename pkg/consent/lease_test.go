@@ -21,13 +21,15 @@ func TestLeaseTerms(t *testing.T) {
 		{consent.LeaseTerms{Pattern: "p", Calls: 5, Minutes: 30}, consent.LeaseTerms{Pattern: "p", Calls: 5, Minutes: 30}, ""},
 		{consent.LeaseTerms{Pattern: "p", Calls: 5}, consent.LeaseTerms{Pattern: "p", Calls: 5, Minutes: 480}, ""},
 		{consent.LeaseTerms{Pattern: "p", Minutes: 480}, consent.LeaseTerms{Pattern: "p", Calls: 100, Minutes: 480}, ""},
-		{consent.LeaseTerms{Calls: 5}, consent.LeaseTerms{}, "needs a pattern"},
+		{consent.LeaseTerms{Calls: 5}, consent.LeaseTerms{}, "needs a condition"},
 		{consent.LeaseTerms{Pattern: "p"}, consent.LeaseTerms{}, "a number of calls or of minutes"},
 		{consent.LeaseTerms{Pattern: "p", Calls: 101}, consent.LeaseTerms{}, "at most 100 calls"},
 		{consent.LeaseTerms{Pattern: "p", Minutes: 481}, consent.LeaseTerms{}, "at most 480 minutes"},
 		{consent.LeaseTerms{Pattern: "p", Minutes: 1 << 62}, consent.LeaseTerms{}, "at most 480 minutes"},
 		{consent.LeaseTerms{Pattern: "p", Calls: -1, Minutes: 5}, consent.LeaseTerms{}, "negative"},
 		{consent.LeaseTerms{Pattern: "p", Calls: 1, Minutes: -5}, consent.LeaseTerms{}, "negative"},
+		{consent.LeaseTerms{Only: "{}", Calls: 5}, consent.LeaseTerms{Only: "{}", Calls: 5, Minutes: 480}, ""},
+		{consent.LeaseTerms{Only: strings.Repeat("p", consent.MaxOnly+1), Calls: 1}, consent.LeaseTerms{}, "8193 bytes"},
 		{consent.LeaseTerms{Pattern: strings.Repeat("p", consent.MaxPattern+1), Calls: 1}, consent.LeaseTerms{}, "1025 bytes"},
 	} {
 		got, err := c.terms.Within(most)
@@ -118,13 +120,17 @@ func TestLeaseNeedsARule(t *testing.T) {
 	}{
 		"transition":    {func(r *consent.Request) { r.Action.Kind = consent.Transition }, nil},
 		"two approvers": {func(r *consent.Request) { r.Terms.Required = 2 }, nil},
-		"no policy":     {nil, func(s *consent.Scope) { s.Policy = "" }},
-		"no version":    {nil, func(s *consent.Scope) { s.PolicyVersion = 0 }},
-		"no rule":       {nil, func(s *consent.Scope) { s.Rule = "" }},
-		"no run":        {nil, func(s *consent.Scope) { s.RunID = "" }},
-		"no state":      {nil, func(s *consent.Scope) { s.State = "" }},
-		"no entry":      {nil, func(s *consent.Scope) { s.Entry = 0 }},
-		"no capability": {nil, func(s *consent.Scope) { s.Capability = "" }},
+		"a circle": {func(r *consent.Request) {
+			r.Terms = r.Terms.With(consent.Circle{Required: 1, Eligible: consent.Approvers{Names: []string{"kim"}}})
+		}, nil},
+		"a stricter term": {func(r *consent.Request) { r.Terms = r.Terms.With(consent.Circle{Required: 2}) }, nil},
+		"no policy":       {nil, func(s *consent.Scope) { s.Policy = "" }},
+		"no version":      {nil, func(s *consent.Scope) { s.PolicyVersion = 0 }},
+		"no rule":         {nil, func(s *consent.Scope) { s.Rule = "" }},
+		"no run":          {nil, func(s *consent.Scope) { s.RunID = "" }},
+		"no state":        {nil, func(s *consent.Scope) { s.State = "" }},
+		"no entry":        {nil, func(s *consent.Scope) { s.Entry = 0 }},
+		"no capability":   {nil, func(s *consent.Scope) { s.Capability = "" }},
 	} {
 		at := scope()
 		if c.scope != nil {

@@ -15,12 +15,17 @@ func (r *Request) Question() string { return questionOf(r.Action, r.Asker, r.Ter
 func (a *Approval) Question() string { return questionOf(a.Action, a.Asker, a.Terms, a.Editable) }
 
 func questionOf(action Action, asker Asker, terms Terms, editable bool) string {
-	text, err := json.Marshal(struct {
+	return digestOf(struct {
 		Action   string
 		Asker    Asker
 		Terms    Terms
 		Editable bool
 	}{action.Digest(), asker, terms.withDefaults(), editable})
+}
+
+// digestOf returns the hex SHA-256 of the JSON of texts and numbers.
+func digestOf(v any) string {
+	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // strings and numbers always encode
 	}

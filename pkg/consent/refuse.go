@@ -58,7 +58,7 @@ func (a *Approval) Outcome() string {
 		if a.Reason != "" {
 			what += " is asked again: " + a.Reason + "; it"
 		}
-		return fmt.Sprintf("%s is pending: %d of %d approvals, until %s", what, a.count(true), a.Terms.Required, stamp(a.ExpiresAt))
+		return fmt.Sprintf("%s is pending: %s, until %s", what, a.progress(), stamp(a.ExpiresAt))
 	case Granted:
 		text := fmt.Sprintf("%s was granted by %s", what, a.voters(true))
 		if a.Edit != nil {
@@ -74,8 +74,8 @@ func (a *Approval) Outcome() string {
 	case Rejected:
 		return fmt.Sprintf("%s was rejected by %s", what, a.voters(false))
 	case Expired:
-		return fmt.Sprintf("%s expired at %s with %d of %d approvals; the request was not rejected, and can be made again",
-			what, stamp(a.ExpiresAt), a.count(true), a.Terms.Required)
+		return fmt.Sprintf("%s expired at %s with %s; the request was not rejected, and can be made again",
+			what, stamp(a.ExpiresAt), a.progress())
 	case Cancelled:
 		return fmt.Sprintf("%s was cancelled by %s: %s", what, strconv.Quote(a.By), strconv.Quote(a.Reason))
 	default:

@@ -32,7 +32,34 @@ type Terms struct {
 	TTL time.Duration `json:"ttl"`
 	// Escalation asks others when it takes long; the zero value does not.
 	Escalation Escalation `json:"escalation,omitzero"`
+	// Also are further circles, each of which must agree too (S21.15).
+	Also []Circle `json:"also,omitempty"`
 }
+
+// Circle is a number of approvers who must agree. A vote counts in every circle that has its voter.
+type Circle struct {
+	// Term is the JSON Pointer, in the workflow, of the term that asks for it.
+	Term     string `json:"term,omitempty"`
+	Required int    `json:"required"`
+	// Eligible are its people; when it names no one, those who may decide without it.
+	Eligible Approvers `json:"eligible,omitzero"`
+}
+
+// MaxCircles is how many further circles an approval can have.
+const MaxCircles = 64
+
+// With returns the terms with a further circle.
+func (t Terms) With(c Circle) Terms {
+	c.Required = max(c.Required, 1)
+	if c.Eligible.nobody() {
+		t.Required = max(t.Required, c.Required)
+	}
+	t.Also = append(slices.Clip(t.Also), c)
+	return t
+}
+
+// Digest returns a digest of the terms.
+func (t Terms) Digest() string { return digestOf(t.withDefaults()) }
 
 // Approvers are people by their roles or by their names; either is enough. Names
 // and roles match exactly.
@@ -41,9 +68,19 @@ type Approvers struct {
 	Names []string `json:"names,omitempty"`
 }
 
-// and returns both circles.
+// and returns both, each role and name once.
 func (a Approvers) and(b Approvers) Approvers {
-	return Approvers{Roles: slices.Concat(a.Roles, b.Roles), Names: slices.Concat(a.Names, b.Names)}
+	return Approvers{Roles: union(a.Roles, b.Roles), Names: union(a.Names, b.Names)}
+}
+
+func union(a, b []string) []string {
+	all := slices.Clip(a)
+	for _, s := range b {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // Escalation widens the circle of approvers at an age (S9.5).
@@ -85,18 +122,29 @@ func (t Terms) Check(asker Asker) error {
 	case t.Escalation.After == 0 && !t.Escalation.To.nobody():
 		return fmt.Errorf("the approval names fallback approvers but no age at which to ask them; add one")
 	}
-	may, anybody := t.mayDecide(asker)
-	if !anybody && may < t.Required {
+	if len(t.Also) > MaxCircles {
+		return fmt.Errorf("the approval has %d terms, the limit is %d; remove some", len(t.Also), MaxCircles)
+	}
+	if may, anybody := mayDecide(asker, t.Eligible, t.Escalation.To); !anybody && may < t.Required {
 		return fmt.Errorf("the approval needs %d approvals, but only %d of the named people may decide it; name more people, or a role", t.Required, may)
+	}
+	for _, c := range t.Also {
+		may, anybody := mayDecide(asker, c.Eligible)
+		switch {
+		case c.Required < 1:
+			return fmt.Errorf("a circle of approvers cannot require %d approvals; give a number from 1", c.Required)
+		case !c.Eligible.nobody() && !anybody && may < c.Required:
+			return fmt.Errorf("the approval needs %d approvals of %s, but only %d of the named people may decide it; name more people, or a role", c.Required, c.Eligible, may)
+		}
 	}
 	return nil
 }
 
 // mayDecide counts the people who are named, but for the asker; the second result is true
 // when a role admits an unknown number.
-func (t Terms) mayDecide(asker Asker) (count int, anybody bool) {
+func mayDecide(asker Asker, groups ...Approvers) (count int, anybody bool) {
 	var people []string
-	for _, group := range []Approvers{t.Eligible, t.Escalation.To} {
+	for _, group := range groups {
 		for _, role := range group.Roles {
 			anybody = anybody || role != RoleAgent && role != ""
 		}

@@ -18,8 +18,10 @@ func TestReview(t *testing.T) {
 			"allow": [{` + refund + `, "when": {"/amount": {"lte": 100}}}]`, ""},
 		"never":  {`"deny": [{` + refund + `, "when": {"/amount": {"gt": 100, "lt": 10}}}]`, "NEVER_TRUE /deny/0"},
 		"always": {`"ask": [{` + refund + `, "when": {"any": [{"/amount": {"gt": 10}}, {"/amount": {"lte": 10}}]}}]`, "ALWAYS_TRUE /ask/0"},
-		"shadowed": {`"deny": [{"capability": "mcp:pay", "when": {"/amount": {"gt": 100}}}], "ask": [{` + refund + `, "when": {"/amount": {"gt": 500}}}]`,
-			"SHADOWED /ask/0"},
+		"shadowed": {
+			`"deny": [{"capability": "mcp:pay", "when": {"/amount": {"gt": 100}}}], "ask": [{` + refund + `, "when": {"/amount": {"gt": 500}}}]`,
+			"SHADOWED /ask/0",
+		},
 		"shadowed by a narrower capability": {`"deny": [{` + refund + `, "when": {"/amount": {"gt": 100}}}], "ask": [{"capability": "mcp:pay", "when": {"/amount": {"gt": 500}}}]`, ""},
 		"not described":                     {`"deny": [{` + refund + `, "when": {"money": {"gt": 100}}}]`, "FACET_UNKNOWN /deny/0"},
 		"described": {`"meta": {"tools": {"mcp__pay__refund": {"money": {"amount": "/amount", "currency": "=eur", "unit": "major"}}}},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -60,9 +61,11 @@ func (w *simulation) ask(t *tracked, id string) {
 	at, _ := t.run.Asking(id)
 	kind := t.kind()
 	_, err := w.open(t, at.Branch, consent.Request{
-		ID: id, Action: at.Asked(kind), Editable: kind == consent.Transition, Message: at.Approval.Message,
+		ID: id, Action: at.Asked(kind), Editable: kind == consent.Transition && !t.of.machine.ApprovalReadsInput(), Message: at.Approval.Message,
 		Asker: consent.Asker{Principal: at.Approval.Actor, SessionID: t.run.SessionID, RootID: t.run.SessionID},
-		Terms: t.of.machine.Meta().Approval,
+		Terms: t.of.machine.ApprovalFor(facet.OfEvent(facet.Event{
+			Data: at.Approval.Data, Actor: at.Approval.Actor, Root: t.run.SessionID, State: at.State, Workflow: t.run.Workflow,
+		})),
 	})
 	if err != nil {
 		w.step(t, workflow.Reject{ApprovalID: id, Outcome: workflow.ApprovalCancelled, Note: err.Error(), Actor: actor})

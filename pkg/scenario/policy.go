@@ -37,7 +37,7 @@ func (w *simulation) judge(s binding, at *workflow.View, a call, state toolcall.
 		j.approval = known
 		known.at = known.at.Consume(action.Digest(), w.now).Approval
 	case j.Decision == toolcall.Ask:
-		w.askFor(s, at, action, known, &j)
+		w.askFor(s, at, a, action, known, &j)
 	}
 	return j
 }
@@ -58,14 +58,19 @@ func (w *simulation) verdicts(s binding, at *workflow.View, a call, approved boo
 	for i, policy := range policies {
 		shell := toolcall.Shell(s.of.machine.State(at.State), a.tool)
 		verdicts[i] = policy.Decide(rules.Call{
-			Tool: a.tool, Shell: shell, Input: a.input, Facts: facet.Of(facet.Subject{
-				Tool: a.tool, Shell: shell, Input: a.input, Tools: policy.Tools(), CallerName: actor, SessionDepth: -1, SessionRoot: session,
-				RunState: at.State, RunWorkflow: at.Workflow,
-			}),
+			Tool: a.tool, Shell: shell, Input: a.input, Facts: s.facts(at, a, policy.Tools()),
 			EstimatedCost: a.estimate, Principal: actor, Session: session, Approved: approved, Repeats: w.repeats(&a), Now: w.now,
 		}, nil)
 	}
 	return verdicts
+}
+
+// facts returns what a call does, with the descriptions of tools of one policy.
+func (s binding) facts(at *workflow.View, a call, tools facet.Tools) *facet.Facts {
+	return facet.Of(facet.Subject{
+		Tool: a.tool, Shell: toolcall.Shell(s.of.machine.State(at.State), a.tool), Input: a.input, Tools: tools, CallerName: actor,
+		SessionDepth: -1, SessionRoot: session, RunState: at.State, RunWorkflow: at.Workflow,
+	})
 }
 
 func approved(verdicts []rules.Verdict) bool {
@@ -98,7 +103,7 @@ func (a call) action(at *workflow.View) consent.Action {
 
 // askFor asks humans about a call, unless they were asked about exactly this one:
 // then it waits with the first, or they have rejected it.
-func (w *simulation) askFor(s binding, at *workflow.View, action consent.Action, known *asked, j *judged) {
+func (w *simulation) askFor(s binding, at *workflow.View, a call, action consent.Action, known *asked, j *judged) {
 	switch {
 	case known != nil && known.at.Status == consent.Pending:
 		j.approval, j.Code = known, toolcall.CodeApprovalPending
@@ -106,7 +111,7 @@ func (w *simulation) askFor(s binding, at *workflow.View, action consent.Action,
 		j.approval, j.Decision, j.Code = known, toolcall.Deny, toolcall.CodePolicyDenied
 	default:
 		opened, err := w.open(s.tracked, at.Branch, consent.Request{
-			ID: w.approvalID(), Action: action, Terms: s.of.machine.Meta().Approval,
+			ID: w.approvalID(), Action: action, Terms: s.of.machine.ApprovalFor(s.facts(at, a, nil)),
 			Asker: consent.Asker{Principal: actor, SessionID: session, RootID: session},
 		})
 		if err != nil {

@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/condition"
@@ -86,11 +87,19 @@ func refusal(rule *workflow.CallRule, place int, facts condition.Call) string {
 	if facts == nil {
 		return entry + " looks at the values of the call, which are not known here"
 	}
+	if against := unmet(rule.Only, facts, condition.Requires); against != "" {
+		return entry + " does not hold: " + against
+	}
+	return entry + " does not hold"
+}
+
+// unmet describes the comparisons of a condition that do not come out as it needs them; empty where none is found.
+func unmet(c *condition.Condition, facts condition.Call, stance condition.Stance) string {
 	var against []string
 	more := 0
-	for _, leaf := range rule.Only.Explain(facts, condition.Requires) {
+	for _, leaf := range c.Explain(facts, stance) {
 		switch text := leafText(&leaf); {
-		case text == "":
+		case text == "" || slices.Contains(against, text):
 		case len(against) == mostLeaves:
 			more++
 		default:
@@ -100,25 +109,32 @@ func refusal(rule *workflow.CallRule, place int, facts condition.Call) string {
 	if more > 0 {
 		against = append(against, fmt.Sprintf("and %d more", more))
 	}
-	if len(against) == 0 {
-		return entry + " does not hold"
-	}
-	return entry + " does not hold: " + strings.Join(against, "; ")
+	return strings.Join(against, "; ")
 }
 
 // leafText describes a comparison that does not come out as the entry needs it; empty for one
 // that does.
 func leafText(leaf *condition.Leaf) string {
+	holds := leaf.Result == condition.True
 	switch {
+	case leaf.Result != condition.Doubt && holds != leaf.Negated:
+		return ""
+	case condition.Confidential(leaf.Looks):
+		return "it looks at facts that a call cannot change"
 	case leaf.Result == condition.Doubt && leaf.Why == "":
 		return fmt.Sprintf("%s must be %s, and is unknown", leaf.Looks, leaf.Expected)
 	case leaf.Result == condition.Doubt:
 		return fmt.Sprintf("%s must be %s, and is in doubt: the entry %s", leaf.Looks, leaf.Expected, strings.TrimSuffix(leaf.Why, "."))
-	case leaf.Result == condition.False && !leaf.Negated:
-		return fmt.Sprintf("%s must be %s, and is %s", leaf.Looks, leaf.Expected, leaf.Actual)
-	case leaf.Result == condition.True && leaf.Negated:
-		return fmt.Sprintf("%s must not be %s, and is %s", leaf.Looks, leaf.Expected, leaf.Actual)
+	case leaf.Negated:
+		return fmt.Sprintf("%s must not be %s, and %s", leaf.Looks, leaf.Expected, found(leaf))
 	default:
-		return ""
+		return fmt.Sprintf("%s must be %s, and %s", leaf.Looks, leaf.Expected, found(leaf))
 	}
+}
+
+func found(leaf *condition.Leaf) string {
+	if leaf.Actual == "" {
+		return "there is none"
+	}
+	return "is " + leaf.Actual
 }

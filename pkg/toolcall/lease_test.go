@@ -2,8 +2,10 @@ package toolcall_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -97,19 +99,19 @@ func TestLeasePatternOfCommands(t *testing.T) {
 		{"git push *", "cd x && git push origin", false},
 		{"npm run build", "npm run build", true},
 	} {
-		p, err := toolcall.NewLeasePattern(nil, "Bash", c.pattern)
+		p, err := toolcall.NewLeaseRule(nil, "Bash", c.pattern, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Match(nil, toolcall.Call{Tool: "Bash", Input: lineInput(t, c.line)}); got != c.want {
+		if got := p.Match(nil, toolcall.Call{Tool: "Bash", Input: lineInput(t, c.line)}, ""); got != c.want {
 			t.Errorf("%q, %q: %t", c.pattern, c.line, got)
 		}
 	}
-	p, err := toolcall.NewLeasePattern(nil, "Bash", "git push")
+	p, err := toolcall.NewLeaseRule(nil, "Bash", "git push", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.Match(nil, toolcall.Call{Tool: "Bash", Input: []byte(`{"command":"git push","run_in_background":false,"description":"d"}`)}) {
+	if !p.Match(nil, toolcall.Call{Tool: "Bash", Input: []byte(`{"command":"git push","run_in_background":false,"description":"d"}`)}, "") {
 		t.Error("a call that waits for its end does not match")
 	}
 	for _, call := range []toolcall.Call{
@@ -129,313 +131,207 @@ func TestLeasePatternOfCommands(t *testing.T) {
 		{Tool: "powershell", Input: lineInput(t, "git push")},
 		{Tool: "Write", Input: []byte(`{"command":"git push"}`)},
 	} {
-		if p.Match(nil, call) {
+		if p.Match(nil, call, "") {
 			t.Errorf("it matches %s %s", call.Tool, call.Input)
 		}
 	}
 	for _, pattern := range []string{"@inert", "*", "* push", "g?t push", "[g]it push", " ", ""} {
-		if _, err := toolcall.NewLeasePattern(nil, "Bash", pattern); err == nil {
+		if _, err := toolcall.NewLeaseRule(nil, "Bash", pattern, nil); err == nil {
 			t.Errorf("%q names a program", pattern)
 		}
 	}
 }
 
-// S9.6: of a tool that runs no command lines, the pattern is of its input, member by member, and *
-// stays within one text.
-func TestLeasePatternOfInputs(t *testing.T) {
+// withFacts returns a call with its facts.
+func withFacts(tool, input string) toolcall.Call {
+	return toolcall.Call{Tool: tool, Input: []byte(input), Facts: facet.Of(facet.Subject{Tool: tool, Input: []byte(input)})}
+}
+
+// TestLeaseOnly: S9.6, S21.16: the condition of a lease must hold for a call, and what it does not name is as in the call that
+// was asked about.
+func TestLeaseOnly(t *testing.T) {
 	t.Parallel()
+	const (
+		file   = `{"path":"docs/a.md","content":"x"}`
+		refund = `{"amount":100,"currency":"usd"}`
+		mail   = `{"to":["a@example.com"],"subject":"s"}`
+		items  = `{"items":[{"id":1,"price":10,"currency":"eur"},{"id":1,"price":20,"currency":"eur"}],"note":"n"}`
+	)
 	for _, c := range []struct {
-		pattern, input string
-		want           bool
+		only, asked, input string
+		want               bool
 	}{
-		{`{"path":"docs/*"}`, `{ "path": "docs/a.md" }`, true},
-		{`{"path":"docs/*"}`, `{"path":"docs/a/b.md"}`, true},
-		{`{"path":"docs/*"}`, `{"path":"./docs/a.md"}`, true},
-		{`{"path":"docs/*"}`, `{"path":"docs/./a//b.md"}`, true},
-		{`{"path":"docs/*"}`, `{"path":"docs/a..b.md"}`, true},
-		{`{"path":"docs/*"}`, `{"path":"docs/ä.md"}`, true},
-		{`{"path":"docs/*"}`, `{"path":"src/a.go"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"/docs/a"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"Docs/a"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/../../../etc/cron.d/x"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/a/.."}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/..\\..\\x"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/a\\b"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/%2e%2e/x"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/%2e%2e%2fx"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/.. /x"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/.../x"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/\u2024\u2024/x"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/\uff0e\uff0e\uff0fx"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/a\u2215b"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/a\u0000b"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/a\nb"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/a\u200b"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/$X"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/a","path2":"/etc/passwd"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/a","Path":"/etc/passwd"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/a","path":"/etc/passwd"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/a","x":null}`, false},
-		{`{"path":"docs/*"}`, `{"Path":"docs/a"}`, false},
-		{`{"path":"docs/*"}`, `{"path":["docs/a"]}`, false},
-		{`{"path":"docs/*"}`, `{"path":{"docs/":"a"}}`, false},
-		{`{"path":"docs/*"}`, `{}`, false},
-		{`{"path":"docs/*.md"}`, `{"path":"docs/a.md"}`, true},
-		{`{"path":"docs/*.md"}`, `{"path":"docs/a.md.sh"}`, false},
-		{`{"path":"*"}`, `{"path":"../x"}`, false},
-		{`{"file_path":"*"}`, `{"file_path":"a/b"}`, true},
-		{`{"file_path":"*"}`, `{"file_path":"~/x"}`, false},
-		{`{"file_path":"docs/*","content":"*"}`, `{"file_path":"docs/a","content":"x\n../\\%2e \"q\""}`, true},
-		{`{"file_path":"docs/*","content":"*"}`, `{"file_path":"docs/a","content":1}`, false},
-		{`{"amount":100}`, `{"amount":1e2}`, true},
-		{`{"amount":100}`, `{"amount":100.0}`, true},
-		{`{"amount":1e2}`, `{"amount":100}`, true},
-		{`{"amount":100}`, `{"amount":1000000}`, false},
-		{`{"amount":100}`, `{"amount":"100"}`, false},
-		{`{"amount":"*"}`, `{"amount":100}`, false},
-		{`{"amount":0.1}`, `{"amount":0.1000000000000000055511151231257827}`, false},
-		{`{"amount":9007199254740993}`, `{"amount":9007199254740992}`, false},
-		{`{"a":true}`, `{"a":true}`, true},
-		{`{"a":true}`, `{"a":1}`, false},
-		{`{"a":null}`, `{"a":null}`, true},
-		{`{"a":null}`, `{}`, false},
-		{`{"to":["*@example.com"]}`, `{"to":["a@example.com"]}`, true},
-		{`{"to":["*@example.com"]}`, `{"to":["eve@evil.org","a@example.com"]}`, false},
-		{`{"to":["*@example.com"]}`, `{"to":["a@example.com","eve@evil.org"]}`, false},
-		{`{"to":["*@example.com"]}`, `{"to":["eve@evil.org,a@example.com"]}`, false},
-		{`{"to":["*@example.com"]}`, `{"to":["eve@evil.org a@example.com"]}`, false},
-		{`{"to":["*@example.com"]}`, `{"to":["eve <x> a@example.com"]}`, false},
-		{`{"to":["*@example.com"]}`, `{"to":["eve%evil.org@example.com"]}`, false},
-		{`{"to":["*@example.com"]}`, `{"to":["a@Example.com"]}`, false},
-		{`{"to":["*@example.com"]}`, `{"to":"a@example.com"}`, false},
-		{`{"to":["*@example.com"]}`, `{"to":[]}`, false},
-		{`{"a":{"b":[{"c":"x*"}]}}`, `{"a":{"b":[{"c":"xy"}]}}`, true},
-		{`{"a":{"b":[{"c":"x*"}]}}`, `{"a":{"b":[{"c":"xy","d":1}]}}`, false},
-		{`{"a":{"b":[{"c":"x*"}]}}`, `{"a":{"b":[{"c":"xy"},{"c":"xy"}]}}`, false},
-		{`{"a":{"b":[{"c":"x*"}]}}`, `{"a":{"b":[{"c":"xy"}],"e":1}}`, false},
-		{`{"url":"https://api.example.com/*"}`, `{"url":"https://api.example.com/v1/x"}`, true},
-		{`{"url":"https://api.example.com/*"}`, `{"url":"https://api.example.com/v1/../admin"}`, false},
-		{`{"url":"https://api.example.com/*"}`, `{"url":"https://api.example.com.evil.org/"}`, false},
-		{`{"url":"https://api.example.com/*"}`, `{"url":"https://api.example.com@evil.org/"}`, false},
-		{`{"url":"https://api.example.com/*"}`, `{"url":"http://api.example.com/x"}`, false},
-		{`{"url":"https://*.example.com/x"}`, `{"url":"https://a.example.com/x"}`, true},
-		{`{"url":"https://*.example.com/x"}`, `{"url":"https://evil.org/.example.com/x"}`, false},
-		{`{"url":"https://*.example.com/x"}`, `{"url":"https://evil.org?.example.com/x"}`, false},
-		{`{"url":"https://*.example.com/x"}`, `{"url":"https://u@evil.org#.example.com/x"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"a.example.com"}`, true},
-		{`{"host":"*.example.com"}`, `{"host":"a.b-1.example.com"}`, true},
-		{`{"host":"*.example.com"}`, `{"host":"evil.com/.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"evil.com#.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"evil.com?.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"evil.com:80.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"a@b.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"evil.com%00.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"evil.com;.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"evil.com .example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"evil.com\\.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"https://a.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"https:a.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"//a.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"evil.com,a.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"[::1].example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"\u0435vil.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"evil.com\u0000.example.com"}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"a.example.com/x"}`, false},
-		{`{"path":"*.example.com/x"}`, `{"path":"a.example.com/x"}`, true},
-		{`{"path":"*.example.com/x"}`, `{"path":"evil.org/.example.com/x"}`, false},
-		{`{"path":"*.example.com/x"}`, `{"path":"evil.org/a.example.com/x"}`, false},
-		{`{"path":"*.example.com/x"}`, `{"path":"evil.org:80/a.example.com/x"}`, false},
-		{`{"path":"*.example.com/x"}`, `{"path":"//evil.org/a.example.com/x"}`, false},
-		{`{"path":"*.example.com/x"}`, `{"path":"https://evil.org/a.example.com/x"}`, false},
-		{`{"path":"*.example.com/x"}`, `{"path":"me@evil.org/a.example.com/x"}`, false},
-		{`{"path":"api*.example.com/*"}`, `{"path":"api2.example.com/a/b"}`, true},
-		{`{"path":"api*.example.com/*"}`, `{"path":"api.evil.org/.example.com/b"}`, false},
-		{`{"file_path":"*/main.go"}`, `{"file_path":"a/b/main.go"}`, true},
-		{`{"path":"*.go"}`, `{"path":"a/b.go"}`, true},
-		{`{"path":".github/*"}`, `{"path":".github/a/b"}`, true},
-		{`{"host":"*.example.com"}`, `{"host":"a.example.com."}`, false},
-		{`{"host":"*.example.com"}`, `{"host":"a.example.com.evil.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"a.example.com"}`, true},
-		{`{"domain":"*.example.com"}`, `{"domain":"evil.com/.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"evil.com#.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"evil.com?.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"evil.com:80.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"a@b.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"evil.com%00.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"evil.com;.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"evil.com .example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"evil.com\\.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"https://a.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"https:a.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"//a.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"evil.com,a.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"[::1].example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"\u0435vil.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"evil.com\u0000.example.com"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"a.example.com/x"}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"a.example.com."}`, false},
-		{`{"domain":"*.example.com"}`, `{"domain":"a.example.com.evil.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"a.example.com"}`, true},
-		{`{"url":"*.example.com"}`, `{"url":"evil.com/.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"evil.com#.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"evil.com?.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"evil.com:80.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"a@b.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"evil.com%00.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"evil.com;.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"evil.com .example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"evil.com\\.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"https://a.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"https:a.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"//a.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"evil.com,a.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"[::1].example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"\u0435vil.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"evil.com\u0000.example.com"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"a.example.com/x"}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"a.example.com."}`, false},
-		{`{"url":"*.example.com"}`, `{"url":"a.example.com.evil.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"a.example.com"}`, true},
-		{`{"x":"*.example.com"}`, `{"x":"evil.com/.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"evil.com#.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"evil.com?.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"evil.com:80.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"a@b.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"evil.com%00.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"evil.com;.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"evil.com .example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"evil.com\\.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"https://a.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"https:a.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"//a.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"evil.com,a.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"[::1].example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"\u0435vil.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"evil.com\u0000.example.com"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"a.example.com/x"}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"a.example.com."}`, false},
-		{`{"x":"*.example.com"}`, `{"x":"a.example.com.evil.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"a.example.com"}`, true},
-		{`{"target":"*.example.com"}`, `{"target":"evil.com/.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"evil.com#.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"evil.com?.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"evil.com:80.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"a@b.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"evil.com%00.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"evil.com;.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"evil.com .example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"evil.com\\.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"https://a.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"https:a.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"//a.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"evil.com,a.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"[::1].example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"\u0435vil.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"evil.com\u0000.example.com"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"a.example.com/x"}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"a.example.com."}`, false},
-		{`{"target":"*.example.com"}`, `{"target":"a.example.com.evil.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@b.example.com"}`, true},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@evil.com/.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@evil.com#.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@evil.com?.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@evil.com:80.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@evil.com%00.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@evil.com;.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@evil.com .example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@evil.com\\.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@https://a.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@https:a.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@//a.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@evil.com,a.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@[::1].example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@\u0435vil.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@evil.com\u0000.example.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@a.example.com/x"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@a.example.com."}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@a.example.com.evil.com"}`, false},
-		{`{"to":"*@*.example.com"}`, `{"to":"a@b@c.example.com"}`, false},
-		{`{"url":"*.example.com/x"}`, `{"url":"a.example.com/x"}`, true},
-		{`{"url":"*.example.com/x"}`, `{"url":"evil.com/.example.com/x"}`, false},
-		{`{"url":"*.example.com/x"}`, `{"url":"evil.com#.example.com/x"}`, false},
-		{`{"url":"*.example.com/x"}`, `{"url":"evil.com:80.example.com/x"}`, false},
-		{`{"url":"*.example.com/x"}`, `{"url":"a@b.example.com/x"}`, false},
-		{`{"url":"*.example.com/x"}`, `{"url":"evil.com?.example.com/x"}`, false},
-		{`{"url":"*.example.com/x"}`, `{"url":"https://a.example.com/x"}`, false},
-		{`{"url":"*.example.com/x"}`, `{"url":"a.example.com"}`, false},
-		{`{"url":"*.example.com/x"}`, `{"url":"a.example.com//x/../x"}`, false},
-		{`{"x":"*.example.com/x"}`, `{"x":"a.example.com/x"}`, true},
-		{`{"x":"*.example.com/x"}`, `{"x":"evil.com/.example.com/x"}`, false},
-		{`{"x":"*.example.com/x"}`, `{"x":"evil.com#.example.com/x"}`, false},
-		{`{"x":"*.example.com/x"}`, `{"x":"evil.com:80.example.com/x"}`, false},
-		{`{"x":"*.example.com/x"}`, `{"x":"a@b.example.com/x"}`, false},
-		{`{"x":"*.example.com/x"}`, `{"x":"evil.com?.example.com/x"}`, false},
-		{`{"x":"*.example.com/x"}`, `{"x":"https://a.example.com/x"}`, false},
-		{`{"x":"*.example.com/x"}`, `{"x":"a.example.com"}`, false},
-		{`{"x":"*.example.com/x"}`, `{"x":"a.example.com//x/../x"}`, false},
-		{`{"endpoint":"*.example.com/x"}`, `{"endpoint":"a.example.com/x"}`, true},
-		{`{"endpoint":"*.example.com/x"}`, `{"endpoint":"evil.com/.example.com/x"}`, false},
-		{`{"endpoint":"*.example.com/x"}`, `{"endpoint":"evil.com#.example.com/x"}`, false},
-		{`{"endpoint":"*.example.com/x"}`, `{"endpoint":"evil.com:80.example.com/x"}`, false},
-		{`{"endpoint":"*.example.com/x"}`, `{"endpoint":"a@b.example.com/x"}`, false},
-		{`{"endpoint":"*.example.com/x"}`, `{"endpoint":"evil.com?.example.com/x"}`, false},
-		{`{"endpoint":"*.example.com/x"}`, `{"endpoint":"https://a.example.com/x"}`, false},
-		{`{"endpoint":"*.example.com/x"}`, `{"endpoint":"a.example.com"}`, false},
-		{`{"endpoint":"*.example.com/x"}`, `{"endpoint":"a.example.com//x/../x"}`, false},
-		{`{"url":"api.example.com/*"}`, `{"url":"api.example.com/v1/x"}`, true},
-		{`{"url":"api.example.com/*"}`, `{"url":"api.example.com.evil.com/x"}`, false},
-		{`{"file_path":"*.md"}`, `{"file_path":"docs/a.md"}`, true},
-		{`{"env":"staging-*"}`, `{"env":"staging-eu/1"}`, true},
-		{`{"host":"*"}`, `{"host":"evil.com%00"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/{a,../b}"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/{..,a}/b"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/{.,.}./x"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/.[.]/x"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/.?/x"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/[.]."}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/\u0060x\u0060"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/{id}.md"}`, true},
-		{`{"q":"a?"}`, `{"q":"a?"}`, true},
-		{`{"q":"a?"}`, `{"q":"ab"}`, false},
-		{`{"q":"a\\*"}`, `{"q":"a*"}`, true},
-		{`{"q":"a\\*"}`, `{"q":"ab"}`, false},
-		{`{"q":"a*b*c"}`, `{"q":"axxbyyc"}`, true},
-		{`{"q":"a*b*c"}`, `{"q":"axxc"}`, false},
-		{`{"q":"ab*ba"}`, `{"q":"aba"}`, false},
-		{`{}`, ``, true},
-		{`{}`, `{"a":1}`, false},
-		{`{"a":1}`, `[1]`, false},
-		{`{"a":1}`, `{"a":1`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, file, true},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{ "content": "x", "path": "docs/b.md" }`, true},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/b.md","content":"y"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/c.md","content":"x"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/../docs/b.md","content":"x"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/../../etc/cron.d/x","content":"x"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"./docs/b.md","content":"x"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/b.md\u0000","content":"x"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/B.md","content":"x"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":["docs/b.md"],"content":"x"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":{"docs/b.md":1},"content":"x"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":null,"content":"x"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"content":"x"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/b.md"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, ``, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/b.md","content":"x","path2":"/etc/passwd"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/b.md","content":"x","Path":"/etc/passwd"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/b.md","content":"x","path":"/etc/passwd"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/b.md","content":"x","p\u0061th":"/etc/passwd"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/b.md","content":"x","p\u0430th":"/etc/passwd"}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/b.md","content":"x","overwrite":true}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/b.md","content":"x","x":null}`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `{"path":"docs/b.md","content":"x"`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `[1]`, false},
+		{`{"/path":["docs/a.md","docs/b.md"]}`, file, `"{\"path\":\"docs/b.md\",\"content\":\"x\"}"`, false},
+		{`{"/path":["docs/a.md"],"/content":{"exists":true}}`, file, `{"path":"docs/a.md","content":"../ % \u0000"}`, true},
+		{`{"/path":["docs/a.md"],"/content":{"exists":true}}`, file, `{"path":"docs/a.md","content":{"any":1}}`, true},
+		{`{"/path":["docs/a.md"],"/content":{"exists":true}}`, file, `{"path":"docs/a.md","content":null}`, false},
+		{`{"/path":["docs/a.md"],"/content":{"exists":true}}`, file, `{"path":"docs/a.md"}`, false},
+		{`{"/path":["docs/a.md"],"/content":{"exists":true}}`, file, `{"path":"docs/a.md","content":"y","CONTENT":"z"}`, false},
+		{`{"/path":["docs/a.md"],"/content":{"length":{"lte":3}}}`, file, `{"path":"docs/a.md","content":"yyy"}`, true},
+		{`{"/path":["docs/a.md"],"/content":{"length":{"lte":3}}}`, file, `{"path":"docs/a.md","content":"yyyy"}`, false},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":99.5,"currency":"usd"}`, true},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":1e2,"currency":"usd"}`, true},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":1000000,"currency":"usd"}`, false},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":1e9,"currency":"usd"}`, false},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":100.00000000000000001,"currency":"usd"}`, false},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":-5,"currency":"usd"}`, false},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":"50","currency":"usd"}`, false},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":[50],"currency":"usd"}`, false},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":50,"currency":"jpy"}`, false},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":50}`, false},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":50,"currency":"usd","amount_cents":900000}`, false},
+		{`{"/amount":{"gte":1,"lte":100}}`, refund, `{"amount":50,"Amount":900000,"currency":"usd"}`, false},
+		{`{"/currency":"usd"}`, refund, `{"amount":101,"currency":"usd"}`, false},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":["b@example.com"],"subject":"s"}`, true},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":["b@example.com","a@example.com"],"subject":"s"}`, true},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":["eve@evil.org","a@example.com"],"subject":"s"}`, false},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":["a@example.com","eve@evil.org"],"subject":"s"}`, false},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":["a@example.com,eve@evil.org"],"subject":"s"}`, false},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":["A@example.com"],"subject":"s"}`, false},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":"a@example.com","subject":"s"}`, false},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":[],"subject":"s"}`, false},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":[["a@example.com"]],"subject":"s"}`, false},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":["a@example.com"],"subject":"s","bcc":["eve@evil.org"]}`, false},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"bcc":["eve@evil.org"],"to":["a@example.com"],"subject":"s"}`, false},
+		{`{"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":["a@example.com"],"subject":"t"}`, false},
+		{`{"/to":{"count":1},"/to/*":["a@example.com","b@example.com"]}`, mail, `{"to":["a@example.com","b@example.com"],"subject":"s"}`, false},
+		{`{"/to/0":["a@example.com","b@example.com"]}`, mail, `{"to":["b@example.com"],"subject":"s"}`, true},
+		{`{"/to/0":["a@example.com","b@example.com"]}`, mail, `{"to":["b@example.com","eve@evil.org"],"subject":"s"}`, false},
+		{`{"/items/*/price":{"lte":50}}`, items, `{"items":[{"id":1,"price":50,"currency":"eur"}],"note":"n"}`, true},
+		{`{"/items/*/price":{"lte":50}}`, items, `{"items":[{"id":1,"price":5,"currency":"eur"},{"id":1,"price":6,"currency":"eur"},{"id":1,"price":7,"currency":"eur"}],"note":"n"}`, true},
+		{`{"/items/*/price":{"lte":50}}`, items, `{"items":[{"id":1,"price":5,"currency":"eur"},{"id":1,"price":51,"currency":"eur"}],"note":"n"}`, false},
+		{`{"/items/*/price":{"lte":50}}`, items, `{"items":[{"id":1,"price":5,"currency":"eur"},{"id":2,"price":5,"currency":"eur"}],"note":"n"}`, false},
+		{`{"/items/*/price":{"lte":50}}`, items, `{"items":[{"id":1,"price":5,"currency":"usd"}],"note":"n"}`, false},
+		{`{"/items/*/price":{"lte":50}}`, items, `{"items":[{"id":1,"price":5,"currency":"eur","quantity":900}],"note":"n"}`, false},
+		{`{"/items/*/price":{"lte":50}}`, items, `{"items":[{"id":1,"currency":"eur"}],"note":"n"}`, false},
+		{`{"/items/*/price":{"lte":50}}`, items, `{"items":{"id":1,"price":5,"currency":"eur"},"note":"n"}`, false},
+		{`{"/items/*/price":{"lte":50}}`, items, `{"items":[{"id":1,"price":5,"currency":"eur"},9],"note":"n"}`, false},
+		{`{"/user/name":["ann","bob"]}`, `{"user":{"name":"ann","role":"reader"}}`, `{"user":{"name":"bob","role":"reader"}}`, true},
+		{`{"/user/name":["ann","bob"]}`, `{"user":{"name":"ann","role":"reader"}}`, `{"user":{"name":"bob","role":"admin"}}`, false},
+		{`{"/user/name":["ann","bob"]}`, `{"user":{"name":"ann","role":"reader"}}`, `{"user":{"name":"bob"}}`, false},
+		{`{"/user/name":["ann","bob"]}`, `{"user":{"name":"ann","role":"reader"}}`, `{"user":"bob"}`, false},
+		{`{"/user/name":["ann","bob"]}`, `{"user":{"name":"ann","role":"reader"}}`, `{"user":"{\"name\":\"bob\",\"role\":\"reader\"}"}`, false},
+		{`{"any":[{"/path":"docs/a.md"},{"/path":"docs/b.md"}]}`, file, `{"path":"docs/b.md","content":"x"}`, true},
+		{`{"any":[{"/path":"docs/a.md"},{"/path":"docs/b.md"}]}`, file, `{"path":"docs/b.md","content":"z"}`, false},
+		{`{"all":[{"/path":{"exists":true}},{"/content":"x"}]}`, file, `{"path":"/etc/passwd","content":"x"}`, true}, // as the approver has said
+		{`{"all":[{"/path":{"exists":true}},{"/content":"x"}]}`, file, `{"path":"/etc/passwd","content":"y"}`, false},
+		{`{"/mode":{"or":"w","in":["w"]}}`, file, file, true},
+		{`{"/mode":{"or":"w","in":["w"]}}`, file, `{"path":"docs/a.md","content":"x","mode":"w"}`, true},
+		{`{"/mode":{"or":"w","in":["w"]}}`, file, `{"path":"docs/a.md","content":"x","mode":"a"}`, false},
+		{`{"writes":["docs/**"],"/path":{"exists":true}}`, file, file, false}, // nobody has described the tool
 	} {
-		p, err := toolcall.NewLeasePattern(nil, "mcp__fs__write", c.pattern)
+		rule, err := toolcall.NewLeaseRule(nil, "mcp__fs__write", "", []byte(c.only))
 		if err != nil {
-			t.Errorf("%s: %v", c.pattern, err)
+			t.Errorf("%s: %v", c.only, err)
 			continue
 		}
-		if got := p.Match(nil, toolcall.Call{Tool: "mcp__fs__write", Input: []byte(c.input)}); got != c.want {
-			t.Errorf("%s, %s: %t", c.pattern, c.input, got)
+		rest := rule.Rest([]byte(c.asked))
+		if got := rule.Match(nil, withFacts("mcp__fs__write", c.input), rest); got != c.want {
+			t.Errorf("%s, asked %s, %s: %t", c.only, c.asked, c.input, got)
+		}
+		if rule.Match(nil, toolcall.Call{Tool: "mcp__fs__write", Input: []byte(c.input)}, rest) || rule.Match(nil, withFacts("mcp__fs__write", c.input), "") {
+			t.Errorf("%s, %s: it matches without facts or without the rest", c.only, c.input)
 		}
 	}
-	for _, pattern := range []string{
-		`*`, ``, `docs/*`, `[1]`, `"*"`, `{"amount":1*}`, `{"a":[?]}`, `{"a":1,"a":2}`, `{"a":1`, `{"path":"docs/../*"}`, `{"path":"a\\..\\b*"}`,
-		`{"url":"https://example.com*"}`, `{"url":"https://*"}`, `{"url":"*://example.com/"}`, `{"url":"https://example.*/x"}`,
-		`{"url":"api.example.com*"}`, `{"host":"api*"}`, `{"x":"api.example.com*"}`, `{"url":"api.example.*/x"}`, `{"to":"a@example.com*"}`, `{"url":"https://*/@x"}`,
+}
+
+// TestLeaseOnlyRefuses: S21.16: a lease compares texts of the input exactly, and says how to write it otherwise.
+func TestLeaseOnlyRefuses(t *testing.T) {
+	t.Parallel()
+	for only, want := range map[string]string{
+		`{"/path":{"like":"docs/*"}}`:                              `writes`,
+		`{"/path":{"contains":"docs/"}}`:                           `writes`,
+		`{"/path":{"neq":"/etc/passwd"}}`:                          `list the values`,
+		`{"/path":{"gte":"docs/","lt":"docs0"}}`:                   `list the values`,
+		`{"not":{"/path":["/etc/passwd"]}}`:                        `list the values`,
+		`{"all":[{"any":[{"not":{"not":{"/p":{"like":"x*"}}}}]}]}`: `list the values`,
+		`{"anywhere":{"contains":"x"}}`:                            `anywhere`,
+		`{"time":"work"}`:                                          `windows`,
+		`{"amount":{"lte":1}}`:                                     `/amount`,
+		`{"/amount":1*}`:                                           `not JSON`,
+		`{"/a":1,"/a":2}`:                                          `not JSON`,
+		`{}`:                                                       `empty`,
+		`[]`:                                                       `object`,
+		`"/path"`:                                                  `object`,
+		``:                                                         `"only"`,
 	} {
-		if _, err := toolcall.NewLeasePattern(nil, "mcp__fs__write", pattern); err == nil {
-			t.Errorf("%s is a pattern", pattern)
+		if _, err := toolcall.NewLeaseRule(nil, "mcp__fs__write", "", []byte(only)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", only, err, want)
 		}
 	}
-	// A state may name a tool that runs command lines.
+	if _, err := toolcall.NewLeaseRule(nil, "mcp__fs__write", `{"path":"docs/*"}`, []byte(`{"/path":"a"}`)); err == nil || !strings.Contains(err.Error(), "only") {
+		t.Errorf("a pattern of an input: %v", err)
+	}
+	if _, err := toolcall.NewLeaseRule(nil, "Bash", "", []byte(`{"git.verb":"push"}`)); err == nil || !strings.Contains(err.Error(), "pattern") {
+		t.Errorf("a shell without a pattern: %v", err)
+	}
+}
+
+// TestLeaseOfLinesOnly: S21.16: next to a pattern of commands, the condition must hold too.
+func TestLeaseOfLinesOnly(t *testing.T) {
+	t.Parallel()
+	rule, err := toolcall.NewLeaseRule(nil, "Bash", "git push *", []byte(`{"git.refs":["refs/heads/agent/**"],"git.force":false}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]bool{
+		"git push origin HEAD:refs/heads/agent/a":         true,
+		"git push origin HEAD:refs/heads/main":            false,
+		"git push --force origin HEAD:refs/heads/agent/a": false,
+		"git push origin": false,
+		"git push origin HEAD:refs/heads/agent/a; rm -rf x":            false,
+		"git push origin HEAD:refs/heads/agent/a HEAD:refs/heads/main": false,
+		"git push origin HEAD:refs/heads/agent/../main":                false,
+		"git pull origin HEAD:refs/heads/agent/a":                      false,
+		"git push origin HEAD:refs/heads/agent/$X":                     false,
+	} {
+		call := withFacts("Bash", string(lineInput(t, line)))
+		if got := rule.Match(nil, call, ""); got != want {
+			t.Errorf("%s: %t (%s)", line, got, rule.Against(call))
+		}
+	}
+	if against := rule.Against(withFacts("Bash", string(lineInput(t, "git push origin HEAD:refs/heads/main")))); !strings.Contains(against, "git.refs must be") {
+		t.Errorf("it does not say what is against it: %s", against)
+	}
+}
+
+// TestLeaseOfOwnShell: a state may name a tool that runs command lines, which no condition alone covers.
+func TestLeaseOfOwnShell(t *testing.T) {
+	t.Parallel()
 	def, problems := workflow.Parse([]byte(`{"id": "w", "initial": "a",
 		"states": {"a": {"allowed_commands": ["ls"], "allowed_commands_tool": "mcp__fs__write", "on": {"X": "z"}}, "z": {"type": "final"}}}`))
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
 	state := workflow.Compile(def, 1).State("a")
-	p, err := toolcall.NewLeasePattern(nil, "mcp__fs__write", `{"command":"*"}`)
-	if err != nil || p.Match(state, toolcall.Call{Tool: "mcp__fs__write", Input: lineInput(t, "rm x")}) {
-		t.Errorf("a pattern of inputs matches a command line: %v", err)
+	rule, err := toolcall.NewLeaseRule(nil, "mcp__fs__write", "", []byte(`{"/command":{"exists":true}}`))
+	call := withFacts("mcp__fs__write", string(lineInput(t, "rm x")))
+	if err != nil || !rule.Match(nil, call, rule.Rest(call.Input)) || rule.Match(state, call, rule.Rest(call.Input)) {
+		t.Errorf("a condition on inputs covers a command line: %v", err)
 	}
 }

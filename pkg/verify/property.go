@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -134,8 +135,9 @@ func (c checker) never(p *workflow.Property) report.Result {
 		return report.Refute(c.Explorer, p, g, found, r)
 	case vague != nil:
 		r.Verdict = report.Undecided
-		r.Reason = fmt.Sprintf("in state %s a call of %s could be allowed, and no such call was found; list the commands of the state",
-			document.Quote(g.Globals[vague.At].At(vague.Path).Run.At(vague.Branch).State), document.Quote(vague.Answer.Tool))
+		r.Reason = fmt.Sprintf("in state %s a call of %s could be allowed, and no such call was found; %s",
+			document.Quote(g.Globals[vague.At].At(vague.Path).Run.At(vague.Branch).State), document.Quote(vague.Answer.Tool),
+			cmp.Or(vague.Answer.Depends, "list the commands of the state"))
 	}
 	return r
 }

@@ -186,6 +186,8 @@ type Meta struct {
 	RequiresHumanApproval bool
 	// Approval has the terms of approvals, meta.approval (S9.2, S9.3).
 	Approval consent.Terms
+	// ApprovalTerms ask for more approvals, by what is asked about (S21.15).
+	ApprovalTerms []ApprovalTerm
 	// ApprovalWait is how long an agent's call may wait for a decision before it is
 	// answered, meta.approval.wait_seconds; 0 for not at all.
 	ApprovalWait time.Duration

@@ -232,10 +232,11 @@ func (im *imager) context(l *Lane) string {
 // approved keeps agreements of humans, where the other version asks for the same.
 func (im *imager) approved(all []evidence.Approved) []evidence.Approved {
 	var kept []evidence.Approved
+	before, after := im.from.Meta(), im.to.Meta()
 	for _, a := range all {
 		same := func(state string) string { return state }
 		was, is := asks(im.from, a.State, a.Event, im.name), asks(im.to, im.name(a.State), a.Event, same)
-		if len(is) == 0 || !reflect.DeepEqual(was, is) || !reflect.DeepEqual(im.from.Meta().Approval, im.to.Meta().Approval) {
+		if len(is) == 0 || !reflect.DeepEqual(was, is) || !before.SameApproval(&after) {
 			im.dropped = append(im.dropped, fmt.Sprintf("the agreed data of event %s in state %s", document.Quote(a.Event), document.Quote(a.State)))
 			continue
 		}

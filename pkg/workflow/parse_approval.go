@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	approvalFields   = []string{"required", "deny_threshold", "approvers", "expires_seconds", "escalation", "wait_seconds", "reads"}
+	approvalFields   = []string{"required", "deny_threshold", "approvers", "expires_seconds", "escalation", "wait_seconds", "reads", "terms"}
 	approverFields   = []string{"roles", "names"}
 	escalationFields = []string{"after_seconds", "approvers"}
 )
@@ -45,6 +45,7 @@ func (r metaSection) approvalTerms(meta document.Fields) {
 	if err := terms.Check(consent.Asker{}); err != nil {
 		r.report.Errorf(f.At, document.CodeConflict, "%s", err)
 	}
+	r.approvalTermList(f)
 }
 
 // reads returns the places of the shared state that decisions rest on (S18.5).

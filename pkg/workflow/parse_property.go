@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/toolname"
@@ -74,8 +75,8 @@ type propertyReader struct {
 // propertyKinds are the keys of a property that say its kind, and those next to them.
 var (
 	propertyKinds  = []string{"never", "before", "always_possible", "at_most", "can_be_decided"}
-	propertyFields = append(slices.Clone(propertyKinds), "unless", "always", "tool", "command", "people", "while",
-		"description")
+	propertyFields = append(slices.Clone(propertyKinds), "unless", "always", "tool", "command", "when", "people",
+		"while", "description")
 	propertyRule = document.NameRule{What: "property", Prefix: branchDone, Spaces: true}
 )
 
@@ -138,10 +139,10 @@ func (r *propertyReader) property(name string, v document.Value, at *document.Pa
 // next refuses the keys that belong to another kind: every written key has an effect.
 func (r *propertyReader) next(f document.Fields, p *Property) {
 	belongs := map[string][]PropertyKind{
-		"unless": {Never}, "always": {Before}, "tool": {AtMost}, "command": {AtMost}, "people": {CanBeDecided},
+		"unless": {Never}, "always": {Before}, "tool": {AtMost}, "command": {AtMost}, "when": {AtMost}, "people": {CanBeDecided},
 		"while": {Never, Before, AtMost},
 	}
-	for _, key := range []string{"unless", "always", "tool", "command", "people", "while"} {
+	for _, key := range []string{"unless", "always", "tool", "command", "when", "people", "while"} {
 		if f.Has(key) && !slices.Contains(belongs[key], p.Kind) {
 			r.report.Errorf(f.At.Key(key), document.CodeConflict, "%q does not go with %q; remove one", key, p.Kind)
 		}
@@ -159,7 +160,7 @@ func (r *propertyReader) toolNames() toolname.Names {
 
 func (r *propertyReader) subject(f document.Fields, alone bool) (s Subject) {
 	if alone {
-		f.Known("what a property is about", "state", "event", "tool", "command")
+		f.Known("what a property is about", "state", "event", "tool", "command", "when")
 		if state, ok := f.Text("state"); ok {
 			s.State = r.state(state, f.At.Key("state"))
 		}
@@ -181,6 +182,12 @@ func (r *propertyReader) subject(f document.Fields, alone bool) (s Subject) {
 		s.Command = command
 		if shell.IsConfinement(command) || shell.NewPattern(command).Empty() {
 			r.report.Errorf(f.At.Key("command"), CodeCommand, "%s is not one plain command; write its first words, or a pattern of * ? [a-z]", document.Quote(command))
+		}
+	}
+	if v, ok := f.Value.Get("when"); ok {
+		s.When = condition.Read(r.report, v, f.At.Key("when"), condition.Use{})
+		if !f.Has("tool") && !f.Has("command") {
+			r.report.Errorf(f.At.Key("when"), document.CodeConflict, "\"when\" narrows the calls of a \"tool\" or \"command\"; name one")
 		}
 	}
 	if !alone {

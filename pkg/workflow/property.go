@@ -1,5 +1,7 @@
 package workflow
 
+import "github.com/interlock-run/interlock/pkg/condition"
+
 // Property is a rule that every run of a workflow must keep, with any agent. It does not
 // affect runs: pkg/verify decides whether the definition keeps it.
 type Property struct {
@@ -44,6 +46,8 @@ type Subject struct {
 	Tool string
 	// Command is an entry as in allowed_commands; empty for any input.
 	Command string
+	// When is a condition that a call must meet, by the stance of restrictions; nil for any call.
+	When *condition.Condition
 }
 
 // Calls reports that it is about tool calls.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify/model"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -87,11 +88,7 @@ func (j *Judge) Voids(w *model.GlobalState, path []int, n *model.Node, lane *wor
 	}
 	inputs, _ := j.inputs(n.Unit, lane, a.Tool, workflow.Subject{Tool: a.Tool})
 	for _, input := range append([]document.Value{a.Input}, inputs...) {
-		var arguments []byte
-		if !input.IsZero() {
-			arguments = input.AppendJSON(nil)
-		}
-		call := toolcall.Call{Tool: a.Tool, Input: arguments, Jail: n.Unit.Machine.State(lane.State).JailRules().Level}
+		call := facet.InRun(n.Unit.Machine, lane, toolcall.Call{Tool: a.Tool, Input: written(input), Jail: n.Unit.Machine.State(lane.State).JailRules().Level})
 		if toolcall.Decide(n.Unit.Machine, lane, call).Decision == toolcall.Allow && toolcall.Observe(n.Unit.Machine, family,
 			lane, call, "").Voids {
 			a.Input = input

@@ -2,9 +2,11 @@
 package calls
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/jail"
@@ -29,6 +31,10 @@ type Answer struct {
 	Input        document.Value
 	// Jail is the level at which the call was decided: the one that the state demands.
 	Jail jail.Level
+	// Depends describes the conditions for which no certain call was found; empty where there are none.
+	Depends string
+	// Asked is a certain call that humans are asked about first, where others may not be; nil for none.
+	Asked *Answer
 }
 
 // worse reports that a call shows more than another that a property may be broken: calls
@@ -139,14 +145,15 @@ func (j *Judge) judgeTool(of *model.Unit, lane *workflow.View, tool string, s wo
 	policies []*rules.Set,
 ) Answer {
 	a := j.judgeAs(of, lane, tool, "", s, policies)
-	a.mayAsk = a.Asks
+	a.mayAsk = a.mayAsk || a.Asks
 	if len(policies) == 0 {
 		return a
 	}
 	for _, capability := range j.capabilities(tool) {
 		b := j.judgeAs(of, lane, tool, capability, s, policies)
 		b.Certain = false // no scenario calls it so
-		asks := a.mayAsk || b.Asks
+		b.Asked = nil
+		asks := a.mayAsk || b.mayAsk || b.Asks
 		if b.worse(&a) {
 			a = b
 		}
@@ -173,63 +180,201 @@ func (j *Judge) capabilities(tool string) []string {
 	return slices.Compact(all)
 }
 
-// judgeAs decides it for a capability: by some inputs, of which any that is allowed will do,
-// and by denials regardless of the input.
+// judgeAs decides it for a capability, by some inputs in all worlds of the conditions on them.
 func (j *Judge) judgeAs(of *model.Unit, lane *workflow.View, tool, capability string, s workflow.Subject,
 	policies []*rules.Set,
 ) Answer {
-	state := of.Machine.State(lane.State)
-	decide := func(input document.Value, approved bool) rules.Combined {
-		var text []byte
-		if !input.IsZero() {
-			text = input.AppendJSON(nil)
-		}
-		verdict := toolcall.Decide(of.Machine, lane, toolcall.Call{Tool: tool, Input: text, Jail: state.JailRules().Level})
-		verdicts := make([]rules.Verdict, len(policies))
-		for i, policy := range policies {
-			call := rules.Call{
-				Tool: tool, Capability: capability, Shell: toolcall.Shell(state, tool), Input: text,
-				Principal: model.Agent, Session: model.Agent, Approved: approved, Now: model.Epoch,
-			}
-			verdicts[i] = policy.Decide(call, nil)
-			if verdicts[i].Decision == toolcall.Deny && len(policy.Looks(call)) > 0 {
-				verdicts[i].Code = toolcall.CodeCallUnclear // conditions are not explored: another input may be allowed
-			}
-		}
-		return rules.Combine(verdict, verdicts, nil)
-	}
+	q := &question{j, of, lane, tool, capability, s, policies}
 	inputs, exhaustive := j.inputs(of, lane, tool, s)
 	if len(inputs) == 0 && exhaustive {
 		return Answer{}
 	}
-	if toolcall.Shell(state, tool) && decide(object("command", "true"), false).State.Code == toolcall.CodeCommandUnparsable {
+	if state := of.Machine.State(lane.State); toolcall.Shell(state, tool) && q.judge(nil, object("command", "true")).Code == toolcall.CodeCommandUnparsable {
 		return Answer{} // its lines are of another language, and none can be read
 	}
+	all := worlds{known: q.known}
+	var found Answer
+	var candidates []document.Value
+	asks, certain := true, true
+	tried := all.each(func(facts condition.Chosen) bool {
+		a := q.answer(facts, inputs)
+		if all.found {
+			return true
+		}
+		certain = certain && len(all.choices) == 0
+		found.mayAsk = found.mayAsk || a.Asks
+		found.Possible = found.Possible || a.Possible
+		if !a.Possible {
+			found.Asks = found.Asks || a.Asks
+			return true
+		}
+		asks = asks && a.Asks
+		if len(all.choices) == 0 {
+			found = a
+			found.mayAsk = a.Asks
+		}
+		for _, input := range inputs {
+			if len(candidates) < mostCandidates {
+				candidates = append(candidates, all.arguments(input))
+			}
+		}
+		return true
+	})
+	switch {
+	case !tried:
+		return q.real(candidates, Answer{
+			Possible: true, mayAsk: true, Tool: tool, Depends: fmt.Sprintf("its conditions have more than %d combinations of results", mostWorlds),
+		})
+	case !found.Possible || certain:
+		return found
+	}
+	found.Asks, found.Tool = asks, tool
+	found.Depends = "it depends on " + strings.Join(all.looks(), ", ")
+	return q.real(candidates, found)
+}
+
+// mostCandidates bounds the inputs that are tried for one tool.
+const mostCandidates = 256
+
+// question is whether a tool's calls of a subject are possible in a lane.
+type question struct {
+	*Judge
+	of               *model.Unit
+	lane             *workflow.View
+	tool, capability string
+	subject          workflow.Subject
+	policies         []*rules.Set
+}
+
+// known returns the result of a comparison with a fact that the lane shows.
+func (q *question) known(c condition.Comparison, stance condition.Stance) (condition.Truth, bool) {
+	switch condition.Facet(c.Looks()) {
+	case condition.RunState, condition.RunWorkflow:
+		return c.Judge(facet.Of(facet.Subject{RunState: q.lane.State, RunWorkflow: q.lane.Workflow}), stance), true
+	default:
+		return condition.Doubt, false
+	}
+}
+
+// judge returns the verdict of the state on a call by facts, or by those of its input where they are nil.
+func (q *question) judge(facts condition.Call, input document.Value) toolcall.Verdict {
+	call := toolcall.Call{Tool: q.tool, Input: written(input), Jail: q.level(), Facts: facts}
+	if facts == nil {
+		call = facet.InRun(q.of.Machine, q.lane, call)
+	}
+	return toolcall.Decide(q.of.Machine, q.lane, call)
+}
+
+func (q *question) level() jail.Level { return q.of.Machine.State(q.lane.State).JailRules().Level }
+
+// written returns a value as JSON, nil for none.
+func written(v document.Value) []byte {
+	if v.IsZero() {
+		return nil
+	}
+	return v.AppendJSON(nil)
+}
+
+// decide adds the verdicts of the policies.
+func (q *question) decide(facts condition.Call, input document.Value, approved bool) rules.Combined {
+	verdicts := make([]rules.Verdict, len(q.policies))
+	for i, policy := range q.policies {
+		call := rules.Call{
+			Tool: q.tool, Capability: q.capability, Shell: toolcall.Shell(q.of.Machine.State(q.lane.State), q.tool), Input: written(input),
+			Facts: facts, Principal: model.Agent, Session: model.Agent, Approved: approved, Now: model.Epoch,
+		}
+		if facts == nil {
+			call.Facts = q.facts(input, policy.Tools())
+		}
+		verdicts[i] = policy.Decide(call, nil)
+	}
+	return rules.Combine(q.judge(facts, input), verdicts, nil)
+}
+
+// facts returns those of an input for a policy. Who calls is not known, and so in doubt, for which no decision is laxer.
+func (q *question) facts(input document.Value, tools facet.Tools) condition.Call {
+	return facet.Of(facet.Subject{
+		Tool: q.tool, Shell: toolcall.Shell(q.of.Machine.State(q.lane.State), q.tool), Input: written(input),
+		Tools: tools, SessionDepth: -1, RunState: q.lane.State, RunWorkflow: q.lane.Workflow,
+	})
+}
+
+// answer decides whether one of some inputs is allowed, by facts.
+func (q *question) answer(facts condition.Call, inputs []document.Value) Answer {
 	final := false
 	for _, input := range inputs {
-		d := decide(input, false)
+		d := q.decide(facts, input, false)
 		if d.Decision == toolcall.Ask {
-			if !j.Terms(of).Grantable() {
-				return Answer{Asks: true, Tool: tool, Input: input, Jail: state.JailRules().Level}
+			if !q.Terms(q.of).Grantable() {
+				return Answer{Asks: true, Tool: q.tool, Input: input, Jail: q.level()}
 			}
-			if decide(input, true).Decision == toolcall.Allow {
-				return Answer{Possible: true, Certain: true, Asks: true, Tool: tool, Input: input, Jail: state.JailRules().Level}
+			if q.decide(facts, input, true).Decision == toolcall.Allow {
+				return q.happens(facts, Answer{Possible: true, Certain: true, Asks: true, Tool: q.tool, Input: input, Jail: q.level()})
 			}
 		}
 		if d.Decision == toolcall.Allow {
-			return Answer{Possible: true, Certain: true, Tool: tool, Input: input, Jail: state.JailRules().Level}
+			return q.happens(facts, Answer{Possible: true, Certain: true, Tool: q.tool, Input: input, Jail: q.level()})
 		}
-		final = final || WhateverInput(of.Machine, lane, tool, s.Command, d)
+		final = final || WhateverInput(q.of.Machine, q.lane, q.tool, q.subject.Command, d) || refusedByConditions(d)
 	}
 	if final {
 		return Answer{}
 	}
-	a := Answer{Possible: true, Tool: tool}
+	a := Answer{Possible: true, Tool: q.tool}
 	if len(inputs) > 0 {
 		a.Input = inputs[0]
-		a.Asks = decide(a.Input, false).Decision == toolcall.Ask
+		a.Asks = q.decide(facts, a.Input, false).Decision == toolcall.Ask
+	}
+	return q.happens(facts, a)
+}
+
+// happens returns the answer for a call that is the subject's only if it meets the condition of that. In doubt it
+// may be.
+func (q *question) happens(facts condition.Call, a Answer) Answer {
+	switch q.subject.When.Judge(facts, condition.Restricts) {
+	case condition.True:
+	case condition.False:
+		return Answer{Asks: a.Asks, Tool: a.Tool}
+	default:
+		a.Certain = false
 	}
 	return a
+}
+
+// real returns a call among some that is allowed as it is, if there is one.
+func (q *question) real(inputs []document.Value, found Answer) Answer {
+	for _, input := range inputs {
+		a := q.realAnswer(input)
+		switch {
+		case !a.Certain:
+		case !a.Asks || found.Asks:
+			a.mayAsk = found.mayAsk
+			return a
+		case found.Asked == nil:
+			found.Asked = &a
+		}
+	}
+	return found
+}
+
+// realAnswer decides one input by its own facts.
+func (q *question) realAnswer(input document.Value) Answer {
+	d := q.decide(nil, input, false)
+	a := Answer{Possible: true, Certain: true, Tool: q.tool, Input: input, Jail: q.level()}
+	if d.Decision == toolcall.Ask && q.Terms(q.of).Grantable() {
+		a.Asks = true
+		d = q.decide(nil, input, true)
+	}
+	if d.Decision != toolcall.Allow {
+		return Answer{}
+	}
+	return q.happens(facet.InRun(q.of.Machine, q.lane, toolcall.Call{Tool: q.tool, Input: written(input)}).Facts, a)
+}
+
+// refusedByConditions reports a denial by conditions. No input with the same results of comparisons avoids it.
+func refusedByConditions(d rules.Combined) bool {
+	return d.State.Code == toolcall.CodeCallNotAllowed || d.State.Code == toolcall.CodeCallUnclear ||
+		slices.ContainsFunc(d.Policies, func(v rules.Verdict) bool { return v.Code == toolcall.CodeCallUnclear })
 }
 
 // WhateverInput reports a denial that no other input of the tool would avoid: none with a

@@ -378,7 +378,7 @@ func (c *conformer) decision(d *Traced) {
 		c.out.Decisions++ // the caller has denied it, and no rule can allow that
 		return
 	}
-	input, exact := d.Input, d.Input != nil && toolcall.InputDigest(d.Tool, d.Input) == d.Digest
+	input, exact := d.Input, d.exact()
 	if !exact {
 		input = nil
 	}

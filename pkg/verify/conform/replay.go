@@ -242,7 +242,7 @@ func (r *replay) call(d *Traced) bool {
 	}
 	m := r.by.Machine
 	at := run.At(d.Branch)
-	input, exact := d.Input, d.Input != nil && toolcall.InputDigest(d.Tool, d.Input) == d.Digest
+	input, exact := d.Input, d.exact()
 	if !exact {
 		input = nil
 	}

@@ -86,6 +86,11 @@ type Traced struct {
 	Exempt bool
 }
 
+// exact reports that the input was kept as it was decided on.
+func (d *Traced) exact() bool {
+	return d.Input != nil && toolcall.InputDigest(d.Tool, d.Input) == d.Digest
+}
+
 // decide decides a call again, at the level of its jail. The level of a caller whose call was denied is
 // not recorded, so that of the decision counts.
 func (d *Traced) decide(m *workflow.Machine, at *workflow.View, input []byte) toolcall.Verdict {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/facet"
@@ -285,7 +286,7 @@ func (w *watcher) call(r *watched, d *Traced) {
 // counts checks a call against the limits of its state for one entry.
 func (w *watcher) counts(r *watched, at *workflow.View, d *Traced) {
 	m := r.trace.Definitions[r.run.WorkflowVersion]
-	v := toolcall.Decide(m, at, toolcall.Call{Tool: d.Tool, Input: d.Input, Jail: d.Jail})
+	v := toolcall.Decide(m, at, toolcall.Call{Tool: d.Tool, Input: d.Input, Jail: d.Jail, Facts: condition.Chosen(metAll)})
 	if !v.Counted {
 		return
 	}
@@ -295,6 +296,9 @@ func (w *watcher) counts(r *watched, at *workflow.View, d *Traced) {
 			r.counted[key], document.Quote(at.State), v.MaxIterations)
 	}
 }
+
+// metAll holds for every comparison: a call that was allowed has met the conditions of its state.
+func metAll(condition.Comparison, condition.Stance) condition.Truth { return condition.True }
 
 // notice notes the effect of an allowed call on evidence.
 func (w *watcher) notice(r *watched, at *workflow.View, d *Traced) {
@@ -340,6 +344,19 @@ func (w *watcher) report(t *Reported) {
 	}
 }
 
+// meets reports that a call meets a condition on its input. Where that is in doubt, it is not known.
+func (r *watched) meets(when *condition.Condition, at *workflow.View, d *Traced) bool {
+	met := condition.Doubt
+	if d.exact() {
+		call := knowing(r.trace.Definitions[r.run.WorkflowVersion], at, toolcall.Call{Tool: d.Tool, Input: d.Input})
+		met = when.Judge(call.Facts, condition.Restricts)
+	}
+	if met == condition.Doubt {
+		r.open(OpenInput)
+	}
+	return met == condition.True
+}
+
 // called looks whether an allowed call breaks a property.
 func (w *watcher) called(i int, r *watched, at *workflow.View, d *Traced) {
 	p := &w.properties[i]
@@ -347,7 +364,7 @@ func (w *watcher) called(i int, r *watched, at *workflow.View, d *Traced) {
 		return
 	}
 	state := r.trace.Definitions[r.run.WorkflowVersion].State(at.State)
-	if !calls.IsCallOf(p.Subject, state, d.Tool, d.Input) {
+	if !calls.IsCallOf(p.Subject, state, d.Tool, d.Input) || p.Subject.When != nil && !r.meets(p.Subject.When, at, d) {
 		return
 	}
 	what := fmt.Sprintf("%s %s was allowed in state %s", d.Tool, d.CallID, document.Quote(at.State))

@@ -40,6 +40,8 @@ func (x *Explorer) CallIn(p *workflow.Property, w *model.GlobalState) *Violation
 			return
 		case a.Asks && x.Conditions.AgreedTo(p.Condition, n.Unit):
 			return
+		case a.Asked != nil && !x.Conditions.AgreedTo(p.Condition, n.Unit):
+			a = *a.Asked
 		}
 		if found == nil || a.Certain {
 			found = &Violation{Answer: a, Path: path, Branch: lane.Branch, Paused: paused}

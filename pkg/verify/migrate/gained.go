@@ -202,6 +202,7 @@ func gainedByMeta(from, to *workflow.Machine) []gain {
 	if why := gainedTerms(a.Approval, b.Approval); why != "" {
 		say(true, "meta.approval: %s", why)
 	}
+	say(a.DropsApprovalTerm(&b), "a term of meta.approval.terms is another one, or gone")
 	for _, pointer := range a.ApprovalReads {
 		say(!slices.Contains(b.ApprovalReads, pointer), "meta.approval.reads no longer has %s", document.Quote(pointer))
 	}

@@ -69,14 +69,18 @@ func DigestOf(p *workflow.Property) string {
 	for _, role := range slices.Sorted(keys(p.People)) {
 		people = append(people, member(role, text(fmt.Sprintf("%q", p.People[role]))))
 	}
-	return document.Digest(record(
+	members := []document.Member{
 		member("kind", text(string(p.Kind))), member("state", text(p.Subject.State)), member("event", text(p.Subject.Event)),
 		member("tool", text(p.Subject.Tool)), member("command", text(p.Subject.Command)), member("most",
 			text(fmt.Sprint(p.Most))),
 		member("target", text(p.Target)), member("running", document.BoolValue(p.Running)), member("people",
 			record(people...)),
 		member("condition", conditionOf(p.Condition)),
-	))
+	}
+	if p.Subject.When != nil {
+		members = append(members, member("when", p.Subject.When.Value()))
+	}
+	return document.Digest(record(members...))
 }
 
 func conditionOf(c *workflow.Condition) document.Value {

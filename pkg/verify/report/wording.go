@@ -40,6 +40,10 @@ func unmet(p *workflow.Property) string {
 // describe names a subject.
 func describe(s *workflow.Subject) string {
 	switch {
+	case s.When != nil:
+		any := *s
+		any.When = nil
+		return describe(&any) + " with " + s.When.Value().String()
 	case s.State != "":
 		return "state " + document.Quote(s.State)
 	case s.Event != "":

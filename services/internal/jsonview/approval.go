@@ -47,6 +47,7 @@ type Approval struct {
 	EscalatesTo *Approvers        `json:"escalates_to,omitzero" doc:"Those fallback approvers."`
 	Previous    *PreviousApproval `json:"previous,omitzero" doc:"The last grant of the same request. Not in lists."`
 	Command     *CommandLine      `json:"command,omitzero" doc:"The command line that the data has, as the state judges it. Not in lists."`
+	Facts       jsontext.Value    `json:"facts,omitzero" doc:"What the call does, by facet: {known, values}, and why it is not known. For people, and not in lists."`
 }
 
 // Viewer has the rights of the reader of an approval.
@@ -96,6 +97,14 @@ type Terms struct {
 	ExpiresSeconds       int64      `json:"expires_seconds"`
 	EscalateAfterSeconds int64      `json:"escalate_after_seconds,omitzero" doc:"Age at which the fallback approvers are asked too."`
 	EscalateTo           *Approvers `json:"escalate_to,omitzero" doc:"The fallback approvers."`
+	Also                 []Circle   `json:"also,omitzero" doc:"Further circles, each of which must agree too: the terms of the workflow that apply."`
+}
+
+// Circle is a number of approvers who must agree. A vote counts in every circle that has its voter.
+type Circle struct {
+	Term     string     `json:"term" doc:"The term that asks for it: a JSON Pointer into the workflow."`
+	Required int32      `json:"required" doc:"Approvals that it takes."`
+	Eligible *Approvers `json:"eligible,omitzero" doc:"Its people; absent for those who may decide without it."`
 }
 
 // Approvers are people by their roles or by their names; either is enough.
@@ -128,6 +137,7 @@ func ApprovalOf(a *approvalv1.Approval) Approval {
 		UsedAt: Time(a.GetUsedAt()), UsedBy: a.GetUsedBy(), Version: a.GetVersion(),
 		You: viewerOf(a.GetYou()), Why: whyOf(a.GetWhy()), Unlocks: unlocksOf(a.GetUnlocks()), EscalatesAt: Time(a.GetEscalatesAt()),
 		EscalatesTo: fallbackOf(a.GetEscalatesTo()), Previous: previousOf(a.GetPrevious()), Command: CommandLineOf(a.GetCommand()),
+		Facts: rawOf(a.GetFacts()),
 	}
 }
 
@@ -182,6 +192,9 @@ func termsOf(t *approvalv1.Terms) Terms {
 	}
 	if to := approversOf(t.GetEscalateTo()); len(to.Roles)+len(to.Names) > 0 {
 		out.EscalateTo = &to
+	}
+	for _, c := range t.GetAlso() {
+		out.Also = append(out.Also, Circle{Term: c.GetTerm(), Required: c.GetRequired(), Eligible: fallbackOf(c.GetEligible())})
 	}
 	return out
 }

@@ -11,11 +11,15 @@ import (
 
 // ApprovalTerms returns the terms of an approval in the contract.
 func ApprovalTerms(t consent.Terms) *approvalv1.Terms {
-	return &approvalv1.Terms{
+	out := &approvalv1.Terms{
 		Required: int32(t.Required), DenyThreshold: int32(t.DenyThreshold), //nolint:gosec // a definition's are bounded by 1000
 		Eligible: approvers(t.Eligible), ExpiresAfter: duration(t.TTL),
 		EscalateAfter: duration(t.Escalation.After), EscalateTo: approvers(t.Escalation.To),
 	}
+	for _, c := range t.Also {
+		out.Also = append(out.Also, &approvalv1.Circle{Term: c.Term, Required: int32(c.Required), Eligible: approvers(c.Eligible)}) //nolint:gosec // bounded by 1000
+	}
+	return out
 }
 
 // duration returns nil for zero.

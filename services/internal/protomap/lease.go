@@ -19,6 +19,7 @@ func LeaseEvent(namespace, actor, change string, l *consent.Lease, at time.Time)
 		Payload: &eventv1.Event_LeaseChanged{LeaseChanged: &eventv1.LeaseChanged{
 			ApprovalId: l.ApprovalID, RunId: l.RunID, State: bus.Clip(l.State), Policy: bus.Clip(l.Policy), PolicyVersion: l.PolicyVersion,
 			Rule: bus.Clip(l.Rule), Capability: bus.Clip(l.Capability), Pattern: bus.Clip(l.Pattern), Calls: l.Calls,
+			Only:      bus.Clip(l.Only),
 			ExpiresAt: timestamppb.New(l.ExpiresAt), GrantedBy: bus.Clip(l.GrantedBy),
 		}},
 	})

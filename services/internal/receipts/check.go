@@ -37,8 +37,8 @@ type Checked struct {
 	Proved map[int64][]verify.Certified
 
 	approvals []jsonview.Approval
-	terms     map[int64]consent.Terms // of approvals, by version of the definition
-	calls     []*ledger.Decision      // of the run
+	terms     map[int64]*workflow.Machine // that has those of approvals, by version of the definition
+	calls     []*ledger.Decision          // of the run
 	history   []jsonview.HistoryEntry
 	allowed   map[string]int // by tool
 	denied    int
@@ -52,7 +52,7 @@ func Check(text []byte, key ed25519.PublicKey, witnesses []ed25519.PublicKey) (*
 	if err != nil {
 		return nil, err
 	}
-	c := &Checked{Statement: s, Proved: map[int64][]verify.Certified{}, allowed: map[string]int{}, terms: map[int64]consent.Terms{}}
+	c := &Checked{Statement: s, Proved: map[int64][]verify.Certified{}, allowed: map[string]int{}, terms: map[int64]*workflow.Machine{}}
 	c.Cosigned, c.Faults = f.CheckSignatures(s, key, witnesses)
 	c.Faults = append(c.Faults, s.CheckLog()...)
 	c.Faults = append(c.Faults, s.CheckRecord()...)
@@ -201,7 +201,7 @@ func (c *Checked) certificates() {
 			c.say("%v", err)
 			continue
 		}
-		c.terms[t.Version] = m.Meta().Approval
+		c.terms[t.Version] = m.Machine
 		properties := m.Definition().Properties
 		if len(properties) == 0 {
 			continue
@@ -375,11 +375,12 @@ func (c *Checked) approval(a *jsonview.Approval) {
 		c.say("approval %s was of another run", a.ApprovalID)
 	}
 	version, _ := subject.Get("run_version")
-	terms, known := c.termsAt(version.String())
-	if !known {
+	machine := c.termsAt(version.String())
+	if machine == nil {
 		c.say("approval %s was asked at version %s of the run, which the history does not have", a.ApprovalID, version)
 		return
 	}
+	terms := termsOf(machine, a)
 	opened, err := consent.Open(consent.Request{
 		ID: a.ApprovalID, Action: action, Editable: a.Editable, Message: a.Message, Terms: terms,
 		Asker: consent.Asker{Principal: a.Asker.Principal, SessionID: a.Asker.SessionID, RootID: a.Asker.RootSessionID},
@@ -421,15 +422,28 @@ func (c *Checked) votes(a *jsonview.Approval, at *consent.Approval) {
 }
 
 // termsAt returns those of the definition by which a version of the run was decided.
-func (c *Checked) termsAt(runVersion string) (terms consent.Terms, known bool) {
+func (c *Checked) termsAt(runVersion string) (m *workflow.Machine) {
 	for i := range c.history {
 		e := &c.history[i]
 		if e.ToolResult != nil || strconv.FormatInt(e.RunVersion, 10) != runVersion {
 			continue
 		}
-		terms, known = c.terms[e.WorkflowVersion]
+		m = c.terms[e.WorkflowVersion]
 	}
-	return terms, known
+	return m
+}
+
+// termsOf returns the terms of a definition for an approval, with the conditional ones that the approval says it was
+// decided under: which of them apply rests on facts that a receipt does not have.
+func termsOf(m *workflow.Machine, a *jsonview.Approval) consent.Terms {
+	meta := m.Meta()
+	terms := meta.Approval
+	for _, t := range meta.ApprovalTerms {
+		if slices.ContainsFunc(a.Terms.Also, func(c jsonview.Circle) bool { return c.Term == t.Circle.Term }) {
+			terms = terms.With(t.Circle)
+		}
+	}
+	return terms
 }
 
 // Sentences returns the claims of the receipt, for people: only checked ones.

@@ -165,6 +165,7 @@ class Terms(_message.Message):
     EXPIRES_AFTER_FIELD_NUMBER: _builtins.int
     ESCALATE_AFTER_FIELD_NUMBER: _builtins.int
     ESCALATE_TO_FIELD_NUMBER: _builtins.int
+    ALSO_FIELD_NUMBER: _builtins.int
     required: _builtins.int
     """Votes that grant it; 0 means one."""
     deny_threshold: _builtins.int
@@ -187,6 +188,12 @@ class Terms(_message.Message):
         announces the question again.
         """
 
+    @_builtins.property
+    def also(self) -> _containers.RepeatedCompositeFieldContainer[Global___Circle]:
+        """Further circles, each of which must agree too: the terms of the workflow that apply to what
+        is asked.
+        """
+
     def __init__(
         self,
         *,
@@ -196,14 +203,49 @@ class Terms(_message.Message):
         expires_after: _duration_pb2.Duration | None = ...,
         escalate_after: _duration_pb2.Duration | None = ...,
         escalate_to: Global___Approvers | None = ...,
+        also: _abc.Iterable[Global___Circle] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["eligible", b"eligible", "escalate_after", b"escalate_after", "escalate_to", b"escalate_to", "expires_after", b"expires_after"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deny_threshold", b"deny_threshold", "eligible", b"eligible", "escalate_after", b"escalate_after", "escalate_to", b"escalate_to", "expires_after", b"expires_after", "required", b"required"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["also", b"also", "deny_threshold", b"deny_threshold", "eligible", b"eligible", "escalate_after", b"escalate_after", "escalate_to", b"escalate_to", "expires_after", b"expires_after", "required", b"required"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Terms: _TypeAlias = Terms  # noqa: Y015
+
+@_typing.final
+class Circle(_message.Message):
+    """Circle is a number of approvers who must agree. A vote counts in every circle that has its
+    voter.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TERM_FIELD_NUMBER: _builtins.int
+    REQUIRED_FIELD_NUMBER: _builtins.int
+    ELIGIBLE_FIELD_NUMBER: _builtins.int
+    term: _builtins.str
+    """The term that asks for it: a JSON Pointer into the workflow."""
+    required: _builtins.int
+    """Votes that it takes."""
+    @_builtins.property
+    def eligible(self) -> Global___Approvers:
+        """Its people. Absent for those who may decide without it."""
+
+    def __init__(
+        self,
+        *,
+        term: _builtins.str = ...,
+        required: _builtins.int = ...,
+        eligible: Global___Approvers | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["eligible", b"eligible"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["eligible", b"eligible", "required", b"required", "term", b"term"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Circle: _TypeAlias = Circle  # noqa: Y015
 
 @_typing.final
 class Asker(_message.Message):
@@ -358,25 +400,30 @@ class LeaseTerms(_message.Message):
     PATTERN_FIELD_NUMBER: _builtins.int
     CALLS_FIELD_NUMBER: _builtins.int
     MINUTES_FIELD_NUMBER: _builtins.int
+    ONLY_FIELD_NUMBER: _builtins.int
     pattern: _builtins.str
-    """An entry of allowed_commands: what later commands must match, and the command that was
-    asked about too. Of a tool that runs no command lines, a pattern of its input in
-    canonical JSON, where * stands for any text and ? for one character.
+    """Of a tool that runs command lines, an entry of allowed_commands: what later commands must
+    match, and the command that was asked about too. Empty for other tools.
     """
     calls: _builtins.int
     """Calls that it admits; 0 for as many as the configuration lets a lease admit."""
     minutes: _builtins.int
     """Minutes that it lasts; 0 for as long as the configuration lets a lease last."""
+    only: _builtins.bytes
+    """A condition (S21) that later calls must meet, and the call that was asked about too: a JSON
+    object. What it does not name stays as in that call. Tools that run no command lines need it.
+    """
     def __init__(
         self,
         *,
         pattern: _builtins.str = ...,
         calls: _builtins.int = ...,
         minutes: _builtins.int = ...,
+        only: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls", b"calls", "minutes", b"minutes", "pattern", b"pattern"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls", b"calls", "minutes", b"minutes", "only", b"only", "pattern", b"pattern"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -402,6 +449,7 @@ class Lease(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     GRANTED_BY_FIELD_NUMBER: _builtins.int
     GRANTED_AT_FIELD_NUMBER: _builtins.int
+    ONLY_FIELD_NUMBER: _builtins.int
     lease_id: _builtins.str
     """Unique id of the lease."""
     approval_id: _builtins.str
@@ -421,11 +469,13 @@ class Lease(_message.Message):
     capability: _builtins.str
     """The capability that calls must have."""
     pattern: _builtins.str
-    """What their commands or inputs must match."""
+    """What their commands must match; empty for none."""
     calls_left: _builtins.int
     """Calls that it still admits."""
     granted_by: _builtins.str
     """Name of the approver that granted it."""
+    only: _builtins.bytes
+    """The condition that they must meet: a JSON object. Empty for none."""
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
         """When it ends at the latest."""
@@ -451,10 +501,11 @@ class Lease(_message.Message):
         expires_at: _timestamp_pb2.Timestamp | None = ...,
         granted_by: _builtins.str = ...,
         granted_at: _timestamp_pb2.Timestamp | None = ...,
+        only: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at", "granted_at", b"granted_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "calls_left", b"calls_left", "capability", b"capability", "expires_at", b"expires_at", "granted_at", b"granted_at", "granted_by", b"granted_by", "lease_id", b"lease_id", "pattern", b"pattern", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_id", b"run_id", "session_id", b"session_id", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "calls_left", b"calls_left", "capability", b"capability", "expires_at", b"expires_at", "granted_at", b"granted_at", "granted_by", b"granted_by", "lease_id", b"lease_id", "only", b"only", "pattern", b"pattern", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_id", b"run_id", "session_id", b"session_id", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -572,6 +623,7 @@ class Approval(_message.Message):
     ESCALATES_TO_FIELD_NUMBER: _builtins.int
     PREVIOUS_FIELD_NUMBER: _builtins.int
     COMMAND_FIELD_NUMBER: _builtins.int
+    FACTS_FIELD_NUMBER: _builtins.int
     approval_id: _builtins.str
     """Unique id of the approval."""
     kind: Global___ApprovalKind.ValueType
@@ -616,6 +668,10 @@ class Approval(_message.Message):
     """Counts its changes, from 1."""
     outcome: _builtins.str
     """How it stands, in one sentence for the agent that waits."""
+    facts: _builtins.bytes
+    """What the call does, by facet: a JSON object of {"known": true, "values": [...]} and, where it
+    is not known, "why". For people, and only of one approval. Empty for none.
+    """
     @_builtins.property
     def asker(self) -> Global___Asker:
         """Who asks."""
@@ -707,10 +763,11 @@ class Approval(_message.Message):
         escalates_to: Global___Approvers | None = ...,
         previous: Global___PreviousApproval | None = ...,
         command: _explanation_pb2.CommandLine | None = ...,
+        facts: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["asker", b"asker", "command", b"command", "created_at", b"created_at", "decided_at", b"decided_at", "escalates_at", b"escalates_at", "escalates_to", b"escalates_to", "expires_at", b"expires_at", "previous", b"previous", "terms", b"terms", "unlocks", b"unlocks", "used_at", b"used_at", "why", b"why", "you", b"you"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "asker", b"asker", "by", b"by", "command", b"command", "created_at", b"created_at", "data", b"data", "decided_at", b"decided_at", "digest", b"digest", "edit_patch", b"edit_patch", "editable", b"editable", "edited_by", b"edited_by", "edited_data", b"edited_data", "escalated", b"escalated", "escalates_at", b"escalates_at", "escalates_to", b"escalates_to", "expires_at", b"expires_at", "kind", b"kind", "message", b"message", "outcome", b"outcome", "previous", b"previous", "reason", b"reason", "run_id", b"run_id", "status", b"status", "subject", b"subject", "terms", b"terms", "unlocks", b"unlocks", "used_at", b"used_at", "used_by", b"used_by", "version", b"version", "votes", b"votes", "why", b"why", "you", b"you"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "asker", b"asker", "by", b"by", "command", b"command", "created_at", b"created_at", "data", b"data", "decided_at", b"decided_at", "digest", b"digest", "edit_patch", b"edit_patch", "editable", b"editable", "edited_by", b"edited_by", "edited_data", b"edited_data", "escalated", b"escalated", "escalates_at", b"escalates_at", "escalates_to", b"escalates_to", "expires_at", b"expires_at", "facts", b"facts", "kind", b"kind", "message", b"message", "outcome", b"outcome", "previous", b"previous", "reason", b"reason", "run_id", b"run_id", "status", b"status", "subject", b"subject", "terms", b"terms", "unlocks", b"unlocks", "used_at", b"used_at", "used_by", b"used_by", "version", b"version", "votes", b"votes", "why", b"why", "you", b"you"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

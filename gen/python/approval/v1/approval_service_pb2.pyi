@@ -39,6 +39,7 @@ class CreateApprovalRequest(_message.Message):
     USED_BY_FIELD_NUMBER: _builtins.int
     SETTLED_USE_FIELD_NUMBER: _builtins.int
     WHY_FIELD_NUMBER: _builtins.int
+    FACTS_FIELD_NUMBER: _builtins.int
     approval_id: _builtins.str
     """Id of the approval. Minted when empty."""
     kind: _approval_pb2.ApprovalKind.ValueType
@@ -65,6 +66,10 @@ class CreateApprovalRequest(_message.Message):
     settled_use: _builtins.str
     """A use that did come to something: an approval that this has used is not returned, and
     humans are asked again. Empty for none.
+    """
+    facts: _builtins.bytes
+    """What the call does, by facet: a JSON object. It is kept for the approvers, and is not part of
+    the question. Empty for none.
     """
     @_builtins.property
     def asker(self) -> _approval_pb2.Asker:
@@ -96,10 +101,11 @@ class CreateApprovalRequest(_message.Message):
         used_by: _builtins.str = ...,
         settled_use: _builtins.str = ...,
         why: _approval_pb2.Why | None = ...,
+        facts: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["asker", b"asker", "terms", b"terms", "why", b"why"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "asker", b"asker", "data", b"data", "editable", b"editable", "kind", b"kind", "message", b"message", "reuse", b"reuse", "run_id", b"run_id", "settled_use", b"settled_use", "subject", b"subject", "terms", b"terms", "used_by", b"used_by", "why", b"why"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "asker", b"asker", "data", b"data", "editable", b"editable", "facts", b"facts", "kind", b"kind", "message", b"message", "reuse", b"reuse", "run_id", b"run_id", "settled_use", b"settled_use", "subject", b"subject", "terms", b"terms", "used_by", b"used_by", "why", b"why"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1577,6 +1577,7 @@ class ApprovalChanged(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     DIGEST_FIELD_NUMBER: _builtins.int
+    TERMS_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     """transition, tool_call or process_step."""
     run_id: _builtins.str
@@ -1609,6 +1610,10 @@ class ApprovalChanged(_message.Message):
     def expires_at(self) -> _timestamp_pb2.Timestamp:
         """When it expires, or expired."""
 
+    @_builtins.property
+    def terms(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The terms of the workflow that apply to what is asked: JSON Pointers into it."""
+
     def __init__(
         self,
         *,
@@ -1625,10 +1630,11 @@ class ApprovalChanged(_message.Message):
         reason: _builtins.str = ...,
         expires_at: _timestamp_pb2.Timestamp | None = ...,
         digest: _builtins.str = ...,
+        terms: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approve", b"approve", "asked_by", b"asked_by", "by", b"by", "digest", b"digest", "expires_at", b"expires_at", "kind", b"kind", "message", b"message", "names", b"names", "note", b"note", "reason", b"reason", "roles", b"roles", "run_id", b"run_id", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approve", b"approve", "asked_by", b"asked_by", "by", b"by", "digest", b"digest", "expires_at", b"expires_at", "kind", b"kind", "message", b"message", "names", b"names", "note", b"note", "reason", b"reason", "roles", b"roles", "run_id", b"run_id", "status", b"status", "terms", b"terms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1653,6 +1659,7 @@ class LeaseChanged(_message.Message):
     CALLS_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     GRANTED_BY_FIELD_NUMBER: _builtins.int
+    ONLY_FIELD_NUMBER: _builtins.int
     approval_id: _builtins.str
     """The approval that it was granted with."""
     run_id: _builtins.str
@@ -1668,11 +1675,13 @@ class LeaseChanged(_message.Message):
     capability: _builtins.str
     """The capability that calls must have."""
     pattern: _builtins.str
-    """What their commands or inputs must match."""
+    """What their commands must match; empty for none."""
     calls: _builtins.int
     """Calls that it admits in all."""
     granted_by: _builtins.str
     """Name of the approver that granted it."""
+    only: _builtins.str
+    """The condition that they must meet, as JSON; empty for none."""
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
         """When it ends at the latest."""
@@ -1691,10 +1700,11 @@ class LeaseChanged(_message.Message):
         calls: _builtins.int = ...,
         expires_at: _timestamp_pb2.Timestamp | None = ...,
         granted_by: _builtins.str = ...,
+        only: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "calls", b"calls", "capability", b"capability", "expires_at", b"expires_at", "granted_by", b"granted_by", "pattern", b"pattern", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_id", b"run_id", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "calls", b"calls", "capability", b"capability", "expires_at", b"expires_at", "granted_by", b"granted_by", "only", b"only", "pattern", b"pattern", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_id", b"run_id", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

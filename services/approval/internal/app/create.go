@@ -41,6 +41,8 @@ type Question struct {
 	UsedBy, SettledUse string
 	// Why is the cause of the question.
 	Why Why
+	// Facts are what the call does: JSON of facet.Record, or nil. They are not part of the question.
+	Facts []byte
 }
 
 // Create asks humans. created is false when they have been asked before.
@@ -65,7 +67,7 @@ func (a *App) open(ctx context.Context, caller Caller, req consent.Request, q *Q
 	if err != nil {
 		return nil, false, invalid("/kind", err)
 	}
-	t := &transaction{app: a, after: &Record{Approval: result.Approval, Namespace: caller.Namespace, RunID: q.RunID, Why: q.Why}, at: now}
+	t := &transaction{app: a, after: &Record{Approval: result.Approval, Namespace: caller.Namespace, RunID: q.RunID, Why: q.Why, Facts: q.Facts}, at: now}
 	t.announce(req.Asker.Principal, result.Events)
 	_, err = t.commit(ctx)
 	switch {
@@ -122,6 +124,11 @@ func (q *Question) read() (consent.Request, error) {
 		return req, fault.New(fault.InvalidRequest, "the requester has no principal; name the requester, who must not decide").
 			Violate("/asker/principal", "REQUIRED", "must not be empty")
 	}
+	if len(q.Facts) > 0 {
+		if _, err := parse("facts", q.Facts, MaxSubject); err != nil {
+			return req, err
+		}
+	}
 	return req, q.checkTerms()
 }
 
@@ -135,6 +142,11 @@ func (q *Question) checkTerms() error {
 	t := &q.Terms
 	if t.Required > MaxApprovers || t.DenyThreshold > MaxApprovers {
 		return invalid("/terms", fmt.Errorf("an approval can require at most %d approvals or rejections", MaxApprovers))
+	}
+	for _, c := range t.Also {
+		if c.Required > MaxApprovers {
+			return invalid("/terms/also", fmt.Errorf("a circle can require at most %d approvals", MaxApprovers))
+		}
 	}
 	if t.TTL > MaxTTL || t.Escalation.After > MaxTTL {
 		return invalid("/terms", fmt.Errorf("an approval can wait at most %.0f days", MaxTTL.Hours()/24))

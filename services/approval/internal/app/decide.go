@@ -98,7 +98,7 @@ func checkEdit(before *Record, out consent.Result) consent.Result {
 func (v *Vote) once(name string) once.Key {
 	content := fmt.Sprintf("%t %q %q %q", v.Approve, v.Note, v.Edited, v.Digest)
 	if v.Lease != nil {
-		content += fmt.Sprintf(" %q %d %d", v.Lease.Pattern, v.Lease.Calls, v.Lease.Minutes)
+		content += fmt.Sprintf(" %q %q %d %d", v.Lease.Pattern, v.Lease.Only, v.Lease.Calls, v.Lease.Minutes)
 	}
 	return once.Of(v.Key, fmt.Sprintf("decide %q", name), content)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -61,20 +62,24 @@ func (a *App) lease(ctx context.Context, caller Caller, id string, v *Vote) (*co
 	if err != nil {
 		return nil, badLease("/lease", "%s", err)
 	}
-	l.WorkflowVersion = why.WorkflowVersion
 	state, err := a.stateOf(ctx, r, &why)
 	if err != nil {
 		return nil, err
 	}
-	call := toolcall.Call{Tool: r.subject("tool")}
-	if data := r.Bound().Data; !data.IsZero() {
+	data := r.Bound().Data
+	call := toolcall.Call{Tool: r.subject("tool"), Facts: facet.Recorded(r.Facts, data)}
+	if !data.IsZero() {
 		call.Input = data.AppendJSON(nil)
 	}
-	pattern, err := toolcall.NewLeasePattern(state, call.Tool, terms.Pattern)
+	rule, err := toolcall.NewLeaseRule(state, call.Tool, terms.Pattern, []byte(terms.Only))
 	if err != nil {
-		return nil, badLease("/lease/pattern", "%s", err)
+		return nil, badLease("/lease", "%s", err)
 	}
-	if !pattern.Match(state, call) {
+	if against := rule.Against(call); against != "" {
+		return nil, badLease("/lease/only", "the condition does not hold for the call that is asked about: %s; a lease is for calls like that one", against)
+	}
+	l.Rest = rule.Rest(call.Input)
+	if !rule.Match(state, call, l.Rest) {
 		return nil, badLease("/lease/pattern", "the pattern %s does not match the call that is asked about; a lease is for calls like that one",
 			document.Quote(terms.Pattern))
 	}

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func TestLeaseIsGranted(t *testing.T) {
 		want := consent.Scope{
 			RunID: "run_1", Entry: 3, State: "work", RootID: "ses_1", Policy: "p", PolicyVersion: 2, Rule: "/ask/0", Capability: "bash",
 		}
-		if l.ID != got.UsedBy || l.ApprovalID != id || l.Scope != want || l.WorkflowVersion != 1 || l.SessionID != "ses_2" || l.Left != 5 || l.Calls != 5 ||
+		if l.ID != got.UsedBy || l.ApprovalID != id || l.Scope != want || l.Terms != (consent.Terms{}).Digest() || l.SessionID != "ses_2" || l.Left != 5 || l.Calls != 5 ||
 			l.GrantedBy != "alice" || !l.GrantedAt.Equal(now) || !l.ExpiresAt.Equal(now.Add(30*time.Minute)) || !l.Lets(want, now) {
 			t.Errorf("it is %+v", l.Lease)
 		}
@@ -119,6 +120,92 @@ func TestLeaseIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", who.Principal.Name, err)
 		}
 	}
+}
+
+// refunds asks about a call of a tool that runs no command lines.
+func refunds(q *app.Question) {
+	pushes(q)
+	q.Subject = []byte(`{"run_id":"` + q.RunID + `","run_version":4,"workflow":"w","state":"work","branch":"","capability":"mcp:pay:refund","tool":"mcp__pay__refund"}`)
+	q.Data = []byte(`{"amount":50,"currency":"usd"}`)
+	q.Facts = []byte(`{"writes":{"known":true,"values":["out/a.csv",{"value":"b","below":true}]},"money":{"known":true,"values":[50]}}`)
+}
+
+// TestLeaseOnlyIsGranted: S21.16: a lease with a condition is given when the condition holds for the call that was asked about, by
+// the facts that were kept with the question.
+func TestLeaseOnlyIsGranted(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		for only, says := range map[string]string{
+			`{"/amount":{"lte":100}}`:                         "",
+			`{"money":{"lte":100},"/amount":{"exists":true}}`: "",
+			`{"/amount":{"lte":40}}`:                          `/amount must be {"lte":40}, and is 50`,
+			`{"/amount":{"lte":"40"}}`:                        "list the values",
+			`{"money":{"lte":40}}`:                            "money must be",
+			`{"writes":["out/**"]}`:                           "writes must be",
+			`{"host":["example.com"]}`:                        "host was not kept",
+			`{"/note":"x"}`:                                   "/note",
+			`{"/amount":`:                                     "not JSON",
+		} {
+			run := fmt.Sprintf("run_%d", len(only)*100+len(says))
+			id := r.ask(func(q *app.Question) { q.RunID = run; refunds(q) }).ID
+			v := app.Vote{Approve: true, Lease: &consent.LeaseTerms{Only: only, Calls: 5}}
+			if says != "" {
+				_, err := r.Decide(context.Background(), alice, id, v)
+				if e := r.refused(err, fault.InvalidRequest, "code", "INVALID_LEASE"); !strings.Contains(e.Message, says) {
+					t.Errorf("%s: %s", only, e.Message)
+				}
+				r.is(id, consent.Pending)
+				continue
+			}
+			r.vote(alice, id, v)
+			if all := r.leases(run); len(all) != 1 || all[0].Only != only || len(all[0].Rest) != 64 || all[0].Pattern != "" {
+				t.Errorf("%s: %+v", only, all)
+			}
+		}
+		id := r.ask(func(q *app.Question) { q.RunID = "run_p"; refunds(q) }).ID
+		_, err := r.Decide(context.Background(), alice, id, app.Vote{Approve: true, Lease: &consent.LeaseTerms{Pattern: `{"amount":50,"currency":"*"}`, Calls: 5}})
+		if e := r.refused(err, fault.InvalidRequest, "code", "INVALID_LEASE"); !strings.Contains(e.Message, `in "only"`) {
+			t.Errorf("a pattern of an input: %s", e.Message)
+		}
+	})
+}
+
+// TestLeaseOnlyOfACommand: S21.16: next to a pattern of commands a condition must hold too.
+func TestLeaseOnlyOfACommand(t *testing.T) {
+	t.Parallel()
+	r := here(t)
+	id := r.ask(func(q *app.Question) { pushes(q); q.Facts = []byte(`{"git.verb":{"known":true,"values":["push"]}}`) }).ID
+	_, err := r.Decide(context.Background(), alice, id, app.Vote{Approve: true, Lease: &consent.LeaseTerms{Pattern: "git push *", Only: `{"git.verb":["pull"]}`, Calls: 5}})
+	if e := r.refused(err, fault.InvalidRequest, "code", "INVALID_LEASE"); !strings.Contains(e.Message, "git.verb must be") {
+		t.Errorf("%s", e.Message)
+	}
+	r.vote(alice, id, app.Vote{Approve: true, Lease: &consent.LeaseTerms{Pattern: "git push *", Only: `{"git.verb":["push"]}`, Calls: 5}})
+	if all := r.leases("run_1"); len(all) != 1 || all[0].Rest != "" {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestCirclesAreKept: S21.15: an approval keeps the terms and the facts of what was asked, on both stores.
+func TestCirclesAreKept(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		terms := consent.Terms{}.With(consent.Circle{Term: "/meta/approval/terms/0", Required: 1, Eligible: consent.Approvers{Names: []string{"olga"}}})
+		id := r.ask(func(q *app.Question) { refunds(q); q.Terms = terms }).ID
+		got, err := r.Get(context.Background(), olga, id)
+		if err != nil || got.Terms.Digest() != terms.Digest() || !strings.Contains(string(got.Facts), "out/a.csv") {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if got := r.vote(alice, id, app.Vote{Approve: true}); got.Standing() != consent.Pending {
+			t.Errorf("one circle alone: %s", got.Standing())
+		}
+		if got := r.vote(olga, id, app.Vote{Approve: true}); got.Standing() != consent.Granted {
+			t.Errorf("both: %s", got.Standing())
+		}
+		q := question()
+		q.Facts = []byte(`{"a":1,"a":2}`)
+		_, _, err = r.Create(context.Background(), engine, q)
+		r.refused(err, fault.InvalidRequest)
+	})
 }
 
 // S9.6: where calls cannot be counted with decisions there is no lease.

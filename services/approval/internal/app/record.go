@@ -25,6 +25,8 @@ type Record struct {
 	UsedBy string
 	// Why is the cause of the question.
 	Why Why
+	// Facts are what the call does: JSON of facet.Record; nil where it is not known.
+	Facts json.RawMessage
 }
 
 // Why is the cause of a question. It is not part of the question.
@@ -150,13 +152,14 @@ func (r *Record) topic() string {
 // stored is the stored form. Fields are only ever added to it.
 type stored struct {
 	*consent.Approval
-	RunID  string `json:"run_id,omitempty"`
-	UsedBy string `json:"used_by,omitempty"`
-	Why    Why    `json:"why,omitzero"`
+	RunID  string          `json:"run_id,omitempty"`
+	UsedBy string          `json:"used_by,omitempty"`
+	Why    Why             `json:"why,omitzero"`
+	Facts  json.RawMessage `json:"facts,omitempty"`
 }
 
 func (r *Record) encode() ([]byte, error) {
-	data, err := json.Marshal(stored{r.Approval, r.RunID, r.UsedBy, r.Why})
+	data, err := json.Marshal(stored{r.Approval, r.RunID, r.UsedBy, r.Why, r.Facts})
 	if err != nil {
 		return nil, fault.From(fmt.Errorf("encode approval: %w", err))
 	}
@@ -169,7 +172,7 @@ func decode(record store.Record) (*Record, error) {
 		return nil, fault.From(fmt.Errorf("decode %s: %w", record.Key, err))
 	}
 	s.Version = record.Version
-	return &Record{Approval: s.Approval, Namespace: record.Key.Namespace, RunID: s.RunID, UsedBy: s.UsedBy, Why: s.Why}, nil
+	return &Record{Approval: s.Approval, Namespace: record.Key.Namespace, RunID: s.RunID, UsedBy: s.UsedBy, Why: s.Why, Facts: s.Facts}, nil
 }
 
 // load returns an approval as it is stored.

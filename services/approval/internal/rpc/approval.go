@@ -56,7 +56,8 @@ func (s *Approvals) seen(by app.Caller, r *app.Record) *approvalv1.Approval {
 }
 
 // detailed adds the details that help a person to decide.
-func detailed(out *approvalv1.Approval, d app.Details) {
+func detailed(out *approvalv1.Approval, r *app.Record, d app.Details) {
+	out.Facts = r.Facts
 	out.Command = protomap.CommandLine(d.Command)
 	if u := d.Unlocks; u != nil {
 		out.Unlocks = &approvalv1.Unlocks{State: u.State, ToolsRestricted: u.ToolsRestricted, AllowedTools: u.AllowedTools, Instructions: u.Instructions}

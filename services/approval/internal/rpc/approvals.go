@@ -41,7 +41,7 @@ func (s *Approvals) CreateApproval(ctx context.Context, req *approvalv1.CreateAp
 			Principal: req.GetAsker().GetPrincipal(), SessionID: req.GetAsker().GetSessionId(), RootID: req.GetAsker().GetRootSessionId(),
 		},
 		Message: req.GetMessage(), Terms: termsOf(req.GetTerms()), RunID: req.GetRunId(), Reuse: req.GetReuse(), UsedBy: req.GetUsedBy(),
-		SettledUse: req.GetSettledUse(), Why: whyOf(req.GetWhy()),
+		SettledUse: req.GetSettledUse(), Why: whyOf(req.GetWhy()), Facts: req.GetFacts(),
 	})
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *Approvals) GetApproval(ctx context.Context, req *approvalv1.GetApproval
 	switch by.Principal.Role {
 	case auth.Service, auth.Agent: // which do not decide
 	default:
-		detailed(out, s.App.Details(ctx, r))
+		detailed(out, r, s.App.Details(ctx, r))
 	}
 	return &approvalv1.GetApprovalResponse{Approval: out}, nil
 }
@@ -171,11 +171,15 @@ func kindOf(kind approvalv1.ApprovalKind) consent.Kind {
 }
 
 func termsOf(t *approvalv1.Terms) consent.Terms {
-	return consent.Terms{
+	out := consent.Terms{
 		Required: int(t.GetRequired()), DenyThreshold: int(t.GetDenyThreshold()), Eligible: approversOf(t.GetEligible()),
 		TTL:        t.GetExpiresAfter().AsDuration(),
 		Escalation: consent.Escalation{After: t.GetEscalateAfter().AsDuration(), To: approversOf(t.GetEscalateTo())},
 	}
+	for _, c := range t.GetAlso() {
+		out.Also = append(out.Also, consent.Circle{Term: c.GetTerm(), Required: int(c.GetRequired()), Eligible: approversOf(c.GetEligible())})
+	}
+	return out
 }
 
 func approversOf(a *approvalv1.Approvers) consent.Approvers {

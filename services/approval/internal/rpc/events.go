@@ -24,6 +24,9 @@ func (Announcer) ApprovalEvent(namespace, actor string, r *app.Record, ev *conse
 		Message: bus.Clip(r.Message), Roles: bus.ClipAll(ev.Eligible.Roles), Names: bus.ClipAll(ev.Eligible.Names),
 		By: bus.Clip(ev.By), Reason: bus.Clip(ev.Reason), ExpiresAt: timestamppb.New(r.ExpiresAt), Digest: r.Digest,
 	}
+	for _, c := range r.Terms.Also {
+		changed.Terms = append(changed.Terms, bus.Clip(c.Term))
+	}
 	if v := ev.Vote; v != nil {
 		changed.By, changed.Approve, changed.Note = bus.Clip(v.Name), v.Approve, bus.Clip(v.Note)
 	}

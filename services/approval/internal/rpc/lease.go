@@ -18,13 +18,13 @@ func leaseTerms(t *approvalv1.LeaseTerms) *consent.LeaseTerms {
 	if t == nil {
 		return nil
 	}
-	return &consent.LeaseTerms{Pattern: t.GetPattern(), Calls: t.GetCalls(), Minutes: t.GetMinutes()}
+	return &consent.LeaseTerms{Pattern: t.GetPattern(), Only: string(t.GetOnly()), Calls: t.GetCalls(), Minutes: t.GetMinutes()}
 }
 
 func leaseProto(l app.Lease) *approvalv1.Lease {
 	return &approvalv1.Lease{
 		LeaseId: l.ID, ApprovalId: l.ApprovalID, RunId: l.RunID, SessionId: l.SessionID, State: l.State,
-		Policy: l.Policy, PolicyVersion: l.PolicyVersion, Rule: l.Rule, Capability: l.Capability, Pattern: l.Pattern,
+		Policy: l.Policy, PolicyVersion: l.PolicyVersion, Rule: l.Rule, Capability: l.Capability, Pattern: l.Pattern, Only: []byte(l.Only),
 		CallsLeft: l.Left, ExpiresAt: timestamppb.New(l.ExpiresAt), GrantedBy: l.GrantedBy, GrantedAt: timestamppb.New(l.GrantedAt),
 	}
 }

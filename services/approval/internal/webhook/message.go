@@ -92,10 +92,6 @@ func (r *Receivers) message(n app.Notice) ([]byte, error) {
 }
 
 func whoDecides(a *app.Record) approvers {
-	who := approvers{Roles: append([]string{}, a.Terms.Eligible.Roles...), Names: append([]string{}, a.Terms.Eligible.Names...)}
-	if a.Escalated {
-		who.Roles = append(who.Roles, a.Terms.Escalation.To.Roles...)
-		who.Names = append(who.Names, a.Terms.Escalation.To.Names...)
-	}
-	return who
+	who := a.Asked(a.Escalated)
+	return approvers{Roles: append([]string{}, who.Roles...), Names: append([]string{}, who.Names...)}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -95,10 +96,15 @@ func (qs *Questions) ask(ctx context.Context, key store.Key, run *workflow.Run, 
 			return err
 		}
 	}
-	kind := kindOf(m)
+	kind, action := kindOf(m), at.Asked(kindOf(m))
+	terms := m.ApprovalFor(facet.OfEvent(facet.Event{
+		Data: action.Data, Actor: asker.Principal, Root: asker.RootID, State: at.State, Workflow: run.Workflow,
+	}))
 	err = qs.ports.Approvals.Create(ctx, key.Namespace, run.ID, consent.Request{
-		ID: approvalID, Action: at.Asked(kind), Editable: kind == consent.Transition,
-		Asker: asker, Message: at.Approval.Message, Terms: m.Meta().Approval,
+		ID: approvalID, Action: action,
+		// Other data may need other approvers.
+		Editable: kind == consent.Transition && !m.ApprovalReadsInput(),
+		Asker:    asker, Message: at.Approval.Message, Terms: terms,
 	})
 	switch fault.ReasonOf(err) {
 	case "":

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
@@ -84,7 +85,7 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 			return c, err
 		}
 		if m.Asks(lane.State, c.Event) {
-			return f.readFor(ctx, lane, m, f.askable(m, c))
+			return f.readFor(ctx, lane, m, f.askable(&lane, m, c))
 		}
 		name := m.State(lane.State).Invokes(c.Event)
 		if name == "" {
@@ -127,12 +128,14 @@ const notAsked = "dry_run"
 
 // askable gives an event the id of the approval that it may have to wait for, or says why
 // that could never be granted.
-func (f *family) askable(m definition.Compiled, fire workflow.Fire) workflow.Fire {
+func (f *family) askable(lane *workflow.View, m definition.Compiled, fire workflow.Fire) workflow.Fire {
 	if f.app.ports.Approvals == nil {
 		fire.Unasked = "this engine has no approval service to ask"
 		return fire
 	}
-	if err := m.Meta().Approval.Check(consent.Asker{Principal: f.caller.Principal.Name}); err != nil {
+	asker := consent.Asker{Principal: f.caller.Principal.Name}
+	facts := facet.OfEvent(facet.Event{Data: fire.Data, Actor: asker.Principal, State: lane.State, Workflow: lane.Workflow})
+	if err := m.ApprovalFor(facts).Check(asker); err != nil {
 		fire.Unasked = "only you could grant it: " + err.Error()
 		return fire
 	}

@@ -36,9 +36,10 @@ type ApproveRequest struct {
 
 // LeaseTerms describe the calls that pass besides the one that was asked about.
 type LeaseTerms struct {
-	Pattern string `json:"pattern" doc:"An entry of allowed_commands, which the command that was asked about must match too. Of a tool that runs no command lines, a pattern of its input in canonical JSON, with * and ?."`
-	Calls   int64  `json:"calls,omitzero" doc:"Calls that it admits. Give calls, minutes or both; an absent value is the maximum of the configuration."`
-	Minutes int64  `json:"minutes,omitzero" doc:"Minutes that it lasts."`
+	Pattern string         `json:"pattern,omitzero" doc:"Of a tool that runs command lines: an entry of allowed_commands, which the command that was asked about must match too."`
+	Only    jsontext.Value `json:"only,omitzero" doc:"A condition that later calls must meet, and the call that was asked about too: an object. What it does not name stays as in that call. Of a tool that runs command lines it is optional."`
+	Calls   int64          `json:"calls,omitzero" doc:"Calls that it admits. Give calls, minutes or both; an absent value is the maximum of the configuration."`
+	Minutes int64          `json:"minutes,omitzero" doc:"Minutes that it lasts."`
 }
 
 // RejectRequest says no.
@@ -181,10 +182,14 @@ func (h *approvals) approve(c *call, in ApproveRequest) (*answer, error) {
 	}
 	vote := &approvalv1.DecideApprovalRequest{Approve: true, Note: in.Note, EditedData: edited, Digest: in.Digest}
 	if l := in.Lease; l != nil {
-		if err := missing(requirement{"/lease/pattern", l.Pattern != ""}); err != nil {
+		only, err := object("/lease/only", l.Only)
+		if err == nil {
+			err = missing(requirement{"/lease/only", l.Pattern != "" || len(only) > 0})
+		}
+		if err != nil {
 			return nil, err
 		}
-		vote.Lease = &approvalv1.LeaseTerms{Pattern: l.Pattern, Calls: l.Calls, Minutes: l.Minutes}
+		vote.Lease = &approvalv1.LeaseTerms{Pattern: l.Pattern, Only: only, Calls: l.Calls, Minutes: l.Minutes}
 	}
 	return h.decide(c, vote)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"reflect"
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -32,6 +31,8 @@ func (c *Service) leased(ctx context.Context, r Ruling) (Ruling, error) {
 	if s.Run.SessionID != "" {
 		scope.RootID = r.Std.Outermost()
 	}
+	// A call under other terms is asked about: its approver could not have answered alone.
+	terms := s.Machine.ApprovalFor(r.Facts).Digest()
 	for after := ""; ; {
 		page, err := c.Store.List(ctx, store.Query{
 			Namespace: r.Caller.Namespace, Kind: ledger.KindLease, Labels: ledger.LeaseLabels(s.Run.ID, consent.LeaseActive), After: after, Limit: leasePage,
@@ -44,13 +45,7 @@ func (c *Service) leased(ctx context.Context, r Ruling) (Ruling, error) {
 			if err != nil {
 				return r, fault.From(err)
 			}
-			if !l.Lets(scope, c.Clock().UTC()) || !r.matches(l) {
-				continue
-			}
-			if alike, err := c.termsAlike(ctx, r, l); !alike || err != nil {
-				if err != nil {
-					return r, err
-				}
+			if !l.Lets(scope, c.Clock().UTC()) || l.Terms != terms || !r.matches(l) {
 				continue
 			}
 			passes, err := c.takeLease(ctx, r, l)
@@ -64,25 +59,11 @@ func (c *Service) leased(ctx context.Context, r Ruling) (Ruling, error) {
 	}
 }
 
-// termsAlike reports whether the run's version of the workflow asks under the terms that a lease was given
-// under. A run that was moved may be in the same entry under terms by which its approver could not have
-// answered alone (S17.2).
-func (c *Service) termsAlike(ctx context.Context, r Ruling, l *consent.Lease) (bool, error) {
-	if l.WorkflowVersion == 0 || l.WorkflowVersion == r.At.Run.WorkflowVersion {
-		return true, nil
-	}
-	before, err := c.Engine.Definition(ctx, r.Caller.Namespace, r.At.Run.Workflow, l.WorkflowVersion)
-	if err != nil {
-		return false, err
-	}
-	return reflect.DeepEqual(before.Machine.Meta().Approval, r.At.Machine.Meta().Approval), nil
-}
-
-// matches reports whether the call matches the pattern of a lease.
-func (a Attempt) matches(l *consent.Lease) bool {
-	state := a.At.Machine.State(a.At.Run.State)
-	pattern, err := toolcall.NewLeasePattern(state, a.Req.Tool, l.Pattern)
-	return err == nil && pattern.Match(state, toolcall.Call{Tool: a.Req.Tool, Input: a.Req.Input})
+// matches reports whether the call matches the pattern and the condition of a lease.
+func (r Ruling) matches(l *consent.Lease) bool {
+	state := r.At.Machine.State(r.At.Run.State)
+	rule, err := toolcall.NewLeaseRule(state, r.Req.Tool, l.Pattern, []byte(l.Only))
+	return err == nil && rule.Match(state, toolcall.Call{Tool: r.Req.Tool, Input: r.Req.Input, Facts: r.askedOn()}, l.Rest)
 }
 
 // takeLease returns the ruling that a lease lets pass. If the lease has no call left, another rule asks or a

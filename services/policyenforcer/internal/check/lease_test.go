@@ -39,7 +39,7 @@ func leaseStage(t *testing.T, st store.Store) *stage.Stage {
 func lease(t *testing.T, s *stage.Stage, change func(*consent.Lease)) *consent.Lease {
 	t.Helper()
 	l := &consent.Lease{
-		ID: "lse_1", ApprovalID: "apr_0", Pattern: "git push *", Calls: 10, ExpiresAt: s.Clock().Add(time.Hour), GrantedBy: "alice",
+		ID: "lse_1", ApprovalID: "apr_0", Terms: consent.Terms{}.Digest(), Pattern: "git push *", Calls: 10, ExpiresAt: s.Clock().Add(time.Hour), GrantedBy: "alice",
 		GrantedAt: s.Clock(), Status: consent.LeaseActive, Version: 1,
 		Scope: consent.Scope{
 			RunID: "run_1", Entry: s.Engine.Current.Entry, State: "working", RootID: "s", Policy: "p", PolicyVersion: s.Index.Policies["p"].Live,
@@ -235,7 +235,7 @@ func TestLeaseOfAnotherVersion(t *testing.T) {
 			t.Parallel()
 			stage.OnBoth(t, func(t *testing.T, st store.Store) {
 				s := leaseStage(t, st)
-				lease(t, s, func(l *consent.Lease) { l.WorkflowVersion = 1 })
+				lease(t, s, nil)
 				stage.Expect(t, stage.Ask(t, s.App(), bash("git push origin a")), toolcall.Allow, "")
 				other, report := workflow.Parse([]byte(strings.Replace(stage.Open, "{", `{"meta": `+c.meta+",", 1)))
 				if report.HasErrors() {

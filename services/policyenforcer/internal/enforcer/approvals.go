@@ -28,7 +28,9 @@ type Ask struct {
 	Asker   consent.Asker
 	Message string
 	Terms   consent.Terms
-	RunID   string
+	// Facts are what the call does, for the approvers: JSON of facet.Record, or nil.
+	Facts []byte
+	RunID string
 	// Policy, PolicyVersion and Rule identify the rule that asks. WorkflowVersion is that of the run.
 	Policy          string
 	PolicyVersion   int64

@@ -42,7 +42,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask enforcer.
 		Kind: approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil),
 		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
 		Message: ask.Message, Terms: protomap.ApprovalTerms(ask.Terms), RunId: ask.RunID, Reuse: true,
-		UsedBy: ask.UsedBy, SettledUse: ask.SettledUse,
+		UsedBy: ask.UsedBy, SettledUse: ask.SettledUse, Facts: ask.Facts,
 		Why: &approvalv1.Why{
 			Policy: ask.Policy, PolicyVersion: ask.PolicyVersion, Rule: ask.Rule, WorkflowVersion: ask.WorkflowVersion, Entry: ask.Entry,
 		},

@@ -282,7 +282,10 @@ type Terms struct {
 	EscalateAfter *durationpb.Duration `protobuf:"bytes,5,opt,name=escalate_after,json=escalateAfter,proto3" json:"escalate_after,omitempty"`
 	// Who may decide too once it has escalated. Absent for nobody: the escalation only
 	// announces the question again.
-	EscalateTo    *Approvers `protobuf:"bytes,6,opt,name=escalate_to,json=escalateTo,proto3" json:"escalate_to,omitempty"`
+	EscalateTo *Approvers `protobuf:"bytes,6,opt,name=escalate_to,json=escalateTo,proto3" json:"escalate_to,omitempty"`
+	// Further circles, each of which must agree too: the terms of the workflow that apply to what
+	// is asked.
+	Also          []*Circle `protobuf:"bytes,7,rep,name=also,proto3" json:"also,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -359,6 +362,78 @@ func (x *Terms) GetEscalateTo() *Approvers {
 	return nil
 }
 
+func (x *Terms) GetAlso() []*Circle {
+	if x != nil {
+		return x.Also
+	}
+	return nil
+}
+
+// Circle is a number of approvers who must agree. A vote counts in every circle that has its
+// voter.
+type Circle struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The term that asks for it: a JSON Pointer into the workflow.
+	Term string `protobuf:"bytes,1,opt,name=term,proto3" json:"term,omitempty"`
+	// Votes that it takes.
+	Required int32 `protobuf:"varint,2,opt,name=required,proto3" json:"required,omitempty"`
+	// Its people. Absent for those who may decide without it.
+	Eligible      *Approvers `protobuf:"bytes,3,opt,name=eligible,proto3" json:"eligible,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Circle) Reset() {
+	*x = Circle{}
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Circle) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Circle) ProtoMessage() {}
+
+func (x *Circle) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Circle.ProtoReflect.Descriptor instead.
+func (*Circle) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Circle) GetTerm() string {
+	if x != nil {
+		return x.Term
+	}
+	return ""
+}
+
+func (x *Circle) GetRequired() int32 {
+	if x != nil {
+		return x.Required
+	}
+	return 0
+}
+
+func (x *Circle) GetEligible() *Approvers {
+	if x != nil {
+		return x.Eligible
+	}
+	return nil
+}
+
 // Asker is who wants something done. Neither it nor a session of its tree can decide.
 type Asker struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -374,7 +449,7 @@ type Asker struct {
 
 func (x *Asker) Reset() {
 	*x = Asker{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[2]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -386,7 +461,7 @@ func (x *Asker) String() string {
 func (*Asker) ProtoMessage() {}
 
 func (x *Asker) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[2]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -399,7 +474,7 @@ func (x *Asker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Asker.ProtoReflect.Descriptor instead.
 func (*Asker) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{2}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Asker) GetPrincipal() string {
@@ -442,7 +517,7 @@ type Vote struct {
 
 func (x *Vote) Reset() {
 	*x = Vote{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[3]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -454,7 +529,7 @@ func (x *Vote) String() string {
 func (*Vote) ProtoMessage() {}
 
 func (x *Vote) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[3]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -467,7 +542,7 @@ func (x *Vote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vote.ProtoReflect.Descriptor instead.
 func (*Vote) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{3}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Vote) GetBy() string {
@@ -518,7 +593,7 @@ type Viewer struct {
 
 func (x *Viewer) Reset() {
 	*x = Viewer{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -530,7 +605,7 @@ func (x *Viewer) String() string {
 func (*Viewer) ProtoMessage() {}
 
 func (x *Viewer) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -543,7 +618,7 @@ func (x *Viewer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Viewer.ProtoReflect.Descriptor instead.
 func (*Viewer) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{4}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Viewer) GetMayDecide() bool {
@@ -584,7 +659,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[5]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +671,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[5]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +684,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{5}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Why) GetPolicy() string {
@@ -664,21 +739,23 @@ func (x *Why) GetEntry() int64 {
 // LeaseTerms are what an approver lets pass besides the call that was asked about (S9.6).
 type LeaseTerms struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// An entry of allowed_commands: what later commands must match, and the command that was
-	// asked about too. Of a tool that runs no command lines, a pattern of its input in
-	// canonical JSON, where * stands for any text and ? for one character.
+	// Of a tool that runs command lines, an entry of allowed_commands: what later commands must
+	// match, and the command that was asked about too. Empty for other tools.
 	Pattern string `protobuf:"bytes,1,opt,name=pattern,proto3" json:"pattern,omitempty"`
 	// Calls that it admits; 0 for as many as the configuration lets a lease admit.
 	Calls int64 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`
 	// Minutes that it lasts; 0 for as long as the configuration lets a lease last.
-	Minutes       int64 `protobuf:"varint,3,opt,name=minutes,proto3" json:"minutes,omitempty"`
+	Minutes int64 `protobuf:"varint,3,opt,name=minutes,proto3" json:"minutes,omitempty"`
+	// A condition (S21) that later calls must meet, and the call that was asked about too: a JSON
+	// object. What it does not name stays as in that call. Tools that run no command lines need it.
+	Only          []byte `protobuf:"bytes,4,opt,name=only,proto3" json:"only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LeaseTerms) Reset() {
 	*x = LeaseTerms{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -690,7 +767,7 @@ func (x *LeaseTerms) String() string {
 func (*LeaseTerms) ProtoMessage() {}
 
 func (x *LeaseTerms) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +780,7 @@ func (x *LeaseTerms) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseTerms.ProtoReflect.Descriptor instead.
 func (*LeaseTerms) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{6}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LeaseTerms) GetPattern() string {
@@ -727,6 +804,13 @@ func (x *LeaseTerms) GetMinutes() int64 {
 	return 0
 }
 
+func (x *LeaseTerms) GetOnly() []byte {
+	if x != nil {
+		return x.Only
+	}
+	return nil
+}
+
 // Lease admits calls like one that was approved, without another question (S9.6).
 type Lease struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -748,7 +832,7 @@ type Lease struct {
 	Rule string `protobuf:"bytes,8,opt,name=rule,proto3" json:"rule,omitempty"`
 	// The capability that calls must have.
 	Capability string `protobuf:"bytes,9,opt,name=capability,proto3" json:"capability,omitempty"`
-	// What their commands or inputs must match.
+	// What their commands must match; empty for none.
 	Pattern string `protobuf:"bytes,10,opt,name=pattern,proto3" json:"pattern,omitempty"`
 	// Calls that it still admits.
 	CallsLeft int64 `protobuf:"varint,11,opt,name=calls_left,json=callsLeft,proto3" json:"calls_left,omitempty"`
@@ -757,14 +841,16 @@ type Lease struct {
 	// Name of the approver that granted it.
 	GrantedBy string `protobuf:"bytes,13,opt,name=granted_by,json=grantedBy,proto3" json:"granted_by,omitempty"`
 	// When it was granted.
-	GrantedAt     *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
+	GrantedAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
+	// The condition that they must meet: a JSON object. Empty for none.
+	Only          []byte `protobuf:"bytes,15,opt,name=only,proto3" json:"only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +862,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +875,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{7}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Lease) GetLeaseId() string {
@@ -890,6 +976,13 @@ func (x *Lease) GetGrantedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Lease) GetOnly() []byte {
+	if x != nil {
+		return x.Only
+	}
+	return nil
+}
+
 // Unlocks is what becomes possible once an approval is granted.
 type Unlocks struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -907,7 +1000,7 @@ type Unlocks struct {
 
 func (x *Unlocks) Reset() {
 	*x = Unlocks{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -919,7 +1012,7 @@ func (x *Unlocks) String() string {
 func (*Unlocks) ProtoMessage() {}
 
 func (x *Unlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -932,7 +1025,7 @@ func (x *Unlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unlocks.ProtoReflect.Descriptor instead.
 func (*Unlocks) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{8}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Unlocks) GetState() string {
@@ -981,7 +1074,7 @@ type PreviousApproval struct {
 
 func (x *PreviousApproval) Reset() {
 	*x = PreviousApproval{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[9]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -993,7 +1086,7 @@ func (x *PreviousApproval) String() string {
 func (*PreviousApproval) ProtoMessage() {}
 
 func (x *PreviousApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[9]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1006,7 +1099,7 @@ func (x *PreviousApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviousApproval.ProtoReflect.Descriptor instead.
 func (*PreviousApproval) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{9}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PreviousApproval) GetApprovalId() string {
@@ -1107,14 +1200,17 @@ type Approval struct {
 	// What was granted the last time that the same was asked for. Only of one approval.
 	Previous *PreviousApproval `protobuf:"bytes,31,opt,name=previous,proto3" json:"previous,omitempty"`
 	// The command line that the data has, as the state judges it. Only of one approval.
-	Command       *v1.CommandLine `protobuf:"bytes,32,opt,name=command,proto3" json:"command,omitempty"`
+	Command *v1.CommandLine `protobuf:"bytes,32,opt,name=command,proto3" json:"command,omitempty"`
+	// What the call does, by facet: a JSON object of {"known": true, "values": [...]} and, where it
+	// is not known, "why". For people, and only of one approval. Empty for none.
+	Facts         []byte `protobuf:"bytes,33,opt,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Approval) Reset() {
 	*x = Approval{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[10]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1126,7 +1222,7 @@ func (x *Approval) String() string {
 func (*Approval) ProtoMessage() {}
 
 func (x *Approval) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[10]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1139,7 +1235,7 @@ func (x *Approval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approval.ProtoReflect.Descriptor instead.
 func (*Approval) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{10}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Approval) GetApprovalId() string {
@@ -1366,6 +1462,13 @@ func (x *Approval) GetCommand() *v1.CommandLine {
 	return nil
 }
 
+func (x *Approval) GetFacts() []byte {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
 var File_interlock_approval_v1_approval_proto protoreflect.FileDescriptor
 
 const file_interlock_approval_v1_approval_proto_rawDesc = "" +
@@ -1373,7 +1476,7 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"$interlock/approval/v1/approval.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a%interlock/policy/v1/explanation.proto\"M\n" +
 	"\tApprovers\x12\x1f\n" +
 	"\x05roles\x18\x01 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05roles\x12\x1f\n" +
-	"\x05names\x18\x02 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05names\"\xf3\x02\n" +
+	"\x05names\x18\x02 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05names\"\xb0\x03\n" +
 	"\x05Terms\x12#\n" +
 	"\brequired\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\brequired\x12.\n" +
 	"\x0edeny_threshold\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\rdenyThreshold\x12<\n" +
@@ -1381,7 +1484,12 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\rexpires_after\x18\x04 \x01(\v2\x19.google.protobuf.DurationB\b\xbaH\x05\xaa\x01\x022\x00R\fexpiresAfter\x12J\n" +
 	"\x0eescalate_after\x18\x05 \x01(\v2\x19.google.protobuf.DurationB\b\xbaH\x05\xaa\x01\x022\x00R\rescalateAfter\x12A\n" +
 	"\vescalate_to\x18\x06 \x01(\v2 .interlock.approval.v1.ApproversR\n" +
-	"escalateTo\"\x8a\x01\n" +
+	"escalateTo\x12;\n" +
+	"\x04also\x18\a \x03(\v2\x1d.interlock.approval.v1.CircleB\b\xbaH\x05\x92\x01\x02\x10@R\x04also\"\x89\x01\n" +
+	"\x06Circle\x12\x1c\n" +
+	"\x04term\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x04term\x12#\n" +
+	"\brequired\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\brequired\x12<\n" +
+	"\beligible\x18\x03 \x01(\v2 .interlock.approval.v1.ApproversR\beligible\"\x8a\x01\n" +
 	"\x05Asker\x12&\n" +
 	"\tprincipal\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tprincipal\x12'\n" +
 	"\n" +
@@ -1404,13 +1512,13 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\tR\x05state\x12\x1a\n" +
 	"\bworkflow\x18\x05 \x01(\tR\bworkflow\x12)\n" +
 	"\x10workflow_version\x18\x06 \x01(\x03R\x0fworkflowVersion\x12\x14\n" +
-	"\x05entry\x18\a \x01(\x03R\x05entry\"t\n" +
+	"\x05entry\x18\a \x01(\x03R\x05entry\"\x90\x01\n" +
 	"\n" +
-	"LeaseTerms\x12$\n" +
-	"\apattern\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\bR\apattern\x12\x1d\n" +
+	"LeaseTerms\x12\"\n" +
+	"\apattern\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\apattern\x12\x1d\n" +
 	"\x05calls\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x05calls\x12!\n" +
-	"\aminutes\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\aminutes\"\xd0\x03\n" +
+	"\aminutes\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\aminutes\x12\x1c\n" +
+	"\x04only\x18\x04 \x01(\fB\b\xbaH\x05z\x03\x18\x80@R\x04only\"\xe4\x03\n" +
 	"\x05Lease\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1f\n" +
 	"\vapproval_id\x18\x02 \x01(\tR\n" +
@@ -1434,7 +1542,8 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\n" +
 	"granted_by\x18\r \x01(\tR\tgrantedBy\x129\n" +
 	"\n" +
-	"granted_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\tgrantedAt\"\x93\x01\n" +
+	"granted_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\tgrantedAt\x12\x12\n" +
+	"\x04only\x18\x0f \x01(\fR\x04only\"\x93\x01\n" +
 	"\aUnlocks\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12)\n" +
 	"\x10tools_restricted\x18\x02 \x01(\bR\x0ftoolsRestricted\x12#\n" +
@@ -1447,7 +1556,7 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\n" +
 	"decided_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tdecidedAt\x12\x1d\n" +
 	"\n" +
-	"decided_by\x18\x04 \x01(\tR\tdecidedBy\"\xc5\n" +
+	"decided_by\x18\x04 \x01(\tR\tdecidedBy\"\xdb\n" +
 	"\n" +
 	"\bApproval\x12\x1f\n" +
 	"\vapproval_id\x18\x01 \x01(\tR\n" +
@@ -1488,7 +1597,8 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\fescalates_at\x18\x1d \x01(\v2\x1a.google.protobuf.TimestampR\vescalatesAt\x12C\n" +
 	"\fescalates_to\x18\x1e \x01(\v2 .interlock.approval.v1.ApproversR\vescalatesTo\x12C\n" +
 	"\bprevious\x18\x1f \x01(\v2'.interlock.approval.v1.PreviousApprovalR\bprevious\x12:\n" +
-	"\acommand\x18  \x01(\v2 .interlock.policy.v1.CommandLineR\acommand*\xfa\x01\n" +
+	"\acommand\x18  \x01(\v2 .interlock.policy.v1.CommandLineR\acommand\x12\x14\n" +
+	"\x05facts\x18! \x01(\fR\x05facts*\xfa\x01\n" +
 	"\x0eApprovalStatus\x12\x1f\n" +
 	"\x1bAPPROVAL_STATUS_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17APPROVAL_STATUS_PENDING\x10\x01\x12\x1b\n" +
@@ -1521,57 +1631,60 @@ func file_interlock_approval_v1_approval_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_approval_v1_approval_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_interlock_approval_v1_approval_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_interlock_approval_v1_approval_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_interlock_approval_v1_approval_proto_goTypes = []any{
 	(ApprovalStatus)(0),           // 0: interlock.approval.v1.ApprovalStatus
 	(ApprovalKind)(0),             // 1: interlock.approval.v1.ApprovalKind
 	(ApproverRole)(0),             // 2: interlock.approval.v1.ApproverRole
 	(*Approvers)(nil),             // 3: interlock.approval.v1.Approvers
 	(*Terms)(nil),                 // 4: interlock.approval.v1.Terms
-	(*Asker)(nil),                 // 5: interlock.approval.v1.Asker
-	(*Vote)(nil),                  // 6: interlock.approval.v1.Vote
-	(*Viewer)(nil),                // 7: interlock.approval.v1.Viewer
-	(*Why)(nil),                   // 8: interlock.approval.v1.Why
-	(*LeaseTerms)(nil),            // 9: interlock.approval.v1.LeaseTerms
-	(*Lease)(nil),                 // 10: interlock.approval.v1.Lease
-	(*Unlocks)(nil),               // 11: interlock.approval.v1.Unlocks
-	(*PreviousApproval)(nil),      // 12: interlock.approval.v1.PreviousApproval
-	(*Approval)(nil),              // 13: interlock.approval.v1.Approval
-	(*durationpb.Duration)(nil),   // 14: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
-	(*v1.CommandLine)(nil),        // 16: interlock.policy.v1.CommandLine
+	(*Circle)(nil),                // 5: interlock.approval.v1.Circle
+	(*Asker)(nil),                 // 6: interlock.approval.v1.Asker
+	(*Vote)(nil),                  // 7: interlock.approval.v1.Vote
+	(*Viewer)(nil),                // 8: interlock.approval.v1.Viewer
+	(*Why)(nil),                   // 9: interlock.approval.v1.Why
+	(*LeaseTerms)(nil),            // 10: interlock.approval.v1.LeaseTerms
+	(*Lease)(nil),                 // 11: interlock.approval.v1.Lease
+	(*Unlocks)(nil),               // 12: interlock.approval.v1.Unlocks
+	(*PreviousApproval)(nil),      // 13: interlock.approval.v1.PreviousApproval
+	(*Approval)(nil),              // 14: interlock.approval.v1.Approval
+	(*durationpb.Duration)(nil),   // 15: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	(*v1.CommandLine)(nil),        // 17: interlock.policy.v1.CommandLine
 }
 var file_interlock_approval_v1_approval_proto_depIdxs = []int32{
 	3,  // 0: interlock.approval.v1.Terms.eligible:type_name -> interlock.approval.v1.Approvers
-	14, // 1: interlock.approval.v1.Terms.expires_after:type_name -> google.protobuf.Duration
-	14, // 2: interlock.approval.v1.Terms.escalate_after:type_name -> google.protobuf.Duration
+	15, // 1: interlock.approval.v1.Terms.expires_after:type_name -> google.protobuf.Duration
+	15, // 2: interlock.approval.v1.Terms.escalate_after:type_name -> google.protobuf.Duration
 	3,  // 3: interlock.approval.v1.Terms.escalate_to:type_name -> interlock.approval.v1.Approvers
-	2,  // 4: interlock.approval.v1.Vote.role:type_name -> interlock.approval.v1.ApproverRole
-	15, // 5: interlock.approval.v1.Vote.time:type_name -> google.protobuf.Timestamp
-	15, // 6: interlock.approval.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	15, // 7: interlock.approval.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
-	15, // 8: interlock.approval.v1.PreviousApproval.decided_at:type_name -> google.protobuf.Timestamp
-	1,  // 9: interlock.approval.v1.Approval.kind:type_name -> interlock.approval.v1.ApprovalKind
-	0,  // 10: interlock.approval.v1.Approval.status:type_name -> interlock.approval.v1.ApprovalStatus
-	5,  // 11: interlock.approval.v1.Approval.asker:type_name -> interlock.approval.v1.Asker
-	4,  // 12: interlock.approval.v1.Approval.terms:type_name -> interlock.approval.v1.Terms
-	6,  // 13: interlock.approval.v1.Approval.votes:type_name -> interlock.approval.v1.Vote
-	15, // 14: interlock.approval.v1.Approval.created_at:type_name -> google.protobuf.Timestamp
-	15, // 15: interlock.approval.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
-	15, // 16: interlock.approval.v1.Approval.decided_at:type_name -> google.protobuf.Timestamp
-	15, // 17: interlock.approval.v1.Approval.used_at:type_name -> google.protobuf.Timestamp
-	7,  // 18: interlock.approval.v1.Approval.you:type_name -> interlock.approval.v1.Viewer
-	8,  // 19: interlock.approval.v1.Approval.why:type_name -> interlock.approval.v1.Why
-	11, // 20: interlock.approval.v1.Approval.unlocks:type_name -> interlock.approval.v1.Unlocks
-	15, // 21: interlock.approval.v1.Approval.escalates_at:type_name -> google.protobuf.Timestamp
-	3,  // 22: interlock.approval.v1.Approval.escalates_to:type_name -> interlock.approval.v1.Approvers
-	12, // 23: interlock.approval.v1.Approval.previous:type_name -> interlock.approval.v1.PreviousApproval
-	16, // 24: interlock.approval.v1.Approval.command:type_name -> interlock.policy.v1.CommandLine
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	5,  // 4: interlock.approval.v1.Terms.also:type_name -> interlock.approval.v1.Circle
+	3,  // 5: interlock.approval.v1.Circle.eligible:type_name -> interlock.approval.v1.Approvers
+	2,  // 6: interlock.approval.v1.Vote.role:type_name -> interlock.approval.v1.ApproverRole
+	16, // 7: interlock.approval.v1.Vote.time:type_name -> google.protobuf.Timestamp
+	16, // 8: interlock.approval.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	16, // 9: interlock.approval.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	16, // 10: interlock.approval.v1.PreviousApproval.decided_at:type_name -> google.protobuf.Timestamp
+	1,  // 11: interlock.approval.v1.Approval.kind:type_name -> interlock.approval.v1.ApprovalKind
+	0,  // 12: interlock.approval.v1.Approval.status:type_name -> interlock.approval.v1.ApprovalStatus
+	6,  // 13: interlock.approval.v1.Approval.asker:type_name -> interlock.approval.v1.Asker
+	4,  // 14: interlock.approval.v1.Approval.terms:type_name -> interlock.approval.v1.Terms
+	7,  // 15: interlock.approval.v1.Approval.votes:type_name -> interlock.approval.v1.Vote
+	16, // 16: interlock.approval.v1.Approval.created_at:type_name -> google.protobuf.Timestamp
+	16, // 17: interlock.approval.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
+	16, // 18: interlock.approval.v1.Approval.decided_at:type_name -> google.protobuf.Timestamp
+	16, // 19: interlock.approval.v1.Approval.used_at:type_name -> google.protobuf.Timestamp
+	8,  // 20: interlock.approval.v1.Approval.you:type_name -> interlock.approval.v1.Viewer
+	9,  // 21: interlock.approval.v1.Approval.why:type_name -> interlock.approval.v1.Why
+	12, // 22: interlock.approval.v1.Approval.unlocks:type_name -> interlock.approval.v1.Unlocks
+	16, // 23: interlock.approval.v1.Approval.escalates_at:type_name -> google.protobuf.Timestamp
+	3,  // 24: interlock.approval.v1.Approval.escalates_to:type_name -> interlock.approval.v1.Approvers
+	13, // 25: interlock.approval.v1.Approval.previous:type_name -> interlock.approval.v1.PreviousApproval
+	17, // 26: interlock.approval.v1.Approval.command:type_name -> interlock.policy.v1.CommandLine
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_interlock_approval_v1_approval_proto_init() }
@@ -1585,7 +1698,7 @@ func file_interlock_approval_v1_approval_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_approval_v1_approval_proto_rawDesc), len(file_interlock_approval_v1_approval_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

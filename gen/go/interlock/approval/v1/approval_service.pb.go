@@ -55,7 +55,10 @@ type CreateApprovalRequest struct {
 	SettledUse string `protobuf:"bytes,12,opt,name=settled_use,json=settledUse,proto3" json:"settled_use,omitempty"`
 	// What made the caller ask, for the approvers. It is not part of the question: the same
 	// action is the same question, whatever asks.
-	Why           *Why `protobuf:"bytes,13,opt,name=why,proto3" json:"why,omitempty"`
+	Why *Why `protobuf:"bytes,13,opt,name=why,proto3" json:"why,omitempty"`
+	// What the call does, by facet: a JSON object. It is kept for the approvers, and is not part of
+	// the question. Empty for none.
+	Facts         []byte `protobuf:"bytes,14,opt,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -177,6 +180,13 @@ func (x *CreateApprovalRequest) GetSettledUse() string {
 func (x *CreateApprovalRequest) GetWhy() *Why {
 	if x != nil {
 		return x.Why
+	}
+	return nil
+}
+
+func (x *CreateApprovalRequest) GetFacts() []byte {
+	if x != nil {
+		return x.Facts
 	}
 	return nil
 }
@@ -1266,7 +1276,7 @@ var File_interlock_approval_v1_approval_service_proto protoreflect.FileDescripto
 
 const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\n" +
-	",interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a$interlock/approval/v1/approval.proto\"\x9d\x04\n" +
+	",interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a$interlock/approval/v1/approval.proto\"\xbe\x04\n" +
 	"\x15CreateApprovalRequest\x12)\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\n" +
 	"approvalId\x12C\n" +
@@ -1284,7 +1294,8 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\aused_by\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06usedBy\x12)\n" +
 	"\vsettled_use\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\n" +
 	"settledUse\x12,\n" +
-	"\x03why\x18\r \x01(\v2\x1a.interlock.approval.v1.WhyR\x03why\"o\n" +
+	"\x03why\x18\r \x01(\v2\x1a.interlock.approval.v1.WhyR\x03why\x12\x1f\n" +
+	"\x05facts\x18\x0e \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x04R\x05facts\"o\n" +
 	"\x16CreateApprovalResponse\x12;\n" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\x12\x18\n" +
 	"\acreated\x18\x02 \x01(\bR\acreated\"A\n" +

@@ -3412,7 +3412,9 @@ type ApprovalChanged struct {
 	// When it expires, or expired.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// Hex SHA-256 of exactly what can be done with the approval.
-	Digest        string `protobuf:"bytes,13,opt,name=digest,proto3" json:"digest,omitempty"`
+	Digest string `protobuf:"bytes,13,opt,name=digest,proto3" json:"digest,omitempty"`
+	// The terms of the workflow that apply to what is asked: JSON Pointers into it.
+	Terms         []string `protobuf:"bytes,14,rep,name=terms,proto3" json:"terms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3538,6 +3540,13 @@ func (x *ApprovalChanged) GetDigest() string {
 	return ""
 }
 
+func (x *ApprovalChanged) GetTerms() []string {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
 // LeaseChanged announces that an approver lets calls pass without another question, and that
 // this ended before its time (types "granted", "revoked" and "used_up").
 type LeaseChanged struct {
@@ -3556,14 +3565,16 @@ type LeaseChanged struct {
 	Rule string `protobuf:"bytes,6,opt,name=rule,proto3" json:"rule,omitempty"`
 	// The capability that calls must have.
 	Capability string `protobuf:"bytes,7,opt,name=capability,proto3" json:"capability,omitempty"`
-	// What their commands or inputs must match.
+	// What their commands must match; empty for none.
 	Pattern string `protobuf:"bytes,8,opt,name=pattern,proto3" json:"pattern,omitempty"`
 	// Calls that it admits in all.
 	Calls int64 `protobuf:"varint,9,opt,name=calls,proto3" json:"calls,omitempty"`
 	// When it ends at the latest.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// Name of the approver that granted it.
-	GrantedBy     string `protobuf:"bytes,11,opt,name=granted_by,json=grantedBy,proto3" json:"granted_by,omitempty"`
+	GrantedBy string `protobuf:"bytes,11,opt,name=granted_by,json=grantedBy,proto3" json:"granted_by,omitempty"`
+	// The condition that they must meet, as JSON; empty for none.
+	Only          string `protobuf:"bytes,12,opt,name=only,proto3" json:"only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3671,6 +3682,13 @@ func (x *LeaseChanged) GetExpiresAt() *timestamppb.Timestamp {
 func (x *LeaseChanged) GetGrantedBy() string {
 	if x != nil {
 		return x.GrantedBy
+	}
+	return ""
+}
+
+func (x *LeaseChanged) GetOnly() string {
+	if x != nil {
+		return x.Only
 	}
 	return ""
 }
@@ -4343,7 +4361,7 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x18\n" +
 	"\asubject\x18\x03 \x01(\tR\asubject\x12%\n" +
-	"\x0evalues_version\x18\x04 \x01(\x03R\rvaluesVersion\"\xde\x02\n" +
+	"\x0evalues_version\x18\x04 \x01(\x03R\rvaluesVersion\"\xf4\x02\n" +
 	"\x0fApprovalChanged\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x15\n" +
 	"\x06run_id\x18\x02 \x01(\tR\x05runId\x12\x16\n" +
@@ -4359,7 +4377,8 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x06reason\x18\v \x01(\tR\x06reason\x129\n" +
 	"\n" +
 	"expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x16\n" +
-	"\x06digest\x18\r \x01(\tR\x06digest\"\xd9\x02\n" +
+	"\x06digest\x18\r \x01(\tR\x06digest\x12\x14\n" +
+	"\x05terms\x18\x0e \x03(\tR\x05terms\"\xed\x02\n" +
 	"\fLeaseChanged\x12\x1f\n" +
 	"\vapproval_id\x18\x01 \x01(\tR\n" +
 	"approvalId\x12\x15\n" +
@@ -4377,7 +4396,8 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"expires_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1d\n" +
 	"\n" +
-	"granted_by\x18\v \x01(\tR\tgrantedBy\"\xb7\x01\n" +
+	"granted_by\x18\v \x01(\tR\tgrantedBy\x12\x12\n" +
+	"\x04only\x18\f \x01(\tR\x04only\"\xb7\x01\n" +
 	"\x12RunApprovalChanged\x12\x1f\n" +
 	"\vapproval_id\x18\x01 \x01(\tR\n" +
 	"approvalId\x12\x14\n" +

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/approval/v1/approval.proto.
  */
 export const file_interlock_approval_v1_approval: GenFile = /*@__PURE__*/
-  fileDesc("CiRpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWwucHJvdG8SFWludGVybG9jay5hcHByb3ZhbC52MSIpCglBcHByb3ZlcnMSDQoFcm9sZXMYASADKAkSDQoFbmFtZXMYAiADKAkigQIKBVRlcm1zEhAKCHJlcXVpcmVkGAEgASgFEhYKDmRlbnlfdGhyZXNob2xkGAIgASgFEjIKCGVsaWdpYmxlGAMgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxIwCg1leHBpcmVzX2FmdGVyGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjEKDmVzY2FsYXRlX2FmdGVyGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjUKC2VzY2FsYXRlX3RvGAYgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycyJHCgVBc2tlchIRCglwcmluY2lwYWwYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIXCg9yb290X3Nlc3Npb25faWQYAyABKAkijgEKBFZvdGUSCgoCYnkYASABKAkSMQoEcm9sZRgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZlclJvbGUSDwoHYXBwcm92ZRgDIAEoCBIMCgRub3RlGAQgASgJEigKBHRpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiwKBlZpZXdlchISCgptYXlfZGVjaWRlGAEgASgIEg4KBnJlYXNvbhgCIAEoCSKFAQoDV2h5Eg4KBnBvbGljeRgBIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgCIAEoAxIMCgRydWxlGAMgASgJEg0KBXN0YXRlGAQgASgJEhAKCHdvcmtmbG93GAUgASgJEhgKEHdvcmtmbG93X3ZlcnNpb24YBiABKAMSDQoFZW50cnkYByABKAMiPQoKTGVhc2VUZXJtcxIPCgdwYXR0ZXJuGAEgASgJEg0KBWNhbGxzGAIgASgDEg8KB21pbnV0ZXMYAyABKAMixAIKBUxlYXNlEhAKCGxlYXNlX2lkGAEgASgJEhMKC2FwcHJvdmFsX2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEg0KBXN0YXRlGAUgASgJEg4KBnBvbGljeRgGIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgHIAEoAxIMCgRydWxlGAggASgJEhIKCmNhcGFiaWxpdHkYCSABKAkSDwoHcGF0dGVybhgKIAEoCRISCgpjYWxsc19sZWZ0GAsgASgDEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmdyYW50ZWRfYnkYDSABKAkSLgoKZ3JhbnRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXwoHVW5sb2NrcxINCgVzdGF0ZRgBIAEoCRIYChB0b29sc19yZXN0cmljdGVkGAIgASgIEhUKDWFsbG93ZWRfdG9vbHMYAyADKAkSFAoMaW5zdHJ1Y3Rpb25zGAQgASgJInkKEFByZXZpb3VzQXBwcm92YWwSEwoLYXBwcm92YWxfaWQYASABKAkSDAoEZGF0YRgCIAEoDBIuCgpkZWNpZGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpkZWNpZGVkX2J5GAQgASgJIqoICghBcHByb3ZhbBITCgthcHByb3ZhbF9pZBgBIAEoCRIxCgRraW5kGAIgASgOMiMuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsS2luZBI1CgZzdGF0dXMYAyABKA4yJS5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWxTdGF0dXMSDwoHc3ViamVjdBgEIAEoDBIMCgRkYXRhGAUgASgMEhMKC2VkaXRlZF9kYXRhGAYgASgMEhIKCmVkaXRfcGF0Y2gYByABKAwSEQoJZWRpdGVkX2J5GAggASgJEhAKCGVkaXRhYmxlGAkgASgIEg4KBmRpZ2VzdBgKIAEoCRIrCgVhc2tlchgLIAEoCzIcLmludGVybG9jay5hcHByb3ZhbC52MS5Bc2tlchIPCgdtZXNzYWdlGAwgASgJEisKBXRlcm1zGA0gASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlRlcm1zEioKBXZvdGVzGA4gAygLMhsuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlZvdGUSEQoJZXNjYWxhdGVkGA8gASgIEg4KBnJlYXNvbhgQIAEoCRIKCgJieRgRIAEoCRIuCgpjcmVhdGVkX2F0GBIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GBMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpkZWNpZGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd1c2VkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd1c2VkX2J5GBYgASgJEg4KBnJ1bl9pZBgXIAEoCRIPCgd2ZXJzaW9uGBggASgDEg8KB291dGNvbWUYGSABKAkSKgoDeW91GBogASgLMh0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlZpZXdlchInCgN3aHkYGyABKAsyGi5pbnRlcmxvY2suYXBwcm92YWwudjEuV2h5Ei8KB3VubG9ja3MYHCABKAsyHi5pbnRlcmxvY2suYXBwcm92YWwudjEuVW5sb2NrcxIwCgxlc2NhbGF0ZXNfYXQYHSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKDGVzY2FsYXRlc190bxgeIAEoCzIgLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZlcnMSOQoIcHJldmlvdXMYHyABKAsyJy5pbnRlcmxvY2suYXBwcm92YWwudjEuUHJldmlvdXNBcHByb3ZhbBIxCgdjb21tYW5kGCAgASgLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5Db21tYW5kTGluZSr6AQoOQXBwcm92YWxTdGF0dXMSHwobQVBQUk9WQUxfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXQVBQUk9WQUxfU1RBVFVTX1BFTkRJTkcQARIbChdBUFBST1ZBTF9TVEFUVVNfR1JBTlRFRBACEhwKGEFQUFJPVkFMX1NUQVRVU19SRUpFQ1RFRBADEhsKF0FQUFJPVkFMX1NUQVRVU19FWFBJUkVEEAQSHQoZQVBQUk9WQUxfU1RBVFVTX0NBTkNFTExFRBAFEhgKFEFQUFJPVkFMX1NUQVRVU19VU0VEEAYSGQoVQVBQUk9WQUxfU1RBVFVTX1NUQUxFEAcqiAEKDEFwcHJvdmFsS2luZBIdChlBUFBST1ZBTF9LSU5EX1VOU1BFQ0lGSUVEEAASHAoYQVBQUk9WQUxfS0lORF9UUkFOU0lUSU9OEAESGwoXQVBQUk9WQUxfS0lORF9UT09MX0NBTEwQAhIeChpBUFBST1ZBTF9LSU5EX1BST0NFU1NfU1RFUBADKmUKDEFwcHJvdmVyUm9sZRIdChlBUFBST1ZFUl9ST0xFX1VOU1BFQ0lGSUVEEAASGgoWQVBQUk9WRVJfUk9MRV9PUEVSQVRPUhABEhoKFkFQUFJPVkVSX1JPTEVfQVBQUk9WRVIQAkJMWkpnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svYXBwcm92YWwvdjE7YXBwcm92YWx2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_interlock_policy_v1_explanation]);
+  fileDesc("CiRpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWwucHJvdG8SFWludGVybG9jay5hcHByb3ZhbC52MSIpCglBcHByb3ZlcnMSDQoFcm9sZXMYASADKAkSDQoFbmFtZXMYAiADKAkirgIKBVRlcm1zEhAKCHJlcXVpcmVkGAEgASgFEhYKDmRlbnlfdGhyZXNob2xkGAIgASgFEjIKCGVsaWdpYmxlGAMgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxIwCg1leHBpcmVzX2FmdGVyGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjEKDmVzY2FsYXRlX2FmdGVyGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjUKC2VzY2FsYXRlX3RvGAYgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxIrCgRhbHNvGAcgAygLMh0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNpcmNsZSJcCgZDaXJjbGUSDAoEdGVybRgBIAEoCRIQCghyZXF1aXJlZBgCIAEoBRIyCghlbGlnaWJsZRgDIAEoCzIgLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZlcnMiRwoFQXNrZXISEQoJcHJpbmNpcGFsGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSFwoPcm9vdF9zZXNzaW9uX2lkGAMgASgJIo4BCgRWb3RlEgoKAmJ5GAEgASgJEjEKBHJvbGUYAiABKA4yIy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92ZXJSb2xlEg8KB2FwcHJvdmUYAyABKAgSDAoEbm90ZRgEIAEoCRIoCgR0aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIsCgZWaWV3ZXISEgoKbWF5X2RlY2lkZRgBIAEoCBIOCgZyZWFzb24YAiABKAkihQEKA1doeRIOCgZwb2xpY3kYASABKAkSFgoOcG9saWN5X3ZlcnNpb24YAiABKAMSDAoEcnVsZRgDIAEoCRINCgVzdGF0ZRgEIAEoCRIQCgh3b3JrZmxvdxgFIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAYgASgDEg0KBWVudHJ5GAcgASgDIksKCkxlYXNlVGVybXMSDwoHcGF0dGVybhgBIAEoCRINCgVjYWxscxgCIAEoAxIPCgdtaW51dGVzGAMgASgDEgwKBG9ubHkYBCABKAwi0gIKBUxlYXNlEhAKCGxlYXNlX2lkGAEgASgJEhMKC2FwcHJvdmFsX2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEg0KBXN0YXRlGAUgASgJEg4KBnBvbGljeRgGIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgHIAEoAxIMCgRydWxlGAggASgJEhIKCmNhcGFiaWxpdHkYCSABKAkSDwoHcGF0dGVybhgKIAEoCRISCgpjYWxsc19sZWZ0GAsgASgDEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmdyYW50ZWRfYnkYDSABKAkSLgoKZ3JhbnRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEb25seRgPIAEoDCJfCgdVbmxvY2tzEg0KBXN0YXRlGAEgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYAiABKAgSFQoNYWxsb3dlZF90b29scxgDIAMoCRIUCgxpbnN0cnVjdGlvbnMYBCABKAkieQoQUHJldmlvdXNBcHByb3ZhbBITCgthcHByb3ZhbF9pZBgBIAEoCRIMCgRkYXRhGAIgASgMEi4KCmRlY2lkZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmRlY2lkZWRfYnkYBCABKAkiuQgKCEFwcHJvdmFsEhMKC2FwcHJvdmFsX2lkGAEgASgJEjEKBGtpbmQYAiABKA4yIy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWxLaW5kEjUKBnN0YXR1cxgDIAEoDjIlLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbFN0YXR1cxIPCgdzdWJqZWN0GAQgASgMEgwKBGRhdGEYBSABKAwSEwoLZWRpdGVkX2RhdGEYBiABKAwSEgoKZWRpdF9wYXRjaBgHIAEoDBIRCgllZGl0ZWRfYnkYCCABKAkSEAoIZWRpdGFibGUYCSABKAgSDgoGZGlnZXN0GAogASgJEisKBWFza2VyGAsgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFza2VyEg8KB21lc3NhZ2UYDCABKAkSKwoFdGVybXMYDSABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuVGVybXMSKgoFdm90ZXMYDiADKAsyGy5pbnRlcmxvY2suYXBwcm92YWwudjEuVm90ZRIRCgllc2NhbGF0ZWQYDyABKAgSDgoGcmVhc29uGBAgASgJEgoKAmJ5GBEgASgJEi4KCmNyZWF0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmRlY2lkZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3VzZWRfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3VzZWRfYnkYFiABKAkSDgoGcnVuX2lkGBcgASgJEg8KB3ZlcnNpb24YGCABKAMSDwoHb3V0Y29tZRgZIAEoCRIqCgN5b3UYGiABKAsyHS5pbnRlcmxvY2suYXBwcm92YWwudjEuVmlld2VyEicKA3doeRgbIAEoCzIaLmludGVybG9jay5hcHByb3ZhbC52MS5XaHkSLwoHdW5sb2NrcxgcIAEoCzIeLmludGVybG9jay5hcHByb3ZhbC52MS5VbmxvY2tzEjAKDGVzY2FsYXRlc19hdBgdIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoMZXNjYWxhdGVzX3RvGB4gASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxI5CghwcmV2aW91cxgfIAEoCzInLmludGVybG9jay5hcHByb3ZhbC52MS5QcmV2aW91c0FwcHJvdmFsEjEKB2NvbW1hbmQYICABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkNvbW1hbmRMaW5lEg0KBWZhY3RzGCEgASgMKvoBCg5BcHByb3ZhbFN0YXR1cxIfChtBUFBST1ZBTF9TVEFUVVNfVU5TUEVDSUZJRUQQABIbChdBUFBST1ZBTF9TVEFUVVNfUEVORElORxABEhsKF0FQUFJPVkFMX1NUQVRVU19HUkFOVEVEEAISHAoYQVBQUk9WQUxfU1RBVFVTX1JFSkVDVEVEEAMSGwoXQVBQUk9WQUxfU1RBVFVTX0VYUElSRUQQBBIdChlBUFBST1ZBTF9TVEFUVVNfQ0FOQ0VMTEVEEAUSGAoUQVBQUk9WQUxfU1RBVFVTX1VTRUQQBhIZChVBUFBST1ZBTF9TVEFUVVNfU1RBTEUQByqIAQoMQXBwcm92YWxLaW5kEh0KGUFQUFJPVkFMX0tJTkRfVU5TUEVDSUZJRUQQABIcChhBUFBST1ZBTF9LSU5EX1RSQU5TSVRJT04QARIbChdBUFBST1ZBTF9LSU5EX1RPT0xfQ0FMTBACEh4KGkFQUFJPVkFMX0tJTkRfUFJPQ0VTU19TVEVQEAMqZQoMQXBwcm92ZXJSb2xlEh0KGUFQUFJPVkVSX1JPTEVfVU5TUEVDSUZJRUQQABIaChZBUFBST1ZFUl9ST0xFX09QRVJBVE9SEAESGgoWQVBQUk9WRVJfUk9MRV9BUFBST1ZFUhACQkxaSmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9hcHByb3ZhbC92MTthcHByb3ZhbHYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_interlock_policy_v1_explanation]);
 
 /**
  * Approvers are people by roles or by names: either is enough. Both match exactly.
@@ -96,6 +96,14 @@ export type Terms = Message<"interlock.approval.v1.Terms"> & {
    * @generated from field: interlock.approval.v1.Approvers escalate_to = 6;
    */
   escalateTo?: Approvers | undefined;
+
+  /**
+   * Further circles, each of which must agree too: the terms of the workflow that apply to what
+   * is asked.
+   *
+   * @generated from field: repeated interlock.approval.v1.Circle also = 7;
+   */
+  also: Circle[];
 };
 
 /**
@@ -104,6 +112,42 @@ export type Terms = Message<"interlock.approval.v1.Terms"> & {
  */
 export const TermsSchema: GenMessage<Terms> = /*@__PURE__*/
   messageDesc(file_interlock_approval_v1_approval, 1);
+
+/**
+ * Circle is a number of approvers who must agree. A vote counts in every circle that has its
+ * voter.
+ *
+ * @generated from message interlock.approval.v1.Circle
+ */
+export type Circle = Message<"interlock.approval.v1.Circle"> & {
+  /**
+   * The term that asks for it: a JSON Pointer into the workflow.
+   *
+   * @generated from field: string term = 1;
+   */
+  term: string;
+
+  /**
+   * Votes that it takes.
+   *
+   * @generated from field: int32 required = 2;
+   */
+  required: number;
+
+  /**
+   * Its people. Absent for those who may decide without it.
+   *
+   * @generated from field: interlock.approval.v1.Approvers eligible = 3;
+   */
+  eligible?: Approvers | undefined;
+};
+
+/**
+ * Describes the message interlock.approval.v1.Circle.
+ * Use `create(CircleSchema)` to create a new message.
+ */
+export const CircleSchema: GenMessage<Circle> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval, 2);
 
 /**
  * Asker is who wants something done. Neither it nor a session of its tree can decide.
@@ -138,7 +182,7 @@ export type Asker = Message<"interlock.approval.v1.Asker"> & {
  * Use `create(AskerSchema)` to create a new message.
  */
 export const AskerSchema: GenMessage<Asker> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 2);
+  messageDesc(file_interlock_approval_v1_approval, 3);
 
 /**
  * Vote is what one approver said.
@@ -187,7 +231,7 @@ export type Vote = Message<"interlock.approval.v1.Vote"> & {
  * Use `create(VoteSchema)` to create a new message.
  */
 export const VoteSchema: GenMessage<Vote> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 3);
+  messageDesc(file_interlock_approval_v1_approval, 4);
 
 /**
  * Viewer is what the caller that reads an approval may do with it.
@@ -215,7 +259,7 @@ export type Viewer = Message<"interlock.approval.v1.Viewer"> & {
  * Use `create(ViewerSchema)` to create a new message.
  */
 export const ViewerSchema: GenMessage<Viewer> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 4);
+  messageDesc(file_interlock_approval_v1_approval, 5);
 
 /**
  * Why is what made Interlock ask. It is not part of what is agreed to. What is not known is
@@ -279,7 +323,7 @@ export type Why = Message<"interlock.approval.v1.Why"> & {
  * Use `create(WhySchema)` to create a new message.
  */
 export const WhySchema: GenMessage<Why> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 5);
+  messageDesc(file_interlock_approval_v1_approval, 6);
 
 /**
  * LeaseTerms are what an approver lets pass besides the call that was asked about (S9.6).
@@ -288,9 +332,8 @@ export const WhySchema: GenMessage<Why> = /*@__PURE__*/
  */
 export type LeaseTerms = Message<"interlock.approval.v1.LeaseTerms"> & {
   /**
-   * An entry of allowed_commands: what later commands must match, and the command that was
-   * asked about too. Of a tool that runs no command lines, a pattern of its input in
-   * canonical JSON, where * stands for any text and ? for one character.
+   * Of a tool that runs command lines, an entry of allowed_commands: what later commands must
+   * match, and the command that was asked about too. Empty for other tools.
    *
    * @generated from field: string pattern = 1;
    */
@@ -309,6 +352,14 @@ export type LeaseTerms = Message<"interlock.approval.v1.LeaseTerms"> & {
    * @generated from field: int64 minutes = 3;
    */
   minutes: bigint;
+
+  /**
+   * A condition (S21) that later calls must meet, and the call that was asked about too: a JSON
+   * object. What it does not name stays as in that call. Tools that run no command lines need it.
+   *
+   * @generated from field: bytes only = 4;
+   */
+  only: Uint8Array;
 };
 
 /**
@@ -316,7 +367,7 @@ export type LeaseTerms = Message<"interlock.approval.v1.LeaseTerms"> & {
  * Use `create(LeaseTermsSchema)` to create a new message.
  */
 export const LeaseTermsSchema: GenMessage<LeaseTerms> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 6);
+  messageDesc(file_interlock_approval_v1_approval, 7);
 
 /**
  * Lease admits calls like one that was approved, without another question (S9.6).
@@ -388,7 +439,7 @@ export type Lease = Message<"interlock.approval.v1.Lease"> & {
   capability: string;
 
   /**
-   * What their commands or inputs must match.
+   * What their commands must match; empty for none.
    *
    * @generated from field: string pattern = 10;
    */
@@ -421,6 +472,13 @@ export type Lease = Message<"interlock.approval.v1.Lease"> & {
    * @generated from field: google.protobuf.Timestamp granted_at = 14;
    */
   grantedAt?: Timestamp | undefined;
+
+  /**
+   * The condition that they must meet: a JSON object. Empty for none.
+   *
+   * @generated from field: bytes only = 15;
+   */
+  only: Uint8Array;
 };
 
 /**
@@ -428,7 +486,7 @@ export type Lease = Message<"interlock.approval.v1.Lease"> & {
  * Use `create(LeaseSchema)` to create a new message.
  */
 export const LeaseSchema: GenMessage<Lease> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 7);
+  messageDesc(file_interlock_approval_v1_approval, 8);
 
 /**
  * Unlocks is what becomes possible once an approval is granted.
@@ -470,7 +528,7 @@ export type Unlocks = Message<"interlock.approval.v1.Unlocks"> & {
  * Use `create(UnlocksSchema)` to create a new message.
  */
 export const UnlocksSchema: GenMessage<Unlocks> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 8);
+  messageDesc(file_interlock_approval_v1_approval, 9);
 
 /**
  * PreviousApproval is the newest approval that was granted for the same: for tool calls of
@@ -513,7 +571,7 @@ export type PreviousApproval = Message<"interlock.approval.v1.PreviousApproval">
  * Use `create(PreviousApprovalSchema)` to create a new message.
  */
 export const PreviousApprovalSchema: GenMessage<PreviousApproval> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 9);
+  messageDesc(file_interlock_approval_v1_approval, 10);
 
 /**
  * Approval is one question to humans (S9).
@@ -748,6 +806,14 @@ export type Approval = Message<"interlock.approval.v1.Approval"> & {
    * @generated from field: interlock.policy.v1.CommandLine command = 32;
    */
   command?: CommandLine | undefined;
+
+  /**
+   * What the call does, by facet: a JSON object of {"known": true, "values": [...]} and, where it
+   * is not known, "why". For people, and only of one approval. Empty for none.
+   *
+   * @generated from field: bytes facts = 33;
+   */
+  facts: Uint8Array;
 };
 
 /**
@@ -755,7 +821,7 @@ export type Approval = Message<"interlock.approval.v1.Approval"> & {
  * Use `create(ApprovalSchema)` to create a new message.
  */
 export const ApprovalSchema: GenMessage<Approval> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 10);
+  messageDesc(file_interlock_approval_v1_approval, 11);
 
 /**
  * ApprovalStatus is how an approval stands.

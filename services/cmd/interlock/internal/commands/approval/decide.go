@@ -37,9 +37,10 @@ type approveCommand struct {
 	Note    string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
 	Input   string `help:"JSON object that replaces the data of the request; @FILE reads a file." placeholder:"JSON"`
 	Digest  string `help:"Fail unless this is the digest of the request, as it was shown before." placeholder:"HEX"`
-	Lease   string `help:"Let later calls pass too whose command matches this entry of allowed_commands, or whose input matches this JSON object with * in texts; with --calls, --minutes or both." placeholder:"PATTERN"`
-	Calls   int64  `help:"With --lease: how many calls." placeholder:"N"`
-	Minutes int64  `help:"With --lease: for how long." placeholder:"N"`
+	Lease   string `help:"Let later calls pass too whose command matches this entry of allowed_commands; with --calls, --minutes or both." placeholder:"PATTERN"`
+	Only    string `name:"lease-only" help:"Let later calls pass too that meet this condition, a JSON object; @FILE reads a file. What it does not name stays as in this call. With --calls, --minutes or both; next to --lease, both must match." placeholder:"JSON"`
+	Calls   int64  `help:"With --lease or --lease-only: how many calls." placeholder:"N"`
+	Minutes int64  `help:"With --lease or --lease-only: for how long." placeholder:"N"`
 	Yes     bool   `short:"y" help:"Do not show it and ask on a terminal."`
 }
 
@@ -48,14 +49,14 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	lease, err := c.lease()
+	lease, err := c.lease(io)
 	if err != nil {
 		return err
 	}
 	one := c.one()
 	if one == nil {
 		if c.Input != "" || c.Digest != "" || lease != nil {
-			return console.Misusedf("--input, --digest and --lease are of one approval; name one")
+			return console.Misusedf("--input, --digest, --lease and --lease-only are of one approval; name one")
 		}
 		return c.decideAll(ctx, io, &approvalv1.DecideApprovalsRequest{Approve: true, Note: c.Note}, c.Yes)
 	}
@@ -82,16 +83,21 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 }
 
 // lease returns that of the flags; nil for none.
-func (c *approveCommand) lease() (*approvalv1.LeaseTerms, error) {
+func (c *approveCommand) lease(io console.Streams) (*approvalv1.LeaseTerms, error) {
+	given := c.Lease != "" || c.Only != ""
 	switch {
-	case c.Lease == "" && (c.Calls != 0 || c.Minutes != 0):
-		return nil, console.Misusedf("--calls and --minutes limit a lease; give --lease too")
-	case c.Lease == "":
+	case !given && (c.Calls != 0 || c.Minutes != 0):
+		return nil, console.Misusedf("--calls and --minutes limit a lease; give --lease or --lease-only too")
+	case !given:
 		return nil, nil //nolint:nilnil // most approvals have none
 	case c.Calls < 0 || c.Minutes < 0 || c.Calls == 0 && c.Minutes == 0:
-		return nil, console.Misusedf("--lease needs --calls, --minutes or both, from 1")
+		return nil, console.Misusedf("a lease needs --calls, --minutes or both, from 1")
 	}
-	return &approvalv1.LeaseTerms{Pattern: c.Lease, Calls: c.Calls, Minutes: c.Minutes}, nil
+	only, err := input.Object("lease-only", c.Only, io)
+	if err != nil {
+		return nil, err
+	}
+	return &approvalv1.LeaseTerms{Pattern: c.Lease, Only: only, Calls: c.Calls, Minutes: c.Minutes}, nil
 }
 
 type rejectCommand struct {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,8 +96,12 @@ func (view *approvalView) table(w *show.Sheet) {
 	t.Row("asked for", askedFor(a))
 	t.Row("run", a.RunID)
 	t.Row("asked by", askedBy(&a.Asker))
+	t.Row("does", factsText(a.Facts))
 	t.Row("message", a.Message)
 	t.Row("who decides", deciders(&a.Terms, a.Escalated))
+	for _, c := range a.Terms.Also {
+		t.Row("by a term", circleText(&c))
+	}
 	for i := range a.Votes {
 		t.Row("vote", voteText(w.Style, &a.Votes[i]))
 	}
@@ -192,6 +198,70 @@ func deciders(t *jsonview.Terms, escalated bool) string {
 			time.Duration(t.EscalateAfterSeconds)*time.Second, approversText(t.EscalateTo))
 	}
 	return text
+}
+
+// circleText describes a further circle that must agree.
+func circleText(c *jsonview.Circle) string {
+	text := c.Term + ": " + show.Counted(int(c.Required), "approval")
+	if c.Eligible != nil {
+		text += " of " + approversText(c.Eligible)
+	}
+	return text
+}
+
+// factsText describes what a call does: the files and hosts, and every other facet that has values.
+func factsText(facts jsontext.Value) string {
+	var all map[string]struct {
+		Known  bool             `json:"known"`
+		Values []jsontext.Value `json:"values"`
+	}
+	if len(facts) == 0 || json.Unmarshal(facts, &all) != nil {
+		return ""
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		family, _, _ := strings.Cut(name, ".")
+		always := name == "reads" || name == "writes" || name == "host"
+		of := all[name]
+		if slices.Contains([]string{"caller", "session", "state", "workflow", "files"}, family) || len(of.Values) == 0 && !always {
+			continue
+		}
+		texts := make([]string, 0, len(of.Values)+1)
+		for _, v := range of.Values {
+			texts = append(texts, factText(v))
+		}
+		if !of.Known {
+			texts = append(texts, "not all known")
+		}
+		if len(of.Values) == 0 {
+			texts = []string{"-"}
+			if !of.Known {
+				texts = []string{"not known"}
+			}
+		}
+		parts = append(parts, name+": "+strings.Join(texts, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// factText returns a value of a facet: a text, a number, or an object that has it with other readings.
+func factText(v jsontext.Value) string {
+	var text string
+	var marked struct {
+		Value jsontext.Value `json:"value"`
+		Below bool           `json:"below"`
+	}
+	switch {
+	case json.Unmarshal(v, &text) == nil:
+		return text
+	case json.Unmarshal(v, &marked) == nil && len(marked.Value) > 0:
+		if text = factText(marked.Value); marked.Below {
+			text += " and all below"
+		}
+		return text
+	default:
+		return string(v)
+	}
 }
 
 func approversText(a *jsonview.Approvers) string {

@@ -4,6 +4,7 @@ package lease
 
 import (
 	"context"
+	"strings"
 
 	"google.golang.org/grpc"
 
@@ -66,7 +67,12 @@ func (c *revokeCommand) Run(ctx context.Context, io console.Streams) error {
 }
 
 func table(p show.Printer, io console.Streams, all []jsonview.Lease) error {
-	return show.Table(p, io.Out, "LEASE\tRUN\tSTATE\tCAPABILITY\tPATTERN\tCALLS LEFT\tUNTIL\tGRANTED BY", all, func(l *jsonview.Lease) []any {
-		return []any{show.ID(l.LeaseID), show.ID(l.RunID), l.State, l.Capability, l.Pattern, l.CallsLeft, l.ExpiresAt, l.GrantedBy}
+	return show.Table(p, io.Out, "LEASE\tRUN\tSTATE\tCAPABILITY\tCOVERS\tCALLS LEFT\tUNTIL\tGRANTED BY", all, func(l *jsonview.Lease) []any {
+		return []any{show.ID(l.LeaseID), show.ID(l.RunID), l.State, l.Capability, covers(l), l.CallsLeft, l.ExpiresAt, l.GrantedBy}
 	})
+}
+
+// covers returns the pattern and the condition of a lease.
+func covers(l *jsonview.Lease) string {
+	return strings.TrimSpace(l.Pattern + " " + string(l.Only))
 }
