@@ -126,8 +126,15 @@ func leafText(leaf *condition.Leaf) string {
 	case leaf.Result == condition.Doubt:
 		return fmt.Sprintf("%s must be %s, and is in doubt: the entry %s", leaf.Looks, leaf.Expected, strings.TrimSuffix(leaf.Why, "."))
 	case leaf.Negated:
-		return fmt.Sprintf("%s must not be %s, and is %s", leaf.Looks, leaf.Expected, leaf.Actual)
+		return fmt.Sprintf("%s must not be %s, and %s", leaf.Looks, leaf.Expected, found(leaf))
 	default:
-		return fmt.Sprintf("%s must be %s, and is %s", leaf.Looks, leaf.Expected, leaf.Actual)
+		return fmt.Sprintf("%s must be %s, and %s", leaf.Looks, leaf.Expected, found(leaf))
 	}
+}
+
+func found(leaf *condition.Leaf) string {
+	if leaf.Actual == "" {
+		return "there is none"
+	}
+	return "is " + leaf.Actual
 }
