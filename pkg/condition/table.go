@@ -149,3 +149,14 @@ func parent(key string) string {
 	name, _, _ := strings.Cut(key, ".")
 	return name
 }
+
+// Confidential reports a key that is about the time, the caller or the session. Agents do not learn
+// such facts: they could find out the rules by trying.
+func Confidential(key string) bool {
+	switch parent(key) {
+	case string(Time), "caller", "session", "human", "agent":
+		return true
+	default:
+		return false
+	}
+}

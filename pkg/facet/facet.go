@@ -55,6 +55,15 @@ type Facts struct {
 	sets map[condition.Facet]condition.Set
 }
 
+// OfRecord returns the facts of a call as a log keeps it; nil when its input is not kept as it was.
+func OfRecord(s Subject) condition.Call {
+	if len(s.Input) == 0 || toolinput.Masked(s.Input) {
+		return nil
+	}
+	s.SessionDepth = -1
+	return Of(s)
+}
+
 // Of returns the facets of a call.
 func Of(subject Subject) *Facts { return &Facts{of: subject} }
 

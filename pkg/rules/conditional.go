@@ -196,7 +196,7 @@ func looks(clause condition.Clause) string {
 	}
 	var open []string
 	for _, name := range lookedAt(clause) {
-		if !confidential(name) {
+		if !condition.Confidential(name) {
 			open = append(open, name)
 		}
 	}

@@ -17,7 +17,8 @@ func TestCalls(t *testing.T) {
 		"a": {"allowed_tools": ["mcp__db__query", "mcp__db__list", "Bash"], "calls": [
 			{"tool": "mcp__db__*", "only": {"/region": "eu"}},
 			{"tool": "mcp__db__query", "only": {"/limit": {"lte": 100}, "/ids/*": {"each": "some", "or": 0, "lt": 9}}},
-			{"capability": "bash", "only": {"command": ["git log", "ls"]}}
+			{"capability": "bash", "only": {"command": ["git log", "ls"]}},
+			{"tool": "mcp__db__list", "only": {"any": [{"/page": 1}, {"all": [{"caller.role": "operator"}, {"caller.name": "kim"}]}]}}
 		], "on": {"DONE": "z"}}, "z": {"type": "final"}}}`))
 	if problems.HasErrors() {
 		t.Fatal(problems)
@@ -38,7 +39,8 @@ func TestCalls(t *testing.T) {
 		{"mcp__db__query", `{"region": "eu", "Region": "us", "limit": 1, "ids": [1]}`, toolcall.CodeCallUnclear, "region"},
 		{"mcp__db__query", `{"region": "eu", "limit": "1", "ids": [1]}`, toolcall.CodeCallUnclear, "must be a number"},
 		{"mcp__db__query", `{"region": "eu", "limit": 1, "limit": 2}`, toolcall.CodeInvalidInput, ""},
-		{"mcp__db__list", `{"region": "eu"}`, "", ""},
+		{"mcp__db__list", `{"region": "eu", "page": 1}`, "", ""},
+		{"mcp__db__list", `{"region": "eu", "page": 2}`, toolcall.CodeCallUnclear, "does not hold: /page must be 1, and is 2; it looks at facts that a call cannot change."},
 		{"mcp__db__list", `{}`, toolcall.CodeCallUnclear, "/region"},
 		{"mcp__db__drop", `{"region": "eu"}`, toolcall.CodeToolNotAllowed, ""},
 		{"Bash", `{"command": "git log | ls"}`, "", ""},
@@ -48,6 +50,9 @@ func TestCalls(t *testing.T) {
 		v := toolcall.Decide(m, &at, facet.InRun(m, &at, call))
 		if v.Code != row.code || (v.Decision == toolcall.Allow) != (row.code == "") {
 			t.Errorf("%s %s: %s %s, want %q", row.tool, row.input, v.Decision, v.Code, row.code)
+		}
+		if message := v.Message(m, &at); strings.Contains(message, "kim") || strings.Contains(message, "\"operator") {
+			t.Errorf("%s %s: the agent learns who may call (S21.9): %s", row.tool, row.input, message)
 		}
 		if message := v.Message(m, &at); !strings.Contains(message, row.says) || strings.Contains(message, "..") {
 			t.Errorf("%s %s: %s, want %q", row.tool, row.input, message, row.says)

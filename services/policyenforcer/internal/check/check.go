@@ -208,6 +208,10 @@ func (c *Service) repeat(ctx context.Context, r Ruling, first *ledger.Call) (*De
 		return nil, fault.New(fault.IdempotencyMismatch,
 			"call %q was given up before it was decided: its caller has withdrawn it, or its approval went to another call; use a new call_id", d.CallID)
 	}
+	if r.overtaken(first) {
+		return nil, fault.New(fault.IdempotencyMismatch,
+			"call %q was allowed, and a window of a policy has begun or ended since then; use a new call_id", d.CallID)
+	}
 	if s.Unbound && first.RunID == s.Run.ID {
 		d.Verdict, d.Message, d.ApprovalID = first.Verdict, first.Message, first.ApprovalID
 		return &d, nil
@@ -243,6 +247,15 @@ func (c *Service) repeat(ctx context.Context, r Ruling, first *ledger.Call) (*De
 	d.ApprovalID = first.ApprovalID
 	d.Iterations = counters[ledger.Iterations]
 	return &d, nil
+}
+
+// overtaken reports a call that was allowed, and that policies deny or ask about now because of the time (S21.16).
+func (a Attempt) overtaken(first *ledger.Call) bool {
+	if first.Verdict.Decision != toolcall.Allow || !a.looksAtTime() {
+		return false
+	}
+	now := a.Judge(Approval{}).Decision.Verdict.Decision
+	return now == toolcall.Deny || now == toolcall.Ask && first.ApprovalID == ""
 }
 
 // unavailable returns the denial for a failure (S7.2), and the fault for a mistake of the caller.

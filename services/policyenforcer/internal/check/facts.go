@@ -55,6 +55,14 @@ func (r Ruling) recorded() []byte {
 	return nil
 }
 
+// looksAtTime reports that a policy judges the call by the time.
+func (a Attempt) looksAtTime() bool {
+	call := a.policyCall(Approval{})
+	return slices.ContainsFunc(a.Std.Live, func(set *rules.Set) bool {
+		return slices.Contains(set.Looks(a.knowing(call, set)), string(condition.Time))
+	})
+}
+
 // maxFacts bounds the facts in the log, in bytes.
 const maxFacts = 4 << 10
 
