@@ -123,8 +123,8 @@ func (s *Set) limitsOf(call Call, v Verdict, said, also outcome, capability []by
 		open := *s
 		open.defaultDeny = false
 		said.deny, said.denies, also.deny, also.denies = nil, nil, nil, nil
-		about, _ := said.applied(&call)
-		asShell, _ := also.applied(&call)
+		about, _ := said.applied(&call, &outcome{})
+		asShell, _ := also.applied(&call, &outcome{})
 		v = open.admit(&call, Verdict{Tool: v.Tool, capability: v.capability, shell: v.shell}, about, asShell, capability, nil)
 	}
 	if v.Excess != nil {

@@ -81,10 +81,10 @@ func (c *Service) attempt(ctx context.Context, a Attempt, s *runs.Snapshot) (Att
 	if a.Std, err = c.Policies.Effective(ctx, a.Caller, s, a.Req.Target, a.Req.Tool); err != nil {
 		return a, err
 	}
-	a.Facts = a.factsOf(nil)
+	a.Facts = a.factsOf(nil, nil)
 	a.StateFacts = a.Facts
-	if described := s.Machine.Meta().Described; len(described) > 0 && !s.Unbound {
-		a.StateFacts = a.factsOf(described)
+	if meta := s.Machine.Meta(); len(meta.Described)+len(meta.EditTools) > 0 && !s.Unbound {
+		a.StateFacts = a.factsOf(meta.Described, meta.EditTools)
 	}
 	if s.Unbound || s.EffectDeadline() == 0 || !a.Std.AsksRepeats() {
 		return a, nil

@@ -65,8 +65,7 @@ func (q *Query) holds(r *ledger.Decision) bool {
 // runs command lines.
 func Facts(r *ledger.Decision, shell bool, tools facet.Tools) condition.Call {
 	return facet.OfRecord(facet.Subject{
-		Tool: r.Tool, Shell: shell, Input: r.Input, Tools: tools, CallerName: r.Principal,
-		RunState: r.State, RunWorkflow: r.Workflow,
+		Tool: r.Tool, Shell: shell, Input: r.Input, Tools: tools, CallerName: r.Principal, RunState: r.State, RunWorkflow: r.Workflow,
 	})
 }
 
