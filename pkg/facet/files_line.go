@@ -16,8 +16,8 @@ func (f *Facts) touchByLine(t *touched) {
 		t.unclear(err.Error())
 		return
 	}
-	if plan == nil {
-		return // it runs no line
+	if plan == nil { // a described tool that is given no line
+		return
 	}
 	t.follow(plan)
 	for _, o := range plan.Opens {

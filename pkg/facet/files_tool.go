@@ -92,10 +92,12 @@ func (t *touched) edit(c *toolinput.Change, whole, moved bool) {
 	}
 }
 
+const beginsHome = "the name of a file begins with ~; write it in full"
+
 // home notes that tools differ in a name that begins with ~.
 func (t *touched) home(name string) {
 	if strings.HasPrefix(name, "~") {
-		t.unclear("the name of a file begins with ~; write it in full")
+		t.unclear(beginsHome)
 	}
 }
 
