@@ -9,7 +9,7 @@ import (
 )
 
 // TestReservedNames: names that authors take for a protection are errors in every object that does not read them,
-// and say what to write (S1.4).
+// and the message names the right field (S1.4).
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	const names = `calls only when unless facets timeout timeout_seconds after deadline max_duration stale remind not_before window allowed_paths
