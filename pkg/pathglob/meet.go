@@ -45,30 +45,25 @@ func (m *meeting[T]) from(i, j int) ([]string, bool) {
 	if m.fail[[2]int{i, j}] {
 		return nil, false
 	}
-	if i < len(m.a) && m.open(m.a[i]) {
-		if rest, ok := m.from(i+1, j); ok {
-			return rest, true
+	var texts []string
+	var ok bool
+	switch {
+	case i < len(m.a) && m.open(m.a[i]):
+		if texts, ok = m.from(i+1, j); !ok {
+			texts, ok = m.after(m.b, j, i, j+1)
 		}
-		if text, ok := m.alone(m.b, j); ok {
-			if rest, ok := m.from(i, j+1); ok {
-				return append(text, rest...), true
-			}
+	case j < len(m.b) && m.open(m.b[j]):
+		if texts, ok = m.from(i, j+1); !ok {
+			texts, ok = m.after(m.a, i, i+1, j)
 		}
-	} else if j < len(m.b) && m.open(m.b[j]) {
-		if rest, ok := m.from(i, j+1); ok {
-			return rest, true
+	case i < len(m.a) && j < len(m.b):
+		if text, both := m.both(m.a[i], m.b[j]); both {
+			texts, ok = m.from(i+1, j+1)
+			texts = append([]string{text}, texts...)
 		}
-		if text, ok := m.alone(m.a, i); ok {
-			if rest, ok := m.from(i+1, j); ok {
-				return append(text, rest...), true
-			}
-		}
-	} else if i < len(m.a) && j < len(m.b) {
-		if text, ok := m.both(m.a[i], m.b[j]); ok {
-			if rest, ok := m.from(i+1, j+1); ok {
-				return append([]string{text}, rest...), true
-			}
-		}
+	}
+	if ok {
+		return texts, true
 	}
 	if m.fail == nil {
 		m.fail = map[[2]int]bool{}
@@ -77,16 +72,21 @@ func (m *meeting[T]) from(i, j int) ([]string, bool) {
 	return nil, false
 }
 
-// alone returns a text of one part, none for an open one.
-func (m *meeting[T]) alone(parts []T, at int) ([]string, bool) {
-	switch {
-	case at == len(parts):
+// after returns a text of one part, none for an open one, and those that follow.
+func (m *meeting[T]) after(parts []T, at, i, j int) ([]string, bool) {
+	if at == len(parts) {
 		return nil, false
-	case m.open(parts[at]):
-		return nil, true
 	}
-	text, ok := m.both(parts[at], parts[at])
-	return []string{text}, ok
+	var texts []string
+	if !m.open(parts[at]) {
+		text, ok := m.both(parts[at], parts[at])
+		if !ok {
+			return nil, false
+		}
+		texts = append(texts, text)
+	}
+	rest, ok := m.from(i, j)
+	return append(texts, rest...), ok
 }
 
 func (s segment) open() bool { return s.kind == folders }

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/verify"
 )
 
-// TestConditions: calls are explored by the classes of values that conditions tell apart (S21.10, S21.20).
+// TestConditions: calls are explored by the classes of values that conditions distinguish (S21.10, S21.20).
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	const (
