@@ -16,6 +16,9 @@ func (f *Facts) touchByLine(t *touched) {
 		t.unclear(err.Error())
 		return
 	}
+	if plan == nil {
+		return // it runs no line
+	}
 	t.follow(plan)
 	for _, o := range plan.Opens {
 		l := lineReader{touched: t, name: "a redirection"}
