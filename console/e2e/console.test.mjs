@@ -410,6 +410,57 @@ describe("approvals", () => {
     await context.close();
   });
 
+  test("a decision shows every comparison of the conditions that it rests on", async () => {
+    await api("operator", "POST", "/v1/workflows", {
+      id: "refunds",
+      initial: "pay",
+      meta: { capture_output: true },
+      states: {
+        pay: { calls: [{ tool: "mcp__stripe__*", only: { "/currency": ["usd"] } }], on: { DONE: "end" } },
+        end: { type: "final" },
+      },
+    });
+    await api("operator", "POST", "/v1/policies?name=refunds", {
+      role: "agent",
+      deny: [
+        {
+          id: "huge refunds",
+          capability: "mcp:stripe:refund",
+          when: { "/amount": { gt: 100 } },
+          unless: { "caller.name": "controller" },
+        },
+      ],
+    });
+    await api("operator", "PUT", "/v1/policies/refunds/attachments/workflow/refunds");
+    const run = await api("agent", "POST", "/v1/runs", { workflow: "refunds", session_id: "refunds" });
+    const check = (input, call_id) =>
+      api("agent", "POST", `/v1/runs/${run.run_id}/check`, { tool: "mcp__stripe__refund", input, call_id });
+    assert.equal((await check({ amount: "250", currency: "usd" }, "unclear")).code, "CALL_UNCLEAR");
+    assert.equal((await check({ amount: 250, currency: "usd" }, "huge")).code, "POLICY_DENIED");
+    const { page, context, problems } = await visit();
+    await page.goto(server.link());
+    await page.getByRole("heading", { name: "Now" }).waitFor();
+    await page.goto(`${server.url}/ui/decisions/${run.run_id}/unclear`);
+    const rows = page.getByRole("region", { name: "Conditions of huge refunds" }).getByRole("row");
+    await rows.filter({ hasText: "/amount" }).getByText("doubt", { exact: true }).waitFor();
+    await rows.filter({ hasText: "/amount" }).getByText("Send it as a number").waitFor();
+    const state = page.getByRole("region", { name: "Condition /calls/0" }).getByRole("row");
+    await state.filter({ hasText: "/currency" }).getByText("holds", { exact: true }).waitFor();
+    await page.goto(`${server.url}/ui/decisions/${run.run_id}/huge`);
+    await rows.filter({ hasText: "caller.name" }).getByText("holds", { exact: true }).waitFor();
+    assert.match(await rows.filter({ hasText: "caller.name" }).textContent(), /not\s*"controller"\s*"agent"/);
+    // A candidate that looks at values which the log lacks says how many calls it cannot decide.
+    await api("operator", "POST", "/v1/policies?name=refunds", {
+      role: "agent",
+      deny: [{ capability: "mcp:stripe", unless: { "caller.namespace": "shop" } }],
+    });
+    await page.goto(`${server.url}/ui/policies/refunds`);
+    await page.getByRole("button", { name: "Judge recent calls again" }).click();
+    await page.getByText("2 calls are not known").waitFor();
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
   test("two people decide: one wins, and the other is told", async () => {
     const { approval } = await park();
     const people = await Promise.all([visit(), visit()]);

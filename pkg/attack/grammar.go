@@ -122,6 +122,9 @@ func (g *Grammar) read(d *workflow.Definition) {
 }
 
 func (g *Grammar) guard(of *workflow.Guard) {
+	for _, pointer := range of.When.Looks() {
+		g.keys = append(g.keys, workflow.FieldPath(pointer)[0])
+	}
 	if of.Field != "" {
 		key, _, _ := strings.Cut(of.Field, ".")
 		g.keys = append(g.keys, key)

@@ -33,7 +33,8 @@ func (l *leaf) texts(r *run, v document.Value, t *tally, depth int) {
 			l.texts(r, v.Index(i), t, depth)
 		}
 	case document.Object:
-		for name, child := range v.Members() {
+		for i := range v.Len() {
+			name, child := v.Member(i)
 			t.add(l.passes(r, document.StringValue(name), Restricts))
 			l.texts(r, child, t, depth)
 		}

@@ -146,6 +146,9 @@ func (l *leaf) sentence(d *doubt) string {
 	case unsure:
 		return looks + "where " + described(d.value) + " may be meant too. Write it so that it is meant in one way only."
 	case oddForm:
+		if l.of == SchemaType {
+			return looks + "where " + described(d.value) + " may be in any schema. Write the schema before it, with a dot."
+		}
 		return looks + "where " + described(d.value) + " can be read in more than one way. Write it in its plain form."
 	case jsonUnclear:
 		return looks + "where a text holds JSON that programs read differently. Send it without repeated names."

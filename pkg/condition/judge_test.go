@@ -116,6 +116,32 @@ func TestFacets(t *testing.T) {
 	}, facets)
 }
 
+// TestSchemas: a name without a schema may be in any, for restrictions that name one (S21.5).
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	of := func(values ...condition.Element) map[condition.Facet]condition.Set {
+		return map[condition.Facet]condition.Set{condition.SQLTables: {Known: true, Values: values}}
+	}
+	bare := of(condition.Element{Value: document.StringValue("pay")})
+	judgeAll(t, []on{
+		{`{"sql.tables": "pay"}`, `{}`, yes, yes},
+		{`{"sql.tables": "hr.pay"}`, `{}`, doubt, no},
+		{`{"sql.tables": ["hr.pay", "pay"]}`, `{}`, yes, yes},
+		{`{"sql.tables": "db.hr.pay"}`, `{}`, doubt, no},
+		{`{"sql.tables": "hr.*"}`, `{}`, doubt, no},
+		{`{"sql.tables": "hr.staff"}`, `{}`, no, no},
+		{`{"sql.tables": {"like": "hr.p*"}}`, `{}`, doubt, no},
+		{`{"sql.tables": {"neq": "hr.pay"}}`, `{}`, yes, doubt},
+	}, bare)
+	inSchema := of(condition.Element{Value: document.StringValue("hr.pay")}, condition.Element{Value: document.StringValue("pay"), Unsure: true})
+	judgeAll(t, []on{
+		{`{"sql.tables": "hr.pay"}`, `{}`, yes, doubt},
+		{`{"sql.tables": "pay"}`, `{}`, yes, no},
+		{`{"sql.tables": "public.pay"}`, `{}`, no, no},
+		{`{"sql.tables": "db.hr.pay"}`, `{}`, doubt, no},
+	}, inSchema)
+}
+
 // TestRequires: a call that is known to have no value of a facet meets a requirement, gets no allowance, and is
 // not restricted (S21.3). An empty list of the input is in doubt.
 func TestRequires(t *testing.T) {

@@ -113,15 +113,15 @@ func (l *leaf) judgePointer(r *run, stance Stance) Truth {
 	}
 	result := True
 	if l.count != nil {
-		w := walk{leaf: l, run: r, counting: true}
-		w.from(input, 0)
-		result = w.counted()
+		w := walk{counting: true}
+		w.from(r, l, input, 0)
+		result = w.counted(r, l)
 	}
 	if len(l.tests) == 0 && !l.exists && !l.notExists {
 		return result
 	}
-	w := walk{leaf: l, run: r, stance: stance, tally: l.tally(stance)}
-	w.from(input, 0)
+	w := walk{stance: stance, tally: l.tally(stance)}
+	w.from(r, l, input, 0)
 	if w.tally.seen == 0 && w.tally.every {
 		return result.And(r.doubts(doubt{why: noElements}))
 	}
@@ -130,17 +130,17 @@ func (l *leaf) judgePointer(r *run, stance Stance) Truth {
 
 // counted returns whether there are as many values as asked: elements of the list that the pointer
 // leads to, or places that one with * leads to.
-func (w *walk) counted() Truth {
+func (w *walk) counted(r *run, l *leaf) Truth {
 	n := w.tally.seen
 	switch {
 	case w.unclear:
 		return Doubt
-	case !w.leaf.path.starred() && w.found.Kind() != document.Array:
-		return w.run.doubts(doubt{why: wrongKind, value: w.found, text: "a list", upTo: len(w.leaf.path)})
-	case !w.leaf.path.starred():
+	case !l.path.starred() && w.found.Kind() != document.Array:
+		return r.doubts(doubt{why: wrongKind, value: w.found, text: "a list", upTo: len(l.path)})
+	case !l.path.starred():
 		n = w.found.Len()
 	}
-	return countHolds(w.leaf.count, n, n)
+	return countHolds(l.count, n, n)
 }
 
 // judgeValue returns whether one value of a pointer matches. It is Missing when there is none.
@@ -285,6 +285,9 @@ func (t *tally) openResult() Truth {
 // judgeUnsure returns what a value adds that may not be part of the set: restrictions take it for
 // one, allowances must hold with and without it.
 func (l *leaf) judgeUnsure(r *run, e *Element, t Truth, every bool, stance Stance) Truth {
+	if t == Doubt && l.of == SchemaType { // the last part of a name whose schema is known
+		t = False
+	}
 	switch {
 	case every && t == False, !every && t == True && stance.allows():
 		return r.doubts(doubt{why: unsure, value: e.Value})

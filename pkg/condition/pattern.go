@@ -32,6 +32,8 @@ func newPattern(of Type, text string) (pattern, string) {
 		return newNetwork(text)
 	case RefType:
 		return newRefPattern(text)
+	case SchemaType:
+		return schemaPattern{newTextPattern(text)}, ""
 	case RouteType:
 		return newRoutePattern(text)
 	case CommandType:
@@ -105,6 +107,24 @@ func like(pattern, text string) bool {
 		p++
 	}
 	return p == len(pattern)
+}
+
+// schemaPattern matches names in a schema. A name that is written without it may be in any: a restriction that
+// names the schema is in doubt of it.
+type schemaPattern struct{ textPattern }
+
+func (p schemaPattern) match(text string, stance Stance) Truth {
+	if t := p.textPattern.match(text, stance); t == True || stance.allows() {
+		return t
+	}
+	tail := p.text
+	for n := strings.Count(tail, ".") - strings.Count(text, "."); n > 0; n-- {
+		_, tail, _ = strings.Cut(tail, ".")
+	}
+	if tail != p.text && like(tail, text) {
+		return Doubt
+	}
+	return False
 }
 
 // routePattern matches paths of URLs. A path that servers may read as another one is in doubt.

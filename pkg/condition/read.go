@@ -18,7 +18,7 @@ const (
 // Read reads a condition that is part of a document and reports its problems there. It returns nil
 // when it reports an error.
 func Read(r *document.Report, v document.Value, at *document.Path, use Use) *Condition {
-	read := reader{report: r, windows: use.Windows}
+	read := reader{report: r, context: use.Context, windows: use.Windows}
 	root := read.condition(v, at, use.Stance, 1)
 	if read.leaves > mostLeaves {
 		read.errorf(at, document.CodeTooMany, "the condition has %d comparisons, the limit is %d; write fewer, or another rule", read.leaves, mostLeaves)
@@ -34,6 +34,7 @@ func Read(r *document.Report, v document.Value, at *document.Path, use Use) *Con
 type reader struct {
 	report  *document.Report
 	windows []string
+	context bool // pointers are all that it may look at
 	looks   []string
 	leaves  int
 	failed  bool
@@ -110,6 +111,9 @@ func (r *reader) looksAt(l *leaf, at *document.Path, stance Stance) bool {
 	switch {
 	case strings.HasPrefix(l.key, "/"):
 		return r.pointer(l, at)
+	case r.context:
+		r.errorf(at, document.CodeUnknownField, "a guard looks at the context of the run, by pointers such as %q, and not at calls; use \"all\", \"any\" and \"not\" to join them", asPointer(l.key))
+		return false
 	case l.key == anywhere && stance.allows():
 		r.errorf(at, document.CodeNoEffect,
 			"\"anywhere\" cannot allow: a harmless text would do for another; name the argument by its pointer, such as \"/path\"")

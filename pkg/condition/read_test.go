@@ -97,7 +97,7 @@ func TestClauseProblems(t *testing.T) {
 func TestEveryFacet(t *testing.T) {
 	t.Parallel()
 	literals := map[condition.Type]string{
-		condition.PathType: `"a/**"`, condition.HostType: `"a.com"`, condition.NetworkType: `"any"`, condition.NameType: `"a*"`, condition.WordType: `"x"`,
+		condition.PathType: `"a/**"`, condition.HostType: `"a.com"`, condition.NetworkType: `"any"`, condition.NameType: `"a*"`, condition.SchemaType: `"a*"`, condition.WordType: `"x"`,
 		condition.RefType: `"refs/**"`, condition.RouteType: `"/a"`, condition.CommandType: `"ls"`, condition.MailType: `"*@a.com"`, condition.NumberType: `5`,
 		condition.AmountType: `5`, condition.BoolType: `true`,
 	}

@@ -43,8 +43,6 @@ func readSegments(text string) (p pointer, ok bool) {
 
 // walk goes along a pointer and judges, or counts, the values at its end.
 type walk struct {
-	leaf     *leaf
-	run      *run
 	stance   Stance
 	tally    tally
 	counting bool
@@ -61,38 +59,38 @@ type places struct {
 }
 
 // from goes on at step i.
-func (w *walk) from(v document.Value, i int) {
+func (w *walk) from(r *run, l *leaf, v document.Value, i int) {
 	switch {
-	case i == len(w.leaf.path):
-		w.end(v)
-	case w.leaf.path[i].star:
-		w.elements(v, i)
+	case i == len(l.path):
+		w.end(r, l, v)
+	case l.path[i].star:
+		w.elements(r, l, v, i)
 	case v.Kind() == document.Object:
-		w.member(v, i)
+		w.member(r, l, v, i)
 	case v.Kind() == document.Array:
-		w.element(v, i)
+		w.element(r, l, v, i)
 	case v.Kind() == document.String:
-		w.doubt(doubt{why: wrongParent, value: v, text: "an object", upTo: i})
+		w.doubt(r, doubt{why: wrongParent, value: v, text: "an object", upTo: i})
 	case w.counting:
-		w.doubt(doubt{why: missing, upTo: i + 1})
-	case len(w.leaf.tests) > 0:
-		w.doubt(doubt{why: wrongParent, value: v, text: "an object", upTo: i})
+		w.doubt(r, doubt{why: missing, upTo: i + 1})
+	case len(l.tests) > 0:
+		w.doubt(r, doubt{why: wrongParent, value: v, text: "an object", upTo: i})
 	default:
-		w.end(document.Value{})
+		w.end(r, l, document.Value{})
 	}
 }
 
 // end judges the value that the pointer leads to; it is Missing when there is none.
-func (w *walk) end(v document.Value) {
-	if w.run.note != nil && !v.IsZero() {
-		w.run.shown = append(w.run.shown, v)
+func (w *walk) end(r *run, l *leaf, v document.Value) {
+	if r.note != nil && !v.IsZero() {
+		r.shown = append(r.shown, v)
 	}
 	switch {
 	case !w.counting:
-		w.run.at = w.stars
-		w.tally.add(w.leaf.judgeValue(w.run, v, w.stance))
+		r.at = w.stars
+		w.tally.add(l.judgeValue(r, v, w.stance))
 	case v.IsZero():
-		w.doubt(doubt{why: missing, upTo: len(w.leaf.path)})
+		w.doubt(r, doubt{why: missing, upTo: len(l.path)})
 	default:
 		w.tally.seen++
 		w.found = v
@@ -100,60 +98,61 @@ func (w *walk) end(v document.Value) {
 }
 
 // doubt records that a value cannot be known.
-func (w *walk) doubt(d doubt) {
-	w.run.at = w.stars
+func (w *walk) doubt(r *run, d doubt) {
+	r.at = w.stars
 	w.unclear = true
-	w.tally.add(w.run.doubts(d))
+	w.tally.add(r.doubts(d))
 }
 
 // elements goes into every element of a list.
-func (w *walk) elements(v document.Value, i int) {
+func (w *walk) elements(r *run, l *leaf, v document.Value, i int) {
 	switch {
 	case v.Kind() != document.Array:
-		w.doubt(doubt{why: wrongParent, value: v, text: "a list", upTo: i})
+		w.doubt(r, doubt{why: wrongParent, value: v, text: "a list", upTo: i})
 		return
 	case v.Len() > mostElements || w.tally.seen > mostElements:
-		w.doubt(doubt{why: tooMany, number: v.Len(), upTo: i})
+		w.doubt(r, doubt{why: tooMany, number: v.Len(), upTo: i})
 		return
 	}
 	star := w.stars.n
 	w.stars.n++
 	for j := range v.Len() {
 		w.stars.index[star] = j
-		w.from(v.Index(j), i+1)
+		w.from(r, l, v.Index(j), i+1)
 	}
 	w.stars.n--
 }
 
 // element goes into the element that a step names by its place.
-func (w *walk) element(v document.Value, i int) {
-	name := w.leaf.path[i].name
+func (w *walk) element(r *run, l *leaf, v document.Value, i int) {
+	name := l.path[i].name
 	at, err := strconv.Atoi(name)
 	switch {
 	case !isIndex(name):
-		w.doubt(doubt{why: wrongParent, value: v, text: "an object", upTo: i})
+		w.doubt(r, doubt{why: wrongParent, value: v, text: "an object", upTo: i})
 	case err != nil || at >= v.Len():
-		w.from(document.Value{}, len(w.leaf.path))
+		w.from(r, l, document.Value{}, len(l.path))
 	default:
-		w.from(v.Index(at), i+1)
+		w.from(r, l, v.Index(at), i+1)
 	}
 }
 
 // member goes into the member that a step names, unless another one could be read for it.
-func (w *walk) member(v document.Value, i int) {
-	s := &w.leaf.path[i]
-	for name := range v.Members() {
+func (w *walk) member(r *run, l *leaf, v document.Value, i int) {
+	s := &l.path[i]
+	for j := range v.Len() {
+		name, _ := v.Member(j)
 		if name != s.name && s.couldBe(name) {
-			w.doubt(doubt{why: lookAlike, text: name, upTo: i + 1})
+			w.doubt(r, doubt{why: lookAlike, text: name, upTo: i + 1})
 			return
 		}
 	}
 	child, ok := v.Get(s.name)
 	if !ok {
-		w.from(document.Value{}, len(w.leaf.path))
+		w.from(r, l, document.Value{}, len(l.path))
 		return
 	}
-	w.from(child, i+1)
+	w.from(r, l, child, i+1)
 }
 
 // couldBe reports that a program may read another name as that of the step: it differs in case, in

@@ -20,6 +20,8 @@ const (
 	NetworkType
 	// NameType has texts, compared with patterns in which * is any text.
 	NameType
+	// SchemaType has names in a schema, compared as those of NameType.
+	SchemaType
 	// WordType has words of a fixed form, compared exactly.
 	WordType
 	// RefType has full names of git refs, compared with globs.
@@ -43,7 +45,7 @@ var facets = map[Facet]Type{
 	Reads: PathType, Writes: PathType, Files: PathType,
 	Host: HostType, Port: NumberType, Scheme: WordType, Method: WordType, URLPath: RouteType, IP: NetworkType,
 	Command:  CommandType,
-	SQLKinds: WordType, SQLTables: NameType, SQLFunctions: NameType, SQLStatements: NumberType,
+	SQLKinds: WordType, SQLTables: SchemaType, SQLFunctions: SchemaType, SQLStatements: NumberType,
 	GitVerb: WordType, GitRefs: RefType, GitRemote: NameType, GitForce: BoolType, GitDelete: BoolType,
 	K8sVerb: WordType, K8sResource: NameType, K8sNamespace: NameType, K8sName: NameType, K8sContext: NameType,
 	Recipients: MailType, Senders: MailType,
@@ -123,7 +125,7 @@ func (t Type) operatorNames() []string {
 		return slices.Concat([]string{"eq", "neq", "in"}, ofSets)
 	case WindowType:
 		return []string{"eq", "neq", "in", "within"}
-	case NameType, RouteType:
+	case NameType, SchemaType, RouteType:
 		return slices.Concat(ofTexts, ofSets)
 	case CommandType:
 		return slices.Concat(ofPatterns, []string{"like"}, ofSets)
@@ -135,7 +137,7 @@ func (t Type) operatorNames() []string {
 // patterned reports a type whose literals are patterns.
 func (t Type) patterned() bool {
 	switch t {
-	case PathType, HostType, NetworkType, NameType, RefType, RouteType, CommandType, MailType:
+	case PathType, HostType, NetworkType, NameType, SchemaType, RefType, RouteType, CommandType, MailType:
 		return true
 	default:
 		return false

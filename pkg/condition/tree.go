@@ -20,6 +20,8 @@ type Use struct {
 	Stance Stance
 	// Windows are the names that time may be compared with.
 	Windows []string
+	// Context is true of a guard's condition, which looks at the context of the run by pointers alone.
+	Context bool
 }
 
 // node is a part of a condition: a comparison, or a join of others.

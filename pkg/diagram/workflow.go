@@ -67,6 +67,8 @@ func guardText(def *workflow.Definition, g *workflow.Guard) string {
 		return guardTexts(def, g.All, " and ")
 	case len(g.Any) > 0:
 		return guardTexts(def, g.Any, " or ")
+	case g.When != nil:
+		return g.When.Value().String()
 	}
 	text := g.Field + " " + g.Op
 	if g.HasValue {

@@ -57,12 +57,50 @@ func (d Decimal) Float64() float64 {
 // CompareNumbers returns -1, 0 or +1 as a is less than, equal to or greater
 // than b, exactly. Its work is bounded by the length of the texts.
 func CompareNumbers(a, b Decimal) int {
-	if x, err := strconv.ParseInt(string(a), 10, 64); err == nil {
-		if y, err := strconv.ParseInt(string(b), 10, 64); err == nil {
-			return compareInts(x, y)
+	if x, xPlaces, ok := small(string(a)); ok {
+		if y, yPlaces, ok := small(string(b)); ok {
+			for ; xPlaces < yPlaces && max(x, -x) < roomForTen; xPlaces++ {
+				x *= 10
+			}
+			for ; yPlaces < xPlaces && max(y, -y) < roomForTen; yPlaces++ {
+				y *= 10
+			}
+			if xPlaces == yPlaces {
+				return compareInts(x, y)
+			}
 		}
 	}
 	return normalise(string(a)).compare(normalise(string(b)))
+}
+
+// roomForTen is below the integers whose tenfold has more than 64 bits.
+const roomForTen = math.MaxInt64 / 10
+
+// small returns a number as an integer and how many of its digits are behind the point, when it is written
+// with at most 18 characters and no exponent.
+func small(text string) (n int64, places int, ok bool) {
+	digits := strings.TrimPrefix(text, "-")
+	point := -1
+	for i := range len(digits) {
+		switch c := digits[i]; {
+		case '0' <= c && c <= '9':
+			n = 10*n + int64(c-'0')
+		case c == '.' && point < 0:
+			point = i
+		default:
+			return 0, 0, false
+		}
+		if i == 18 {
+			return 0, 0, false
+		}
+	}
+	if point >= 0 {
+		places = len(digits) - point - 1
+	}
+	if len(digits) < len(text) {
+		n = -n
+	}
+	return n, places, text != ""
 }
 
 func compareInts[T int | int64](x, y T) int {

@@ -180,6 +180,14 @@ func (v Value) Index(i int) Value {
 	return v.tree.elements[i]
 }
 
+// Member returns the name and value of member i of an Object, in the order written, or Missing.
+func (v Value) Member(i int) (name string, value Value) {
+	if v.tree == nil || i < 0 || i >= len(v.tree.members) {
+		return "", Value{}
+	}
+	return v.tree.members[i].Name, v.tree.members[i].Value
+}
+
 // Get returns the member of an Object by its exact name.
 func (v Value) Get(name string) (Value, bool) {
 	if i := v.find(name); i >= 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/toolname"
+	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // Subject is the call whose facets are wanted, with the facts that only its caller knows.
@@ -28,6 +29,11 @@ type Subject struct {
 	// Workspace is the folder that paths are relative to, Folder the one that the call is made
 	// in; empty where they are not known.
 	Workspace, Folder string
+	// Real has the real names of files whose names are otherwise than written: that a link leads there, or that the file
+	// system writes them so. They are one more reading of a name, and come from where the files are.
+	Real map[string]string
+	// Edits are the author's tools that edit files (meta.edit_tools), for conditions of the author alone.
+	Edits map[string]workflow.EditTool
 	// Tools describes the author's and the upstream servers' tools.
 	Tools Tools
 	// Caller and the following are facts about who calls, and where the run is. A fact that is
@@ -44,6 +50,7 @@ type Subject struct {
 type Facts struct {
 	of Subject
 
+	reader  document.Reader
 	read    bool
 	input   document.Value
 	inputOK bool
@@ -52,13 +59,29 @@ type Facts struct {
 	line    *shell.Plan
 	lineErr error
 
-	urls parts // the facets of hosts; nil until they are asked for
+	urls  parts // the facets of hosts; nil until they are asked for
+	files *touched
 
 	sets map[condition.Facet]condition.Set
 }
 
+// OfRecord returns the facts of a call as a log keeps it; nil when its input is not kept as it was.
+func OfRecord(s Subject) condition.Call {
+	if len(s.Input) == 0 || toolinput.Masked(s.Input) {
+		return nil
+	}
+	s.SessionDepth = -1
+	return Of(s)
+}
+
 // Of returns the facets of a call.
 func Of(subject Subject) *Facts { return &Facts{of: subject} }
+
+// Reset makes the facts those of another call, in the same memory. Values of the call before must not be used any more.
+func (f *Facts) Reset(subject Subject) {
+	clear(f.sets)
+	*f = Facts{of: subject, reader: f.reader, sets: f.sets}
+}
 
 // Input implements condition.Call. An empty input has no arguments.
 func (f *Facts) Input() (document.Value, bool) {
@@ -67,7 +90,8 @@ func (f *Facts) Input() (document.Value, bool) {
 		if len(f.of.Input) == 0 {
 			f.input, f.inputOK = document.ObjectValue(nil), true
 		} else {
-			f.input, f.inputOK = toolinput.Read(f.of.Input)
+			v, problem := f.reader.Read(f.of.Input, document.Limits{Bytes: toolinput.Longest})
+			f.input, f.inputOK = v, problem == nil && v.Kind() == document.Object
 		}
 	}
 	return f.input, f.inputOK
@@ -100,6 +124,8 @@ func (f *Facts) compute(name condition.Facet) condition.Set {
 		return f.gitFacet(name)
 	case "k8s":
 		return f.k8sFacet(name)
+	case "reads", "writes", "files":
+		return f.fileFacet(name)
 	case "command":
 		return f.commandFacet()
 	case "host", "port", "scheme", "method", "path", "ip":

@@ -10,7 +10,8 @@ import (
 func InRun(m *workflow.Machine, at *workflow.View, call toolcall.Call) toolcall.Call {
 	call.Facts = Of(Subject{
 		Tool: call.Tool, Qualified: call.Qualified, Shell: toolcall.Shell(m.State(at.State), call.Tool), Input: call.Input,
-		Workspace: at.Workspace, Folder: call.Folder, Tools: m.Meta().Described, SessionDepth: -1, RunState: at.State, RunWorkflow: at.Workflow,
+		Workspace: at.Workspace, Folder: call.Folder, Tools: m.Meta().Described, Edits: m.Meta().EditTools,
+		SessionDepth: -1, RunState: at.State, RunWorkflow: at.Workflow,
 	})
 	return call
 }

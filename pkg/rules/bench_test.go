@@ -2,8 +2,10 @@ package rules_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
@@ -129,5 +131,76 @@ func BenchmarkExplain(b *testing.B) {
 		if v.Explain() == "" {
 			b.Fatal("no sentence")
 		}
+	}
+}
+
+// TestConditionsAllocateNothing: neither do rules with conditions on the input.
+func TestConditionsAllocateNothing(t *testing.T) {
+	set := conditionalHundred(t)
+	var spends [8]rules.Spend
+	var facts facet.Facts
+	for input, want := range map[string]toolcall.Decision{
+		refund: toolcall.Allow, strings.Replace(refund, "45.50", "2000", 1): toolcall.Deny, strings.Replace(refund, "usd", "eur", 1): toolcall.Deny,
+		strings.Replace(refund, `"de"`, `"ir"`, 1): toolcall.Deny, strings.Replace(refund, "45.50", "999.99", 1): toolcall.Allow,
+	} {
+		input := []byte(input)
+		allocs := testing.AllocsPerRun(200, func() {
+			facts.Reset(facet.Subject{Tool: "mcp__pay__refund", Input: input})
+			call := rules.Call{Tool: "mcp__pay__refund", Input: input, Principal: "amir", Session: "s", Now: noon, Facts: &facts}
+			if v := set.Decide(call, spends[:0]); v.Decision != want {
+				t.Errorf("%s: %s", input, v.Explain())
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %v allocations", input, allocs)
+		}
+	}
+}
+
+// conditionalHundred returns a hundred rules with conditions on 20 of them, three of which are about one tool, and a call of it.
+func conditionalHundred(t testing.TB) *rules.Set {
+	t.Helper()
+	var deny, ask, allow []string
+	for i := range 97 {
+		rule := fmt.Sprintf(`{"capability": "mcp:server_%d:tool_%d"`, i/5, i)
+		if i < 17 {
+			rule += fmt.Sprintf(`, "when": {"/amount": {"gt": %d}, "/region": ["eu", "us"]}`, i)
+		}
+		list := []*[]string{&deny, &ask, &allow}[i%3]
+		if i < 17 && i%3 == 2 {
+			list = &deny // a policy that allows by default has no use for conditions of allow
+		}
+		*list = append(*list, rule+"}")
+	}
+	deny = append(deny, `{"capability": "mcp:pay:refund", "unless": {"/amount": {"lte": 1000}}}`,
+		`{"capability": "mcp:pay:*", "when": {"any": [{"/currency": {"neq": "usd"}}, {"/customer/region": ["cu", "ir", "kp"]}]}}`)
+	ask = append(ask, `{"capability": "mcp:pay:refund", "when": {"/amount": {"gt": 100}, "/reason": {"like": "*goodwill*"}}}`)
+	return compile(t, fmt.Sprintf(`{"role": "agent", "name": "bench", "deny": [%s], "ask": [%s], "allow": [%s]}`,
+		strings.Join(deny, ","), strings.Join(ask, ","), strings.Join(allow, ",")))
+}
+
+const refund = `{"charge": "ch_3PqQ2a2eZvKYlo2C1", "amount": 45.50, "currency": "usd", "reason": "requested_by_customer", ` +
+	`"customer": {"id": "cus_9s6XKzkNRiz8i3", "region": "de"}, "notify": true, "tags": ["refund", "web"]}`
+
+// BenchmarkConditions is a decision by 100 rules of which 20 have conditions, and three are about the call. Goal: 1 us.
+func BenchmarkConditions(b *testing.B) {
+	set := conditionalHundred(b)
+	for _, c := range []struct {
+		tool string
+		want toolcall.Decision
+	}{{"mcp__pay__refund", toolcall.Allow}, {"mcp__server_11__tool_58", toolcall.Ask}} {
+		b.Run(c.tool, func(b *testing.B) {
+			var spends [8]rules.Spend
+			var facts facet.Facts
+			input := []byte(refund)
+			b.ReportAllocs()
+			for b.Loop() {
+				facts.Reset(facet.Subject{Tool: c.tool, Input: input})
+				call := rules.Call{Tool: c.tool, Input: input, Principal: "amir", Session: "s", Now: noon, Facts: &facts}
+				if v := set.Decide(call, spends[:0]); v.Decision != c.want {
+					b.Fatal(v)
+				}
+			}
+		})
 	}
 }

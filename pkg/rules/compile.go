@@ -90,7 +90,10 @@ func compileRules(policy *Policy, version int64) []pattern {
 		for i := range list.rules {
 			rule := &list.rules[i]
 			by := &Source{Policy: policy.Name, Version: version, Place: list.place, Index: i, Pattern: rule.Capability, ID: rule.ID, Message: rule.Message, Looks: looks(rule.Clause)}
-			c := &conditional{by: by, clause: rule.Clause, windows: policy.Windows, limits: all.ofRule(policy.Name, rule, by)}
+			c := &conditional{by: by, clause: rule.Clause, limits: all.ofRule(policy.Name, rule, by)}
+			if slices.Contains(lookedAt(rule.Clause), string(condition.Time)) {
+				c.windows = policy.Windows
+			}
 			p := read(rule.Capability, c.outcome())
 			p.rule = c
 			patterns = append(patterns, p)

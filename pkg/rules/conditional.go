@@ -16,7 +16,7 @@ type conditional struct {
 	by     *Source
 	clause condition.Clause
 	stance condition.Stance
-	// windows are those of the policy, which the facet time has by name.
+	// windows are those of the policy, which the facet time has by name; nil where the clause does not look at it.
 	windows *condition.Windows
 	limits  []*limit
 }
@@ -77,20 +77,20 @@ func (unread) Facet(condition.Facet) condition.Set {
 func (o *outcome) conditionals() bool { return len(o.denies)+len(o.asks)+len(o.allows) > 0 }
 
 // applied returns the outcome for a call, in which rules with conditions that hold are as those
-// without. unclear is the closest rule of deny or ask that is in doubt; nil for none. An allowing
-// rule in doubt does not match, and its limits count.
-func (o *outcome) applied(call *Call) (said *outcome, unclear *conditional) {
+// without; it is put into sum where they differ. unclear is the closest rule of deny or ask that is in doubt; nil for
+// none. An allowing rule in doubt does not match, and its limits count.
+func (o *outcome) applied(call *Call, sum *outcome) (said *outcome, unclear *conditional) {
 	if !o.conditionals() {
 		return o, nil
 	}
-	sum := *o
+	*sum = *o
 	sum.denies, sum.asks, sum.allows = nil, nil, nil
-	sum.limits = slices.Clone(o.limits)
+	sum.limits = slices.Clip(o.limits) // is copied when it grows
 	for _, c := range o.denies {
 		switch c.applies(call) {
 		case condition.True:
 			sum.deny = c.by
-			return &sum, nil
+			return sum, nil
 		case condition.Doubt:
 			unclear = first(unclear, c)
 		}
@@ -116,8 +116,10 @@ func (o *outcome) applied(call *Call) (said *outcome, unclear *conditional) {
 			sum.near = c.by
 		}
 	}
-	slices.SortFunc(sum.limits, (*limit).compare)
-	return &sum, unclear
+	if len(sum.limits) > len(o.limits) {
+		slices.SortFunc(sum.limits, (*limit).compare)
+	}
+	return sum, unclear
 }
 
 func first(known, c *conditional) *conditional {
@@ -196,7 +198,7 @@ func looks(clause condition.Clause) string {
 	}
 	var open []string
 	for _, name := range lookedAt(clause) {
-		if !confidential(name) {
+		if !condition.Confidential(name) {
 			open = append(open, name)
 		}
 	}

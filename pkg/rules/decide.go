@@ -120,8 +120,17 @@ func (s *Set) judge(call *Call, v Verdict, said, also *outcome, capability []byt
 	if by := cmp.Or(said.deny, also.deny); by != nil {
 		return v.deny(toolcall.CodePolicyDenied, by, "")
 	}
-	said, unclear := said.applied(call)
-	also, doubtful := also.applied(call)
+	if !said.conditionals() && !also.conditionals() {
+		return s.admit(call, v, said, also, capability, spends)
+	}
+	return s.judgeConditions(call, v, said, also, capability, spends)
+}
+
+// judgeConditions does the work of judge where a rule has conditions.
+func (s *Set) judgeConditions(call *Call, v Verdict, said, also *outcome, capability []byte, spends []Spend) Verdict {
+	var sum, alsoSum outcome
+	said, unclear := said.applied(call, &sum)
+	also, doubtful := also.applied(call, &alsoSum)
 	switch by := cmp.Or(said.deny, also.deny); {
 	case by != nil:
 		return v.deny(toolcall.CodePolicyDenied, by, "")

@@ -51,7 +51,7 @@ func (s *Set) Explain(call Call) Reasons {
 	for i := range s.rules {
 		rule := s.reason(&s.rules[i], &call, capability, also.restricts())
 		rule.Decides = r.Verdict.By == rule.By
-		matched = matched || rule.Matches
+		matched = matched || rule.Matches || rule.Unclear && rule.Effect != toolcall.Allow
 		r.Rules = append(r.Rules, rule)
 	}
 	if s.email != nil && s.email.covers(&said, capability) {
@@ -86,12 +86,22 @@ func (s *Set) reason(p *pattern, call *Call, capability []byte, asShell bool) Ru
 	}
 	applies := c.applies(call)
 	rule.Matches, rule.Unclear = applies == condition.True, applies == condition.Doubt
-	for _, leaf := range c.explain(call) {
-		rule.Conditions = append(rule.Conditions, Condition{
-			Field: leaf.Looks, Expected: leaf.Expected, Actual: leaf.Actual, Holds: leaf.Result == condition.True, Doubt: leaf.Why, Negated: leaf.Negated,
-		})
+	leaves := c.explain(call)
+	for i := range leaves {
+		rule.Conditions = append(rule.Conditions, ConditionOf(&leaves[i]))
 	}
 	return rule
+}
+
+// ConditionOf returns a comparison as a requirement. A doubt always has a reason.
+func ConditionOf(leaf *condition.Leaf) Condition {
+	c := Condition{
+		Field: leaf.Looks, Expected: leaf.Expected, Actual: leaf.Actual, Holds: leaf.Result == condition.True, Doubt: leaf.Why, Negated: leaf.Negated,
+	}
+	if leaf.Result == condition.Doubt {
+		c.Doubt = cmp.Or(c.Doubt, "looks at "+leaf.Looks+", which it cannot judge here.")
+	}
+	return c
 }
 
 // effects are those of the rules of each list.
@@ -113,8 +123,8 @@ func (s *Set) limitsOf(call Call, v Verdict, said, also outcome, capability []by
 		open := *s
 		open.defaultDeny = false
 		said.deny, said.denies, also.deny, also.denies = nil, nil, nil, nil
-		about, _ := said.applied(&call)
-		asShell, _ := also.applied(&call)
+		about, _ := said.applied(&call, &outcome{})
+		asShell, _ := also.applied(&call, &outcome{})
 		v = open.admit(&call, Verdict{Tool: v.Tool, capability: v.capability, shell: v.shell}, about, asShell, capability, nil)
 	}
 	if v.Excess != nil {

@@ -42,7 +42,7 @@ func TestSchemaKnowsConditions(t *testing.T) {
 		operators[name] = true
 	}
 	keys := map[string]map[string]object{"/a": of("#/$defs/ofPointer")}
-	for key, matcher := range schema.Defs["condition"].Properties {
+	for key, matcher := range schema.Defs["callCondition"].Properties {
 		if key != "all" && key != "any" && key != "not" {
 			keys[key] = of(matcher.Ref)
 		}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/condition"
@@ -95,20 +94,10 @@ func (v *Verdict) deny(code toolcall.Code, by *Source, detail string) Verdict {
 // inDoubt returns the denial by a rule that looks at a value in doubt.
 func (v *Verdict) inDoubt(by *Source, leaf condition.Leaf) Verdict {
 	why := leaf.Why
-	if confidential(leaf.Looks) || why == "" {
+	if condition.Confidential(leaf.Looks) || why == "" {
 		why = "looks at facts of this call that are not known."
 	}
 	return v.deny(toolcall.CodeCallUnclear, by, why)
-}
-
-// confidential reports a fact that agents do not learn: they could find out rules by trying.
-func confidential(looks string) bool {
-	for _, prefix := range []string{string(condition.Time), "caller.", "session.", "human.", "agent."} {
-		if strings.HasPrefix(looks, prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // unavailable returns the denial of a policy that cannot be judged by (S7.2).

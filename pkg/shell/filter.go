@@ -48,6 +48,7 @@ func (s *scan) numbersOnly(w Word) bool {
 // filterEffects are the effects of a filter's program.
 type filterEffects struct {
 	writes, runs, reads bool // files; commands; the environment
+	files               bool // it reads files that it names
 	script              []string
 	why                 string
 }

@@ -29,6 +29,7 @@ func (p flowReader) redirect(r *syntax.Redirect) {
 		p.plan.Names = append(p.plan.Names, w)
 	}
 	p.standard(r, w)
+	p.opensFile(r, w)
 	switch r.Op {
 	case syntax.WordHdoc, syntax.DplIn:
 	case syntax.RdrIn:
@@ -41,6 +42,8 @@ func (p flowReader) redirect(r *syntax.Redirect) {
 		p.output(w)
 	}
 }
+
+const redirectsOutput = "redirects output into a file"
 
 const reopens = "makes a file that is read the output or the errors, which /dev/stdout and the like open again to write"
 
@@ -120,7 +123,7 @@ func (p flowReader) output(w Word) {
 		p.written = append(p.written, w.Text)
 	}
 	p.add(Finding{
-		Kind: Writes, Command: -1, What: "redirects output into a file", About: w.String(), Start: p.at.from, End: p.at.to, Target: w.Path(),
+		Kind: Writes, Command: -1, What: redirectsOutput, About: w.String(), Start: p.at.from, End: p.at.to, Target: w.Path(),
 	})
 }
 

@@ -78,6 +78,7 @@ func (r *sedReader) command() bool {
 		r.skip(" \t0123456789")
 		return r.end(c)
 	case 'r', 'R':
+		r.effects.files = true
 		r.line()
 	case 'w', 'W':
 		r.output()

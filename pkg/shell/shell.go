@@ -33,6 +33,10 @@ type Plan struct {
 	// Names are the words that could name a file, wherever they stand: arguments,
 	// targets of redirections, values of variables, here-documents.
 	Names []Word
+	// Opens are the redirections of files.
+	Opens []Open
+	// Repeats is true when a part of the line may run more than once: in a loop or a function.
+	Repeats bool
 
 	// connects is true when a redirection may read from another machine: /dev/tcp.
 	connects bool
@@ -105,6 +109,8 @@ type Word struct {
 	numbers int      // how many of its unknown parts are integers
 	deps    []string // variables whose values it holds
 	opaque  bool     // it holds something else that is not known
+	globs   bool     // it holds a pattern of names
+	others  bool     // it holds something that is not known and no such pattern
 	at      span     // where it stands; empty for a word that is made up
 }
 

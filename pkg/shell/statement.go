@@ -70,14 +70,17 @@ func (p flowReader) walk(cmd syntax.Command) {
 			p.stmts(c.Then)
 		}
 	case *syntax.WhileClause:
+		p.plan.Repeats = true
 		p.stmts(c.Cond)
 		p.stmts(c.Do)
 	case *syntax.ForClause:
+		p.plan.Repeats = true
 		p.loop(c)
 		p.stmts(c.Do)
 	case *syntax.CaseClause:
 		p.cases(c)
 	case *syntax.FuncDecl:
+		p.plan.Repeats = true
 		p.function(c)
 	case *syntax.ArithmCmd:
 		p.conditional("((", p.staticNumbers(c.X))

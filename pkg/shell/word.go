@@ -105,6 +105,7 @@ type hole struct {
 	child   bool   // it is $!
 	home    bool   // it is the folder of a user
 	trimmed bool   // the end of the variable's value is taken off
+	glob    bool   // it is a pattern of names
 }
 
 func (b *wordBuilder) unknown(h hole) {
@@ -125,6 +126,7 @@ func (b *wordBuilder) note(h hole) {
 	w.trimmed = w.trimmed || h.trimmed
 	w.home = w.home || h.home
 	w.many = w.many || h.many && b.use == argument
+	w.globs, w.others = w.globs || h.glob, w.others || !h.glob
 	if h.loose != "" && b.use == argument {
 		w.loose = append(w.loose, h.loose)
 	}
@@ -190,9 +192,9 @@ func (b *wordBuilder) literal(s string, parts []syntax.WordPart) {
 		case b.use != argument:
 			b.add(c)
 		case c == '*' || c == '?': // the name of a file may look like an option
-			b.unknown(hole{start: startsUnknown, many: true})
+			b.unknown(hole{start: startsUnknown, many: true, glob: true})
 		case c == '[' && (last > i+1 || b.opens(parts)):
-			b.unknown(hole{start: startsUnknown, many: true})
+			b.unknown(hole{start: startsUnknown, many: true, glob: last > i+1 && !strings.Contains(s[i:last], "/")})
 			if last <= i+1 { // it closes in another part: all that follows is unknown
 				b.class = true
 				return

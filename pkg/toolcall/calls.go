@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/condition"
@@ -98,7 +99,7 @@ func unmet(c *condition.Condition, facts condition.Call, stance condition.Stance
 	more := 0
 	for _, leaf := range c.Explain(facts, stance) {
 		switch text := leafText(&leaf); {
-		case text == "":
+		case text == "" || slices.Contains(against, text):
 		case len(against) == mostLeaves:
 			more++
 		default:
@@ -114,16 +115,26 @@ func unmet(c *condition.Condition, facts condition.Call, stance condition.Stance
 // leafText describes a comparison that does not come out as the entry needs it; empty for one
 // that does.
 func leafText(leaf *condition.Leaf) string {
+	holds := leaf.Result == condition.True
 	switch {
+	case leaf.Result != condition.Doubt && holds != leaf.Negated:
+		return ""
+	case condition.Confidential(leaf.Looks):
+		return "it looks at facts that a call cannot change"
 	case leaf.Result == condition.Doubt && leaf.Why == "":
 		return fmt.Sprintf("%s must be %s, and is unknown", leaf.Looks, leaf.Expected)
 	case leaf.Result == condition.Doubt:
 		return fmt.Sprintf("%s must be %s, and is in doubt: the entry %s", leaf.Looks, leaf.Expected, strings.TrimSuffix(leaf.Why, "."))
-	case leaf.Result == condition.False && !leaf.Negated:
-		return fmt.Sprintf("%s must be %s, and is %s", leaf.Looks, leaf.Expected, leaf.Actual)
-	case leaf.Result == condition.True && leaf.Negated:
-		return fmt.Sprintf("%s must not be %s, and is %s", leaf.Looks, leaf.Expected, leaf.Actual)
+	case leaf.Negated:
+		return fmt.Sprintf("%s must not be %s, and %s", leaf.Looks, leaf.Expected, found(leaf))
 	default:
-		return ""
+		return fmt.Sprintf("%s must be %s, and %s", leaf.Looks, leaf.Expected, found(leaf))
 	}
+}
+
+func found(leaf *condition.Leaf) string {
+	if leaf.Actual == "" {
+		return "there is none"
+	}
+	return "is " + leaf.Actual
 }

@@ -16,7 +16,7 @@ type edit struct {
 func measure(m *workflow.Machine, call Call) *toolinput.Change {
 	if tools := m.Definition().Meta.EditTools; len(tools) > 0 {
 		if tool, ok := tools[call.Tool]; ok {
-			return measureMapped(&tool, call.Input)
+			return MeasureMapped(&tool, call.Input)
 		}
 	}
 	if forms := toolinput.FormsOf(call.Tool); forms != 0 {

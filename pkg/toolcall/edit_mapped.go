@@ -12,9 +12,9 @@ type mapped struct {
 	input document.Value
 }
 
-// measureMapped returns the changes of a call of a tool of meta.edit_tools. The workflow
+// MeasureMapped returns the changes of a call of a tool of meta.edit_tools. The workflow
 // vouches for arguments that it does not name.
-func measureMapped(t *workflow.EditTool, input []byte) *toolinput.Change {
+func MeasureMapped(t *workflow.EditTool, input []byte) *toolinput.Change {
 	v, ok := toolinput.Read(input)
 	if !ok {
 		return &toolinput.Change{Wrong: toolinput.NoObject}

@@ -58,6 +58,12 @@ func FormsOf(tool string) Forms {
 // MayLook reports a tool whose argument says whether it edits or only looks.
 func (f Forms) MayLook() bool { return f&editor != 0 }
 
+// Moves reports a tool that gives a file another name.
+func (f Forms) Moves() bool { return f&moves != 0 }
+
+// Looks reports a tool that uses what is in a file that it edits, and does not only replace or delete the whole.
+func (f Forms) Looks() bool { return f&(replaces|manyReplaces|patches|cells|editor|moves) != 0 }
+
 // expected describes which arguments a tool of these forms takes, by their most common
 // names.
 func (f Forms) expected() string {

@@ -150,12 +150,15 @@ func (b *builtin) limits() {
 func (b *builtin) rules() {
 	for i := range b.c.Model.Policies {
 		p := b.c.Model.Policies[i].Policy
-		for name, list := range map[string][]rules.Rule{"allow": p.Allow, "ask": p.Ask, "deny": p.Deny} {
-			for j := range list {
-				if !b.ruleMatters(list[j].Capability) {
-					b.warn(report.CodeRuleNoMatter, document.Pointer(name, fmt.Sprint(j)),
+		for _, list := range []struct {
+			name  string
+			rules []rules.Rule
+		}{{"deny", p.Deny}, {"ask", p.Ask}, {"allow", p.Allow}} {
+			for j := range list.rules {
+				if !b.ruleMatters(list.rules[j].Capability) {
+					b.warn(report.CodeRuleNoMatter, document.Pointer(list.name, fmt.Sprint(j)),
 						"rule %s of policy %s is about no tool that a state of %s allows",
-						document.Quote(list[j].Capability), document.Quote(p.Name), document.Quote(b.c.Main.Machine.Name()))
+						document.Quote(list.rules[j].Capability), document.Quote(p.Name), document.Quote(b.c.Main.Machine.Name()))
 				}
 			}
 		}

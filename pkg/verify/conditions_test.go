@@ -65,6 +65,7 @@ func TestConditions(t *testing.T) {
 		"one of a list":              {calls(`{"/to/*": {each: some, in: ["a@example.com"]}}`), "", outside, verify.Refuted, "evil.org"},
 		"a facet, the same":          {release, deny(`when: {host: ["evil.org"]}`), badHost, verify.Proved, ""},
 		"a facet, another":           {release, deny(`when: {host: ["evil.com"]}`), badHost, verify.Undecided, "it depends on host"},
+		"a facet in two stances":     {release, policy(`deny: [{capability: "mcp:mail:send", unless: {host: ["a.org"]}}, {capability: "mcp:mail:send", when: {host: ["a.org"]}}]`), mailNever, verify.Undecided, ""},
 		"a window":                   {release, policy(`windows: {w: {days: [mon-fri], zone: UTC, from: "09:00", to: "17:00"}}, deny: [{capability: "mcp:mail:send", unless: {time: w}}, {capability: "mcp:mail:send", when: {time: w}}]`), mailNever, verify.Undecided, ""},
 		"the state":                  {calls(`{state: [b]}`), "", mailNever, verify.Proved, ""},
 		"this state":                 {calls(`{state: [a]}`), "", mailNever, verify.Refuted, "mcp__mail__send"},

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,7 @@ func examples(t testing.TB) []example {
 		if err != nil {
 			return err
 		}
+		of := definition(t, value(t, string(text)))
 		var policies []string
 		var others []verify.Definition
 		for _, sibling := range siblings {
@@ -48,8 +50,9 @@ func examples(t testing.TB) []example {
 			}
 			switch v := value(t, string(other)); {
 			case sibling == path:
-			case document.KindOf(v) == "policy":
+			case document.KindOf(v) == "policy" && names(of, v):
 				policies = append(policies, string(other))
+			case document.KindOf(v) == "policy": // it would judge all, as if it were attached
 			case !process.Is(v) && strings.Contains(string(text), `"invoke"`):
 				others = append(others, definition(t, v))
 			}
@@ -74,6 +77,12 @@ func examples(t testing.TB) []example {
 		t.Fatalf("only %d examples were found", len(all))
 	}
 	return all
+}
+
+// names reports a policy that a workflow names.
+func names(d verify.Definition, policy document.Value) bool {
+	name, _ := policy.Get("name")
+	return d.Machine != nil && slices.Contains(d.Machine.Meta().Policies, name.Str())
 }
 
 // Every workflow of the examples has properties, and keeps them.

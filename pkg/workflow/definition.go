@@ -3,6 +3,7 @@ package workflow
 import (
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
@@ -134,8 +135,9 @@ type Fork struct {
 // ForkBranch is one branch of a fork.
 type ForkBranch struct{ Name, Initial, Terminal string }
 
-// Guard compares one field of the context with a value (S2.5), asks for an evidence, or
-// joins other guards (S14.2): exactly one of Field, Evidence, All, Any and Not is set.
+// Guard compares one field of the context with a value (S2.5), asks for an evidence,
+// joins other guards (S14.2), or is a condition on the context (S21.17): exactly one of Field, Evidence,
+// All, Any, Not and When is set.
 type Guard struct {
 	Name     string
 	Field    string
@@ -149,6 +151,8 @@ type Guard struct {
 	Evidence string
 	All, Any []Guard
 	Not      *Guard
+	// When is a guard in the short form.
+	When *condition.Condition
 }
 
 // each calls f for the guard and all that it joins, until f returns false.

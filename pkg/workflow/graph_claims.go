@@ -67,18 +67,21 @@ func (g *Guard) claimable() bool {
 	case g.Evidence != "":
 		return false
 	case g.Not != nil:
-		return g.Not.each(func(g *Guard) bool { return g.Evidence == "" && (g.Field == "" || g.claimable()) }) && g.Not.compares()
+		return g.Not.each(func(g *Guard) bool { return g.Evidence == "" && (!g.looks() || g.claimable()) }) && g.Not.compares()
 	case len(g.All) > 0:
 		return !slices.ContainsFunc(g.All, func(g Guard) bool { return !g.claimable() })
 	case len(g.Any) > 0:
 		return slices.ContainsFunc(g.Any, func(g Guard) bool { return g.claimable() })
 	default:
-		return g.Field != "" && !g.Source.Meets(evidence.Observed)
+		return g.looks() && !g.Source.Meets(evidence.Observed)
 	}
 }
 
 // compares reports that a guard, or one that it joins, is on a field.
-func (g *Guard) compares() bool { return !g.each(func(g *Guard) bool { return g.Field == "" }) }
+func (g *Guard) compares() bool { return !g.each(func(g *Guard) bool { return !g.looks() }) }
+
+// looks reports that a guard, without those that it joins, compares values of the context.
+func (g *Guard) looks() bool { return g.Field != "" || g.When != nil }
 
 // adds names a right that a state gives to an agent, and another state does not; empty if
 // there is none. A final state gives none: it ends the run.

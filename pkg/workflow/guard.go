@@ -54,6 +54,7 @@ type predicate struct {
 	evidence string
 	join     string // "all", "any" or "not": of parts
 	parts    []*predicate
+	when     *condition.Condition
 }
 
 func newPredicate(g *Guard) *predicate {
@@ -63,6 +64,12 @@ func newPredicate(g *Guard) *predicate {
 	switch {
 	case g.Evidence != "":
 		p.opName = opEvidence
+	case g.When != nil:
+		p.opName, p.when, p.expected = opWhen, g.When, g.When.Value()
+		p.field = strings.Join(g.When.Looks(), ", ")
+		if len(g.When.Looks()) == 1 {
+			p.path = pathOf(p.field)
+		}
 	case g.Not != nil:
 		p.join, p.parts = "not", []*predicate{newPredicate(g.Not)}
 	case len(g.All) > 0:
@@ -95,6 +102,9 @@ var noUnknownEffects = &predicate{name: evidence.NoUnknownEffects, evidence: evi
 // opEvidence is the op that results show of a guard that asks for evidence.
 const opEvidence = "evidence"
 
+// opWhen is the op that results show of a guard that is a condition.
+const opWhen = "when"
+
 // asksEvidence reports that the guard, or one that it joins, asks for evidence.
 func (p *predicate) asksEvidence() bool {
 	return p.evidence != "" || slices.ContainsFunc(p.parts, (*predicate).asksEvidence)
@@ -115,13 +125,13 @@ type given struct {
 // evaluate fills in the outcome of the guard.
 func (p *predicate) evaluate(g *given, result *GuardResult) {
 	result.Name, result.Field, result.Op = p.name, p.field, p.opName
-	if p.evidence == "" && p.join == "" && p.source == "" {
+	if p.evidence == "" && p.join == "" && p.source == "" && p.when == nil {
 		result.Expected, result.Actual = p.expected, p.lookup(g.context)
 		result.Passed = p.op.Holds(result.Actual, result.Expected)
 		return
 	}
-	o := p.judge(g)
-	result.Passed, result.Code, result.Need, result.Why = o.passed, o.code, o.need, o.why
+	o := p.judge(g, condition.Allows)
+	result.Passed, result.Code, result.Need, result.Why = o.passed(), o.code, o.need, o.why
 	switch {
 	case p.evidence != "":
 		result.Field = p.evidence
@@ -132,13 +142,16 @@ func (p *predicate) evaluate(g *given, result *GuardResult) {
 
 // opinion is the outcome of a guard, or of one that it joins.
 type opinion struct {
-	passed bool
-	code   GuardCode
+	// truth is in doubt of a condition alone.
+	truth condition.Truth
+	code  GuardCode
 	// need is its requirement, apart from any run; why also has its finding.
 	need, why string
 }
 
-func (p *predicate) judge(g *given) opinion {
+func (o *opinion) passed() bool { return o.truth == condition.True }
+
+func (p *predicate) judge(g *given, stance condition.Stance) opinion {
 	switch {
 	case p.evidence != "":
 		s, known := g.facts[p.evidence]
@@ -151,37 +164,42 @@ func (p *predicate) judge(g *given) opinion {
 		}
 		if !known {
 			text := "needs the evidence " + document.Quote(p.evidence)
-			return opinion{code: GuardEvidenceMissing, need: text, why: text + ", and no call was observed"}
+			return opinion{truth: condition.False, code: GuardEvidenceMissing, need: text, why: text + ", and no call was observed"}
 		}
 		if s.Held {
-			return opinion{passed: true, need: s.Needs, why: s.Needs}
+			return opinion{truth: condition.True, need: s.Needs, why: s.Needs}
 		}
-		return opinion{code: code, need: s.Needs, why: s.Missing}
+		return opinion{truth: condition.False, code: code, need: s.Needs, why: s.Missing}
 	case p.join != "":
-		return p.judgeParts(g)
+		return p.judgeParts(g, stance)
+	case p.when != nil:
+		return p.judgeWhen(g, stance)
 	}
 	leaf := GuardResult{Field: p.field, Op: p.opName, Expected: p.expected, Actual: p.lookup(g.context)}
-	o := opinion{passed: p.op.Holds(leaf.Actual, leaf.Expected), need: "requires " + leaf.condition()}
+	o := opinion{truth: condition.Of(p.op.Holds(leaf.Actual, leaf.Expected)), need: "requires " + leaf.condition()}
 	if p.source != "" {
 		o.need += ", set by " + atLeast(p.source)
 	}
-	o.why = o.need + leaf.found(o.passed)
-	if from := p.sourceIn(g); o.passed && p.source != "" && !from.Meets(p.source) {
-		o.passed, o.code = false, GuardClaimed
+	o.why = o.need + leaf.found(o.passed())
+	if from := p.sourceIn(g); o.passed() && p.source != "" && !from.Meets(p.source) {
+		o.truth, o.code = condition.False, GuardClaimed
 		o.why = o.need + ", but its value comes from the " + string(from)
 	}
 	return o
 }
 
-func (p *predicate) judgeParts(g *given) opinion {
+func (p *predicate) judgeParts(g *given, stance condition.Stance) opinion {
 	var o opinion
+	if p.join == "not" {
+		stance = stance.Opposite()
+	}
 	needs, whys := make([]string, len(p.parts)), []string(nil)
-	passed := 0
+	all, some := condition.True, condition.False
 	for i, part := range p.parts {
-		of := part.judge(g)
+		of := part.judge(g, stance)
+		all, some = all.And(of.truth), some.Or(of.truth)
 		needs[i] = of.need
-		if of.passed {
-			passed++
+		if of.passed() {
 			continue
 		}
 		whys = append(whys, of.why)
@@ -191,18 +209,65 @@ func (p *predicate) judgeParts(g *given) opinion {
 	}
 	switch p.join {
 	case "all":
-		o.passed = passed == len(p.parts)
+		o.truth = all
 		o.need, o.why = strings.Join(needs, ", and "), strings.Join(whys, "; and ")
 	case "any":
-		o.passed = passed > 0
+		o.truth = some
 		o.need, o.why = "either "+strings.Join(needs, ", or "), "either "+strings.Join(whys, "; or ")
 	default:
-		o.passed = passed == 0
+		o.truth = some.Not()
 		o.need = "does not pass when this holds: it " + needs[0]
 		o.why, o.code = o.need, ""
+		if o.truth == condition.Doubt {
+			o.why += "; " + strings.Join(whys, "")
+		}
 	}
-	if o.passed {
+	if o.passed() {
 		o.why, o.code = o.need, ""
+	}
+	return o
+}
+
+// contextOf gives conditions the context of a run in the place of a call's arguments.
+type contextOf struct{ context document.Value }
+
+// Input implements condition.Call.
+func (c contextOf) Input() (document.Value, bool) { return c.context, true }
+
+// Facet implements condition.Call: a context has none.
+func (contextOf) Facet(condition.Facet) condition.Set {
+	return condition.Unknown("a guard looks at the context alone")
+}
+
+// judgeWhen judges a guard in the short form (S21.17).
+func (p *predicate) judgeWhen(g *given, stance condition.Stance) opinion {
+	context := g.context
+	if context.IsZero() {
+		context = document.ObjectValue(nil)
+	}
+	at := contextOf{context}
+	o := opinion{truth: p.when.Judge(at, stance), need: "requires " + brief(p.expected)}
+	o.why = o.need
+	if o.passed() {
+		return o
+	}
+	var against []string
+	for _, leaf := range p.when.Explain(at, stance) {
+		switch {
+		case leaf.Result == condition.Doubt:
+			against = append(against, "it "+strings.TrimSuffix(leaf.Why, "."))
+		case (leaf.Result == condition.True) == leaf.Negated && leaf.Actual != "":
+			against = append(against, leaf.Looks+" is "+leaf.Actual)
+		case (leaf.Result == condition.True) == leaf.Negated:
+			against = append(against, leaf.Looks+" is missing")
+		}
+	}
+	const most = 4
+	if len(against) > most {
+		against = append(against[:most], "and more")
+	}
+	if len(against) > 0 {
+		o.why += ", but " + strings.Join(against, "; ")
 	}
 	return o
 }

@@ -46,6 +46,9 @@ func (m *Machine) guarded(key string) bool {
 
 // reads reports that a guard, without those that it joins, reads a top-level key.
 func (g *Guard) reads(key string) bool {
+	if slices.ContainsFunc(g.When.Looks(), func(pointer string) bool { return topKey(pointer) == key }) {
+		return true
+	}
 	path := pathOf(g.Field)
 	return g.Field != "" && (g.Field == key || len(path) > 0 && path[0].key == key || strings.HasPrefix(g.Field, key+"."))
 }

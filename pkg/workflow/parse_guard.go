@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
 )
@@ -70,6 +71,10 @@ func (r guardSection) guardAt(f document.Fields, g *Guard, context document.Valu
 		r.report.Errorf(f.At, document.CodeTooDeep, "guards nest at most %d levels deep; split it into several", maxGuardDepth)
 		return
 	}
+	if shortForm(f.Value) {
+		g.When = r.condition(f)
+		return
+	}
 	var forms []string
 	for _, form := range []string{"evidence", "all", "any", "not"} {
 		if f.Has(form) {
@@ -107,6 +112,29 @@ func (r guardSection) guardAt(f document.Fields, g *Guard, context document.Valu
 			r.guardAt(inner, g.Not, context, depth+1)
 		}
 	}
+}
+
+// shortForm reports a guard that is a condition: a key of it is a pointer.
+func shortForm(v document.Value) bool {
+	for name := range v.Members() {
+		if strings.HasPrefix(name, "/") {
+			return true
+		}
+	}
+	return false
+}
+
+// condition reads a guard in the short form (S21.17).
+func (r guardSection) condition(f document.Fields) *condition.Condition {
+	if f.Has("field") || f.Has("evidence") || f.Has("source") {
+		r.report.Errorf(f.At, document.CodeConflict, "a guard has pointers, or one of \"field\" and \"evidence\"; join both with \"all\": [{\"/coverage\": {\"gte\": 80}}, {\"evidence\": ...}]")
+		return nil
+	}
+	when := condition.Read(&r.report, f.Value, f.At, condition.Use{Stance: condition.Allows, Context: true})
+	for _, pointer := range when.Looks() {
+		r.guardField(pointer, f.At)
+	}
+	return when
 }
 
 func (r guardSection) guardList(f document.Fields, name string, context document.Value, depth int) []Guard {

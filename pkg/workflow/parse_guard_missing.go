@@ -26,6 +26,7 @@ func (n *negated) walk(g *Guard, at *document.Path, not bool, there []string) {
 		n.list(g.All, at.Key("all"), not, !not, there)
 	case len(g.Any) > 0:
 		n.list(g.Any, at.Key("any"), not, not, there)
+	case g.When != nil: // a missing value is in doubt there
 	case g.Field == "" || !not || slices.Contains(there, g.Field) || n.declared(g.Field):
 	case condition.Named(g.Op) != condition.Never && g.Op != "exists" && g.Op != "not_exists":
 		field := document.Quote(g.Field)

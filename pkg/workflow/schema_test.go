@@ -115,3 +115,23 @@ func TestSchemaRejectsInvalid(t *testing.T) {
 		t.Errorf("only %d rows were judged", rejected)
 	}
 }
+
+// TestSchemaOfCalls: editors know the facets and operators of conditions in states, as in policies (S21.1).
+func TestSchemaOfCalls(t *testing.T) {
+	t.Parallel()
+	s := compiledSchema(t)
+	for only, valid := range map[string]bool{
+		`{"writes": ["src/**"], "/amount": {"lte": 100}}`:           true,
+		`{"any": [{"git.force": false}, {"not": {"host": "a.b"}}]}`: true,
+		`{"write": ["src/**"]}`:                                     false,
+		`{"amount": 1}`:                                             false,
+		`{"git.force": {"gt": true}}`:                               false,
+		`{"/amount": {"at_most": 1}}`:                               false,
+		`{}`:                                                        false,
+	} {
+		src := `{"id": "w", "initial": "a", "states": {"a": {"calls": [{"tool": "*", "only": ` + only + `}], "on": {"GO": "z"}}, "z": {"type": "final"}}}`
+		if problems := s.Validate(parse(t, src)); len(problems) == 0 != valid {
+			t.Errorf("%s: %v", only, problems)
+		}
+	}
+}

@@ -354,8 +354,10 @@ function Shown({ approval: a }: { approval: Approval }) {
               "take this step"
             ),
           ],
+          ["What it does", facts(a)],
           ["Who may decide", who(a)],
           ["Votes needed", a.terms.required > 1 ? `${a.terms.required}; ${a.votes.length} so far` : ""],
+          ["By a term", (a.terms.also ?? []).map(circle).join("; ")],
           [
             "If nobody decides",
             a.status === "PENDING" && a.expires_at ? (
@@ -466,6 +468,30 @@ type People = Approval["terms"]["eligible"];
 const named = (people: People | undefined) =>
   visible([...(people?.roles ?? []).map((r) => `role ${r}`), ...(people?.names ?? [])].join(", "));
 const who = (a: Approval) => named(a.terms.eligible);
+
+/** A further circle of approvers, by the term that asks for it. */
+const circle = (c: NonNullable<Approval["terms"]["also"]>[number]) =>
+  visible(`${c.term}: ${c.required} of ${c.eligible ? named(c.eligible) : "those who may decide"}`);
+
+/** The files and hosts of a call, and every other facet that has values. */
+function facts(a: Approval): string {
+  const all = Object.entries((a.facts ?? {}) as Record<string, { known: boolean; values?: unknown[] }>);
+  const value = (v: unknown) => {
+    const of = v as { value?: unknown; below?: boolean } | undefined;
+    return of?.value === undefined ? String(v) : `${of.value}${of.below ? " and all below" : ""}`;
+  };
+  return visible(
+    all
+      .filter(([name, f]) => ["reads", "writes", "host"].includes(name) || (f.values?.length && !/^(caller|session|state|workflow|files)\b/.test(name)))
+      .map(([name, f]) => {
+        const values = (f.values ?? []).map(value);
+        if (values.length === 0) return `${name}: ${f.known ? "-" : "not known"}`;
+        return `${name}: ${values.join(", ")}${f.known ? "" : ", not all known"}`;
+      })
+      .join("; "),
+  );
+}
+
 const escalation = (a: Approval) => named(a.escalates_to) || "others";
 
 /** The source of the request: a rule of a policy, or the definition of a workflow. */
@@ -601,7 +627,7 @@ function Decide({ approval: a }: { approval: Approval }) {
     mutationFn: async (yes: boolean) => {
       const edited = edit === undefined ? undefined : parse(edit);
       const terms = lease && {
-        pattern: lease.pattern,
+        ...(a.command ? { pattern: lease.covers } : { only: parse(lease.covers) }),
         ...(lease.calls ? { calls: Number(lease.calls) } : {}),
         ...(lease.minutes ? { minutes: Number(lease.minutes) } : {}),
       };
@@ -664,7 +690,7 @@ function Decide({ approval: a }: { approval: Approval }) {
         </label>
       )}
       {a.kind === "tool_call" && a.terms.required === 1 && (
-        <LeaseTerms terms={lease} onChange={setLease} first={firstPattern(a)} byCommand={Boolean(a.command)} />
+        <LeaseTerms terms={lease} onChange={setLease} first={firstCovered(a)} byCommand={Boolean(a.command)} />
       )}
       <label className="field">
         Note
@@ -707,23 +733,28 @@ function Decide({ approval: a }: { approval: Approval }) {
 
 /** Later calls that need no question of their own. */
 interface Terms {
-  pattern: string;
+  /** A pattern of commands, or a condition as JSON. */
+  covers: string;
   calls: string;
   minutes: string;
 }
 
-/** The command line, or else the input that is asked for is where the pattern begins. In texts of an input, * has a meaning. */
-function firstPattern(a: Approval): string {
-  if (a.command) return (a.data as Record<string, unknown> | undefined)?.command as string;
-  const literal = (value: unknown): unknown => {
-    if (typeof value === "string") return value.replaceAll("*", "\\*");
-    if (Array.isArray(value)) return value.map(literal);
-    if (value && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype)
-      return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, literal(part)]));
-    return value;
-  };
-  return a.data === undefined ? "{}" : JSON.stringify(literal(a.data));
+/** The command line, or else a condition that holds for this input alone. Lists and objects, which it does not name, stay as they are. */
+function firstCovered(a: Approval): string {
+  const data = (a.data ?? {}) as Record<string, unknown>;
+  if (a.command) return data.command as string;
+  const pointer = (name: string) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const simple = (value: unknown) => value === null || typeof value !== "object" || !isPlain(value);
+  return JSON.stringify(
+    Object.fromEntries(
+      Object.entries(data)
+        .filter(([, value]) => simple(value))
+        .map(([name, value]) => [pointer(name), value]),
+    ),
+  );
 }
+
+const isPlain = (value: object) => Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
 
 /** Lets calls like this one pass for a while: no wider than the rule that asked, and only in this state. */
 function LeaseTerms({
@@ -743,7 +774,7 @@ function LeaseTerms({
         <input
           type="checkbox"
           checked={terms !== undefined}
-          onChange={(e) => onChange(e.target.checked ? { pattern: first, calls: "5", minutes: "30" } : undefined)}
+          onChange={(e) => onChange(e.target.checked ? { covers: first, calls: "5", minutes: "30" } : undefined)}
         />
         Let calls like it pass without a question, as long as the run stays in this state
       </label>
@@ -752,12 +783,12 @@ function LeaseTerms({
           <label className="field">
             {byCommand
               ? "Pattern, such as git push *"
-              : 'Input, with * in a text for any part of it, such as {"path": "docs/*"}'}
+              : 'Condition, such as {"/amount": {"lte": 100}}; what it does not name stays as it is'}
             <input
               required
               spellCheck={false}
-              value={terms.pattern}
-              onChange={(e) => onChange({ ...terms, pattern: e.target.value })}
+              value={terms.covers}
+              onChange={(e) => onChange({ ...terms, covers: e.target.value })}
             />
           </label>
           <label className="field">

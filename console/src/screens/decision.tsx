@@ -106,6 +106,13 @@ function Shown({ record: d }: { record: Decision }) {
                     It names <code>{visible(d.explanation.state.matched)}</code>.
                   </div>
                 )}
+                {!open &&
+                  d.explanation?.state?.calls?.map((c) => (
+                    <div key={c.rule}>
+                      Its condition on <code>{visible(c.pattern)}</code> {results[c.result]}.
+                      <Comparisons label={`Condition ${visible(c.rule)}`} all={c.conditions ?? []} />
+                    </div>
+                  ))}
                 {open ? (
                   <div>
                     Not enforced: <Text>{d.message}</Text>
@@ -236,9 +243,11 @@ function Rules({ rules }: { rules: NonNullable<NonNullable<Explanation["policies
   return (
     <ul className="plain tight">
       {rules.map((r) => (
-        <li key={r.rule} className={r.matches ? "" : "dim"}>
+        <li key={r.rule} className={r.matches || r.unclear ? "" : "dim"}>
           <span className="row">
-            <Chip kind={r.matches ? colour(r.effect) : ""}>{r.matches ? r.effect : "does not match"}</Chip>
+            <Chip kind={r.matches || r.unclear ? colour(r.unclear ? "deny" : r.effect) : ""}>
+              {r.unclear ? "in doubt" : r.matches ? r.effect : "does not match"}
+            </Chip>
             {r.decides && <strong>decides</strong>}
             <code>
               <Text>{r.rule}</Text>
@@ -246,31 +255,67 @@ function Rules({ rules }: { rules: NonNullable<NonNullable<Explanation["policies
             <code>
               <Text>{r.capability}</Text>
             </code>
+            {r.id && <Text>{r.id}</Text>}
           </span>
-          {r.conditions?.map((c) => (
-            <div key={c.field} className="small">
-              {c.holds ? "✓" : "✗"} <Text>{c.field}</Text>
-              {c.expected ? (
-                <>
-                  {" must be "}
-                  <code>
-                    <Text>{c.expected}</Text>
-                  </code>
-                </>
-              ) : null}
-              {c.actual ? (
-                <>
-                  {", is "}
-                  <code>
-                    <Text>{c.actual}</Text>
-                  </code>
-                </>
-              ) : null}
-            </div>
-          ))}
+          <Comparisons label={`Conditions of ${visible(r.id || r.rule)}`} all={r.conditions ?? []} />
         </li>
       ))}
     </ul>
+  );
+}
+
+const results: Record<string, string> = { holds: "holds", fails: "does not hold", doubt: "is in doubt" };
+
+type Comparison = Schemas["Condition"];
+
+/** The result of a comparison for its rule: under not and unless, one that holds speaks against it. */
+const outcomeOf = (c: Comparison) => (c.doubt ? "doubt" : c.holds === Boolean(c.negated) ? "does not hold" : "holds");
+
+/** The comparisons of conditions: the value that each has looked at, and its result. */
+function Comparisons({ label, all }: { label: string; all: Comparison[] }) {
+  if (all.length === 0) return null;
+  return (
+    <Scroll label={label}>
+      <table className="plain small">
+        <thead>
+          <tr>
+            <th>looked at</th>
+            <th>expected</th>
+            <th>actual</th>
+            <th>result</th>
+          </tr>
+        </thead>
+        <tbody>
+          {all.map((c, i) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a rule may compare one value twice, and the list never changes
+            <tr key={i}>
+              <td>
+                <code>
+                  <Text>{c.field}</Text>
+                </code>
+              </td>
+              <td>
+                {c.negated && "not "}
+                <code>
+                  <Text>{c.expected}</Text>
+                </code>
+              </td>
+              <td>{c.actual ? <code>{visible(c.actual)}</code> : <span className="dim">none</span>}</td>
+              <td>
+                <Chip kind={outcomeOf(c) === "holds" ? "ok" : outcomeOf(c) === "doubt" ? "ask" : "deny"}>
+                  {outcomeOf(c)}
+                </Chip>
+                {c.doubt && (
+                  <div className="small">
+                    <Text>{`The rule ${c.doubt}`}</Text>
+                  </div>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
   );
 }
 

@@ -145,6 +145,13 @@ function Shown({ policy: p }: { policy: Schemas["Policy"] }) {
                 <p>
                   {simulation.data.replayed} calls, {simulation.data.changes.length} decided otherwise.
                 </p>
+                {simulation.data.undecided > 0 && (
+                  <p className="small dim">
+                    {simulation.data.undecided === 1 ? "1 call is" : `${simulation.data.undecided} calls are`} not
+                    known: the log does not have the values that the rules look at. With meta.capture_output of its
+                    workflow, it keeps inputs.
+                  </p>
+                )}
                 <ul className="plain">
                   {simulation.data.changes.slice(0, 50).map((c) => (
                     <li key={`${c.recorded.partition}${c.recorded.sequence}`} className="item">

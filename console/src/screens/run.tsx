@@ -321,7 +321,7 @@ function Leases({ run, leases }: { run: Run; leases: NonNullable<Run["leases"]> 
           <li key={l.lease_id} className="item">
             <span className="row">
               <code>
-                <Text>{l.pattern}</Text>
+                <Text>{[l.pattern, l.only && JSON.stringify(l.only)].filter(Boolean).join(" ")}</Text>
               </code>
               <span className="grow" />
               <span className="small dim">

@@ -16,6 +16,9 @@ type Tree struct {
 	below       map[string]*Tree
 	names       []string
 	coarse      bool
+	// short are comparisons of conditions with the key of the context.
+	short []condition.Comparison
+	key   string
 }
 
 func (t *Tree) add(path []string, l Comparison) {
@@ -32,8 +35,11 @@ func (t *Tree) add(path []string, l Comparison) {
 	t.Comparisons = append(t.Comparisons, l)
 }
 
+// mixed reports a key that is compared in both forms.
+func (t *Tree) mixed() bool { return len(t.short) > 0 && len(t.Comparisons)+len(t.names) > 0 }
+
 func (t *Tree) vague() bool {
-	return t.coarse || slices.ContainsFunc(t.names, func(name string) bool { return t.below[name].vague() })
+	return t.coarse || t.mixed() || slices.ContainsFunc(t.names, func(name string) bool { return t.below[name].vague() })
 }
 
 // distinct keeps one of the values that no guard distinguishes.
@@ -64,14 +70,15 @@ func (t *Tree) Vector(dst []byte, v document.Value) []byte {
 			"/v/"+document.EscapeSegment(name))
 		dst = t.below[name].Vector(dst, inner)
 	}
-	return dst
+	return t.shortVector(dst, t.with(v))
 }
 
 // Values returns representatives of all values, of every kind of JSON.
 func (t *Tree) Values() []document.Value {
 	points := t.points()
+	short := t.shortValues()
 	// Natural values come first: counterexamples show them.
-	all := slices.Clone(points)
+	all := append(slices.Clone(short), points...)
 	all = append(all, t.numbers(points)...)
 	all = append(all, t.texts(points)...)
 	all = append(all, document.BoolValue(true), document.BoolValue(false), document.NullValue())

@@ -141,6 +141,17 @@ func VocabularyOf(guards []workflow.Guard, context document.Value) *Vocabulary {
 				}
 			}
 		})
+		shortOf(&guards[i], func(c condition.Comparison) {
+			key := workflow.FieldPath(c.Looks())[0]
+			if trees[key] == nil {
+				trees[key] = &Tree{}
+				v.Keys = append(v.Keys, key)
+			}
+			trees[key].addShort(key, c)
+			if !slices.Contains(v.reads[name], key) {
+				v.reads[name] = append(v.reads[name], key)
+			}
+		})
 		slices.Sort(v.reads[name])
 	}
 	slices.Sort(v.Keys)

@@ -20,8 +20,8 @@ export interface DecideOptions extends ChangeOptions {
   digest?: string;
   /** The data as edited, where the approval is editable. */
   editedData?: Json;
-  /** Approves later calls that are like this one, too. */
-  lease?: { pattern: string; calls?: number; minutes?: number };
+  /** Approves later calls that are like this one, too: by a pattern of commands, or by a condition on what calls do. */
+  lease?: { pattern?: string; only?: Json; calls?: number; minutes?: number };
 }
 
 /** A client's approvals. Agents learn how one stands; operators and approvers list and decide them. */
@@ -42,7 +42,7 @@ export class Approvals extends Calls {
     const { lease } = options;
     const request = {
       approvalId, approve, note: options.note ?? "", digest: options.digest ?? "", editedData: encode("edited data", options.editedData), ...keyOf(options),
-      ...(lease && { lease: { pattern: lease.pattern, calls: BigInt(lease.calls ?? 0), minutes: BigInt(lease.minutes ?? 0) } }),
+      ...(lease && { lease: { pattern: lease.pattern ?? "", only: encode("lease", lease.only), calls: BigInt(lease.calls ?? 0), minutes: BigInt(lease.minutes ?? 0) } }),
     };
     return this.approval((await this.call(options, (call) => this.rpc(ApprovalService).decideApproval(request, call))).approval);
   }

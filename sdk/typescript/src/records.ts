@@ -16,7 +16,7 @@ import type {
 export function leaseOf(l: LeaseMessage): Lease {
   return {
     id: l.leaseId, approvalId: l.approvalId, runId: l.runId, sessionId: l.sessionId, state: l.state, policy: l.policy,
-    capability: l.capability, pattern: l.pattern, callsLeft: Number(l.callsLeft), expiresAt: time(l.expiresAt), grantedBy: l.grantedBy,
+    capability: l.capability, pattern: l.pattern, only: decode(l.only), callsLeft: Number(l.callsLeft), expiresAt: time(l.expiresAt), grantedBy: l.grantedBy,
   };
 }
 

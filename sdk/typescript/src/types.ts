@@ -343,7 +343,10 @@ export interface Lease {
   readonly state: string;
   readonly policy: string;
   readonly capability: string;
+  /** The pattern of commands that it covers, or empty. */
   readonly pattern: string;
+  /** The condition that calls must meet. */
+  readonly only: Json | undefined;
   readonly callsLeft: number;
   readonly expiresAt: Date | undefined;
   readonly grantedBy: string;

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"runtime/debug"
 	"strings"
+	_ "time/tzdata" // for windows of policies, on machines and in images that have no time zones
 )
 
 // The linker sets these in builds of the Makefile, of releases and of images:

@@ -1,9 +1,29 @@
 package build
 
 import (
+	"os/exec"
 	"runtime/debug"
+	"strings"
 	"testing"
 )
+
+// TestZones: every program knows the zones of windows by itself, on machines that have none (S21.5).
+func TestZones(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}}: {{join .Deps " "}} {{end}}`, "../../cmd/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(programs) < 6 {
+		t.Errorf("%d programs", len(programs))
+	}
+	for _, program := range programs {
+		if name, imports, _ := strings.Cut(program, ":"); !strings.Contains(imports, " time/tzdata ") {
+			t.Errorf("%s has no zones; import time/tzdata, as this package does", name)
+		}
+	}
+}
 
 func TestMerge(t *testing.T) {
 	t.Parallel()

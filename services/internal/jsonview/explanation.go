@@ -40,11 +40,20 @@ type CommandPart struct {
 
 // StateReason is the verdict of a run's state on a call.
 type StateReason struct {
-	Verdict      string    `json:"verdict" enum:"ALLOW,ASK,DENY"`
-	Code         string    `json:"code,omitzero"`
-	Message      string    `json:"message,omitzero"`
-	AllowedTools *[]string `json:"allowed_tools,omitzero" doc:"Absent when the state does not restrict tools."`
-	Matched      string    `json:"matched,omitzero" doc:"The entry of allowed_tools or disallowed_tools that the tool matches."`
+	Verdict      string       `json:"verdict" enum:"ALLOW,ASK,DENY"`
+	Code         string       `json:"code,omitzero"`
+	Message      string       `json:"message,omitzero"`
+	AllowedTools *[]string    `json:"allowed_tools,omitzero" doc:"Absent when the state does not restrict tools."`
+	Matched      string       `json:"matched,omitzero" doc:"The entry of allowed_tools or disallowed_tools that the tool matches."`
+	Calls        []CallReason `json:"calls,omitempty" doc:"The entries of the state's calls that are about the tool, in their order."`
+}
+
+// CallReason is an entry of a state's calls that is about a call.
+type CallReason struct {
+	Rule       string      `json:"rule" doc:"JSON Pointer of the entry in the state."`
+	Pattern    string      `json:"pattern" doc:"The tool or the capability that it names."`
+	Result     string      `json:"result" enum:"holds,fails,doubt" doc:"The state refuses the call unless it holds."`
+	Conditions []Condition `json:"conditions,omitempty" doc:"Its comparisons."`
 }
 
 // PolicyReason is the verdict of one policy on a call.
@@ -72,7 +81,7 @@ type RuleReason struct {
 
 // Condition is something that a rule requires.
 type Condition struct {
-	Field    string `json:"field"`
+	Field    string `json:"field" doc:"A pointer into the input, or a facet. Agents get none that is about the time, the caller or the session."`
 	Expected string `json:"expected"`
 	Actual   string `json:"actual"`
 	Holds    bool   `json:"holds"`
@@ -107,6 +116,11 @@ func ExplanationOf(e *policyv1.Explanation) *Explanation {
 		State: StateReason{
 			Verdict: decisionName(s.GetVerdict()), Code: codeName(s.GetCode()), Message: s.GetMessage(),
 			AllowedTools: ListOf(s.GetToolsRestricted(), s.GetAllowedTools()), Matched: s.GetMatched(),
+			Calls: Each(s.GetCalls(), func(c *policyv1.CallReason) CallReason {
+				return CallReason{
+					Rule: c.GetRule(), Pattern: c.GetPattern(), Result: protomap.LowerWord(c.GetResult(), "TRUTH_"), Conditions: Each(c.GetConditions(), conditionOf),
+				}
+			}),
 		},
 		Policies: Each(e.GetPolicies(), policyReasonOf), Limits: Each(e.GetLimits(), limitReasonOf), WouldAllow: e.GetWouldAllow(),
 		Jail: jailOf(e.GetJailLevel(), e.GetJailDigest()),
@@ -138,12 +152,14 @@ func policyReasonOf(p *policyv1.PolicyReason) PolicyReason {
 func ruleReasonOf(r *policyv1.RuleReason) RuleReason {
 	return RuleReason{
 		Rule: r.GetRule(), Effect: protomap.LowerWord(r.GetEffect(), "RULE_EFFECT_"), Capability: r.GetCapability(),
-		Conditions: Each(r.GetConditions(), func(c *policyv1.Condition) Condition {
-			return Condition{
-				Field: c.GetField(), Expected: c.GetExpected(), Actual: c.GetActual(), Holds: c.GetHolds(), Doubt: c.GetDoubt(), Negated: c.GetNegated(),
-			}
-		}),
-		Matches: r.GetMatches(), Decides: r.GetDecides(), Unclear: r.GetUnclear(), ID: r.GetId(),
+		Conditions: Each(r.GetConditions(), conditionOf),
+		Matches:    r.GetMatches(), Decides: r.GetDecides(), Unclear: r.GetUnclear(), ID: r.GetId(),
+	}
+}
+
+func conditionOf(c *policyv1.Condition) Condition {
+	return Condition{
+		Field: c.GetField(), Expected: c.GetExpected(), Actual: c.GetActual(), Holds: c.GetHolds(), Doubt: c.GetDoubt(), Negated: c.GetNegated(),
 	}
 }
 

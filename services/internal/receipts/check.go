@@ -38,7 +38,7 @@ type Checked struct {
 
 	approvals []jsonview.Approval
 	terms     map[int64]*workflow.Machine // that has those of approvals, by version of the definition
-	calls     []*ledger.Decision      // of the run
+	calls     []*ledger.Decision          // of the run
 	history   []jsonview.HistoryEntry
 	allowed   map[string]int // by tool
 	denied    int

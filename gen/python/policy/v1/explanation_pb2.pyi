@@ -52,6 +52,34 @@ PART_VERDICT_UNKNOWN: PartVerdict.ValueType  # 3
 """It cannot be told what it does."""
 Global___PartVerdict: _TypeAlias = PartVerdict  # noqa: Y015
 
+class _Truth:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TruthEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Truth.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TRUTH_UNSPECIFIED: _Truth.ValueType  # 0
+    """Not set."""
+    TRUTH_HOLDS: _Truth.ValueType  # 1
+    """It holds."""
+    TRUTH_FAILS: _Truth.ValueType  # 2
+    """It does not hold."""
+    TRUTH_DOUBT: _Truth.ValueType  # 3
+    """It cannot be told."""
+
+class Truth(_Truth, metaclass=_TruthEnumTypeWrapper):
+    """Truth is the result of a condition."""
+
+TRUTH_UNSPECIFIED: Truth.ValueType  # 0
+"""Not set."""
+TRUTH_HOLDS: Truth.ValueType  # 1
+"""It holds."""
+TRUTH_FAILS: Truth.ValueType  # 2
+"""It does not hold."""
+TRUTH_DOUBT: Truth.ValueType  # 3
+"""It cannot be told."""
+Global___Truth: _TypeAlias = Truth  # noqa: Y015
+
 class _RuleEffect:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -259,6 +287,7 @@ class StateReason(_message.Message):
     TOOLS_RESTRICTED_FIELD_NUMBER: _builtins.int
     ALLOWED_TOOLS_FIELD_NUMBER: _builtins.int
     MATCHED_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
     verdict: _decision_pb2.Decision.ValueType
     """What the state decides by itself."""
     code: _decision_pb2.DecisionCode.ValueType
@@ -273,6 +302,10 @@ class StateReason(_message.Message):
     def allowed_tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The tools that may be called, as patterns, when tools_restricted."""
 
+    @_builtins.property
+    def calls(self) -> _containers.RepeatedCompositeFieldContainer[Global___CallReason]:
+        """The entries of its calls that are about the tool, in their order."""
+
     def __init__(
         self,
         *,
@@ -282,14 +315,53 @@ class StateReason(_message.Message):
         tools_restricted: _builtins.bool = ...,
         allowed_tools: _abc.Iterable[_builtins.str] | None = ...,
         matched: _builtins.str = ...,
+        calls: _abc.Iterable[Global___CallReason] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_tools", b"allowed_tools", "code", b"code", "matched", b"matched", "message", b"message", "tools_restricted", b"tools_restricted", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_tools", b"allowed_tools", "calls", b"calls", "code", b"code", "matched", b"matched", "message", b"message", "tools_restricted", b"tools_restricted", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___StateReason: _TypeAlias = StateReason  # noqa: Y015
+
+@_typing.final
+class CallReason(_message.Message):
+    """CallReason is an entry of a state's calls that is about a call. The state refuses a call unless
+    every one holds.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULE_FIELD_NUMBER: _builtins.int
+    PATTERN_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
+    CONDITIONS_FIELD_NUMBER: _builtins.int
+    rule: _builtins.str
+    """JSON Pointer of the entry in the state."""
+    pattern: _builtins.str
+    """The tool or the capability that it names, as a pattern."""
+    result: Global___Truth.ValueType
+    """Its result."""
+    @_builtins.property
+    def conditions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Condition]:
+        """Its comparisons."""
+
+    def __init__(
+        self,
+        *,
+        rule: _builtins.str = ...,
+        pattern: _builtins.str = ...,
+        result: Global___Truth.ValueType = ...,
+        conditions: _abc.Iterable[Global___Condition] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conditions", b"conditions", "pattern", b"pattern", "result", b"result", "rule", b"rule"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CallReason: _TypeAlias = CallReason  # noqa: Y015
 
 @_typing.final
 class PolicyReason(_message.Message):
@@ -396,7 +468,9 @@ Global___RuleReason: _TypeAlias = RuleReason  # noqa: Y015
 
 @_typing.final
 class Condition(_message.Message):
-    """Condition is something that a rule requires."""
+    """Condition is something that a rule requires. Agents get none that is about the time, the caller
+    or the session.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -407,7 +481,7 @@ class Condition(_message.Message):
     DOUBT_FIELD_NUMBER: _builtins.int
     NEGATED_FIELD_NUMBER: _builtins.int
     field: _builtins.str
-    """What it is about."""
+    """What it is about: a pointer into the input, or a facet."""
     expected: _builtins.str
     """What is required."""
     actual: _builtins.str

@@ -45,6 +45,7 @@ class CheckToolCallRequest(_message.Message):
     FOLDER_FIELD_NUMBER: _builtins.int
     DENIED_BECAUSE_FIELD_NUMBER: _builtins.int
     JAIL_LEVEL_FIELD_NUMBER: _builtins.int
+    REAL_NAMES_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; empty for the run that session_id drives."""
     session_id: _builtins.str
@@ -91,6 +92,12 @@ class CheckToolCallRequest(_message.Message):
     """The level of the jail that the caller runs the command in if it is allowed, 1 to 3; 0 for no
     jail.
     """
+    @_builtins.property
+    def real_names(self) -> _containers.RepeatedCompositeFieldContainer[Global___RealName]:
+        """Files of the call whose real names are others, where the files are the caller's: a link leads there.
+        A rule counts them in addition to the names in the input.
+        """
+
     def __init__(
         self,
         *,
@@ -107,14 +114,41 @@ class CheckToolCallRequest(_message.Message):
         folder: _builtins.str = ...,
         denied_because: _builtins.str = ...,
         jail_level: _builtins.int = ...,
+        real_names: _abc.Iterable[Global___RealName] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "call_id", b"call_id", "denied_because", b"denied_because", "dry_run", b"dry_run", "estimated_cost_usd", b"estimated_cost_usd", "explain", b"explain", "folder", b"folder", "input", b"input", "jail_level", b"jail_level", "qualified_tool", b"qualified_tool", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "call_id", b"call_id", "denied_because", b"denied_because", "dry_run", b"dry_run", "estimated_cost_usd", b"estimated_cost_usd", "explain", b"explain", "folder", b"folder", "input", b"input", "jail_level", b"jail_level", "qualified_tool", b"qualified_tool", "real_names", b"real_names", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CheckToolCallRequest: _TypeAlias = CheckToolCallRequest  # noqa: Y015
+
+@_typing.final
+class RealName(_message.Message):
+    """RealName is a file of a call."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    REAL_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The clean name: relative to the workspace, outside of it absolute."""
+    real: _builtins.str
+    """The name without links, in the same form."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        real: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "real", b"real"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RealName: _TypeAlias = RealName  # noqa: Y015
 
 @_typing.final
 class Jail(_message.Message):

@@ -530,10 +530,15 @@ class SimulatePolicyResponse(_message.Message):
     REPLAYED_FIELD_NUMBER: _builtins.int
     CHANGES_FIELD_NUMBER: _builtins.int
     TRUNCATED_FIELD_NUMBER: _builtins.int
+    UNDECIDED_FIELD_NUMBER: _builtins.int
     replayed: _builtins.int
     """How many recorded calls were replayed."""
     truncated: _builtins.bool
     """True when not everything that was asked for was replayed or returned."""
+    undecided: _builtins.int
+    """How many calls the candidate cannot decide, and were not replayed: it looks at values that
+    the log does not have.
+    """
     @_builtins.property
     def changes(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.SimulatedChange]:
         """The recorded calls whose decision would differ, in the order of the log; at most 1,000."""
@@ -544,10 +549,11 @@ class SimulatePolicyResponse(_message.Message):
         replayed: _builtins.int = ...,
         changes: _abc.Iterable[_policy_pb2.SimulatedChange] | None = ...,
         truncated: _builtins.bool = ...,
+        undecided: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "replayed", b"replayed", "truncated", b"truncated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "replayed", b"replayed", "truncated", b"truncated", "undecided", b"undecided"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -355,6 +355,7 @@ def lease(a: approval_pb2.Lease) -> Lease:
         policy=a.policy,
         capability=a.capability,
         pattern=a.pattern,
+        only=_json.loads(a.only),
         calls_left=a.calls_left,
         expires_at=time(a.expires_at, a.HasField("expires_at")),
         granted_by=a.granted_by,

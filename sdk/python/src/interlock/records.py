@@ -23,6 +23,9 @@ class Lease:
     policy: str
     capability: str
     pattern: str
+    """The pattern of commands that it covers, or empty."""
+    only: Any
+    """The condition that calls must meet, or None."""
     calls_left: int
     expires_at: datetime | None
     granted_by: str

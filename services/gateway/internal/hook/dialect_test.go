@@ -331,7 +331,7 @@ func TestPermissionRequest(t *testing.T) {
 			t.Errorf("%s %s: %+v", row.agent, row.code, got)
 		}
 		s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"},
-			&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Bash", Input: []byte(`{"command":"rm -rf /"}`), DryRun: true})
+			&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Bash", Input: []byte(`{"command":"rm -rf /"}`), DryRun: true, Folder: "/w"})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/realpath"
@@ -11,6 +12,15 @@ import (
 
 // maxFiles is how many files one report may name.
 const maxFiles = 10_000
+
+// place adds the folder that the agent works in to a question, and where links of this machine lead from the files of the
+// call: a rule about files counts both (S21.11).
+func (ev *event) place(call *policyv1.CheckToolCallRequest, workspace string, local bool) {
+	call.Folder = ev.WorkingDir
+	if local {
+		call.RealNames = realpath.Names(call.GetTool(), call.GetInput(), workspace, call.GetFolder())
+	}
+}
 
 // filesChanged names the files that a successful call has changed by facts that the
 // enforcer, which has the input, cannot know: the folder that the agent worked in and, on

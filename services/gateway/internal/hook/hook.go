@@ -160,9 +160,7 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (outcome,
 	}
 	// By session, not by run: it may have been put on another run just now.
 	call := &policyv1.CheckToolCallRequest{SessionId: at.session, Tool: ev.Tool, Input: asked, CallId: ev.ToolUseID}
-	if len(at.run.GetEvidence()) > 0 {
-		call.Folder = ev.WorkingDir
-	}
+	ev.place(call, at.run.GetWorkspace(), opts.Local)
 	call.JailLevel = ev.jailLevel(opts, at.run)
 	call.DeniedBecause = h.refused(ev, opts, stray)
 	held, err := h.heldByJail(ctx, ev, opts, stray, call)
@@ -228,15 +226,16 @@ func (h *Handler) permit(ctx context.Context, ev *event, opts Options) (outcome,
 	if err != nil {
 		return outcome{}, err
 	}
-	session := ev.SessionID
+	session, workspace := ev.SessionID, ""
 	at, err := h.binding(ctx, ev, "")
 	switch {
 	case err != nil:
 		return outcome{}, err
 	case at != nil:
-		session = at.session
+		session, workspace = at.session, at.run.GetWorkspace()
 	}
 	call := &policyv1.CheckToolCallRequest{SessionId: session, Tool: ev.Tool, Input: ev.input(), DryRun: true}
+	ev.place(call, workspace, opts.Local)
 	if jailed {
 		call.JailLevel = int32(opts.Jail.Level) //nolint:gosec // 0 to 3
 	}
@@ -273,6 +272,7 @@ const unexplained = "Interlock does not allow it"
 // knows no such call where there are none.
 func (h *Handler) withoutRun(ctx context.Context, ev *event, opts Options) (outcome, error) {
 	call := &policyv1.CheckToolCallRequest{SessionId: ev.SessionID, Tool: ev.Tool, Input: ev.input(), CallId: ev.ToolUseID}
+	ev.place(call, "", opts.Local)
 	call.DeniedBecause = h.refused(ev, opts, "")
 	d, err := h.decide(ctx, call, 0, opts.Patience)
 	switch {

@@ -155,7 +155,7 @@ func TestPreToolUse(t *testing.T) {
 			}}
 			a := s.handle(preTool, hook.Options{Agent: agent})
 			s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"},
-				&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"})
+				&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1", Folder: "/w"})
 			if want == "" {
 				wantSilence(t, name, a)
 				continue
@@ -174,7 +174,7 @@ func TestSessionWithoutRun(t *testing.T) {
 	s := &services{}
 	wantSilence(t, "no workflow", s.handle(preTool, hook.Options{}))
 	s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"},
-		&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"})
+		&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1", Folder: "/w"})
 
 	// With one, the session is put on it first.
 	s = &services{started: planning, decision: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_DENY, Message: "no"}}
@@ -184,7 +184,7 @@ func TestSessionWithoutRun(t *testing.T) {
 	s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"},
 		&enginev1.StartRunRequest{Workflow: "bugfix", SessionId: "s", Workspace: "/w", IdempotencyKey: "hook-autostart"},
 		&enginev1.GetRunRequest{RunId: "run_1"},
-		&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"})
+		&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1", Folder: "/w"})
 
 	// One that it left, which its definition allows, is not forced on it again.
 	// The repeat of the start answers the run as it was in the beginning.

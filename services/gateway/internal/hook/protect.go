@@ -33,7 +33,7 @@ func (h *Handler) heldByJail(ctx context.Context, ev *event, opts Options, stray
 		return false, nil
 	}
 	d, err := h.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		SessionId: call.GetSessionId(), Tool: call.GetTool(), Input: call.GetInput(), Folder: call.GetFolder(), JailLevel: call.GetJailLevel(), DryRun: true,
+		SessionId: call.GetSessionId(), Tool: call.GetTool(), Input: call.GetInput(), Folder: call.GetFolder(), RealNames: call.GetRealNames(), JailLevel: call.GetJailLevel(), DryRun: true,
 	})
 	if err != nil {
 		return false, err

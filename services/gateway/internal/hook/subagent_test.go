@@ -29,7 +29,7 @@ var (
 func TestSubagentsAreJudgedInTheirBranch(t *testing.T) {
 	t.Parallel()
 	check := func(session string) proto.Message {
-		return &policyv1.CheckToolCallRequest{SessionId: session, Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"}
+		return &policyv1.CheckToolCallRequest{SessionId: session, Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1", Folder: "/w"}
 	}
 	report := &policyv1.ReportToolCallRequest{
 		RunId: "run_asked", CallId: "c1", Tool: "Edit", Ok: true, FilesChanged: []string{"/w/a"},

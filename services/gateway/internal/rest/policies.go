@@ -48,6 +48,7 @@ type Simulation struct {
 	Replayed  int64                      `json:"replayed" doc:"Recorded calls that were replayed."`
 	Changes   []jsonview.SimulatedChange `json:"changes" doc:"Those that would be decided otherwise, at most 1000."`
 	Truncated bool                       `json:"truncated" doc:"True when there are more."`
+	Undecided int64                      `json:"undecided" doc:"Recorded calls that were not replayed: the candidate looks at values that the log does not have, such as the input."`
 }
 
 const policyDefinition = "A policy: role, and optionally name, default, allow, ask, deny, session_budget_usd and email_config."
@@ -233,6 +234,6 @@ func (h *policies) simulate(c *call, in SimulateRequest) (*answer, error) {
 	resp, err := h.policies.SimulatePolicy(c.ctx, &policyv1.SimulatePolicyRequest{Definition: in.Definition, Since: since, RunId: in.RunID})
 	return shown(resp, err, func(r *policyv1.SimulatePolicyResponse) Simulation {
 		changes := jsonview.Each(r.GetChanges(), jsonview.SimulatedChangeOf)
-		return Simulation{Replayed: r.GetReplayed(), Changes: changes, Truncated: r.GetTruncated()}
+		return Simulation{Replayed: r.GetReplayed(), Changes: changes, Truncated: r.GetTruncated(), Undecided: r.GetUndecided()}
 	})
 }

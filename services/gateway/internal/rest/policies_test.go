@@ -81,12 +81,12 @@ func TestPolicyAnswers(t *testing.T) {
 		{
 			name: "simulate", method: "POST", path: "/v1/policies/simulate", rpc: "SimulatePolicy",
 			body: `{"definition":{ "role":"x"},"since":"2026-03-04T12:00:00.005Z","run_id":"run_01"}`,
-			answer: &policyv1.SimulatePolicyResponse{Replayed: 9, Truncated: true, Changes: []*policyv1.SimulatedChange{{
+			answer: &policyv1.SimulatePolicyResponse{Replayed: 9, Truncated: true, Undecided: 12, Changes: []*policyv1.SimulatedChange{{
 				Recorded: aRecord(), Decision: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_POLICY_DENIED, Message: "no",
 			}}},
 			want:   &policyv1.SimulatePolicyRequest{Definition: []byte(`{ "role":"x"}`), Since: noon, RunId: "run_01"},
 			status: 200,
-			json:   `{"replayed":9,"changes":[{"recorded":` + jsonRecord + `,"decision":"DENY","code":"POLICY_DENIED","message":"no"}],"truncated":true}`,
+			json:   `{"replayed":9,"changes":[{"recorded":` + jsonRecord + `,"decision":"DENY","code":"POLICY_DENIED","message":"no"}],"truncated":true,"undecided":12}`,
 		},
 		{
 			name: "shadow of a workflow", method: "PUT", path: "/v1/workflows/deploy%20v1.0/shadow", body: `{"id":"deploy v1.0"}`, rpc: "ShadowWorkflow",

@@ -186,6 +186,8 @@ func (a Attempt) capability() string {
 // name and jail, because evidence, policies and the rules of a state depend on them.
 func (a Attempt) bound() string {
 	switch {
+	case len(a.Req.Real) > 0:
+		return calls.TextDigest("%s %q %q %d %q", a.Digest, a.Req.Qualified, a.Req.Folder, a.Req.Jail, a.Req.Real)
 	case a.Req.Jail != jail.None:
 		return calls.TextDigest("%s %q %q %d", a.Digest, a.Req.Qualified, a.Req.Folder, a.Req.Jail)
 	case a.Req.Folder == "" && a.Req.Qualified == "":

@@ -81,10 +81,10 @@ func (c *Service) attempt(ctx context.Context, a Attempt, s *runs.Snapshot) (Att
 	if a.Std, err = c.Policies.Effective(ctx, a.Caller, s, a.Req.Target, a.Req.Tool); err != nil {
 		return a, err
 	}
-	a.Facts = a.factsOf(nil)
+	a.Facts = a.factsOf(nil, nil)
 	a.StateFacts = a.Facts
-	if described := s.Machine.Meta().Described; len(described) > 0 && !s.Unbound {
-		a.StateFacts = a.factsOf(described)
+	if meta := s.Machine.Meta(); len(meta.Described)+len(meta.EditTools) > 0 && !s.Unbound {
+		a.StateFacts = a.factsOf(meta.Described, meta.EditTools)
 	}
 	if s.Unbound || s.EffectDeadline() == 0 || !a.Std.AsksRepeats() {
 		return a, nil
@@ -208,6 +208,10 @@ func (c *Service) repeat(ctx context.Context, r Ruling, first *ledger.Call) (*De
 		return nil, fault.New(fault.IdempotencyMismatch,
 			"call %q was given up before it was decided: its caller has withdrawn it, or its approval went to another call; use a new call_id", d.CallID)
 	}
+	if r.overtaken(first) {
+		return nil, fault.New(fault.IdempotencyMismatch,
+			"call %q was allowed, and a window of a policy has begun or ended since then; use a new call_id", d.CallID)
+	}
 	if s.Unbound && first.RunID == s.Run.ID {
 		d.Verdict, d.Message, d.ApprovalID = first.Verdict, first.Message, first.ApprovalID
 		return &d, nil
@@ -243,6 +247,15 @@ func (c *Service) repeat(ctx context.Context, r Ruling, first *ledger.Call) (*De
 	d.ApprovalID = first.ApprovalID
 	d.Iterations = counters[ledger.Iterations]
 	return &d, nil
+}
+
+// overtaken reports a call that was allowed, and that policies deny or ask about now because of the time (S21.16).
+func (a Attempt) overtaken(first *ledger.Call) bool {
+	if first.Verdict.Decision != toolcall.Allow || !a.looksAtTime() {
+		return false
+	}
+	now := a.Judge(Approval{}).Decision.Verdict.Decision
+	return now == toolcall.Deny || now == toolcall.Ask && first.ApprovalID == ""
 }
 
 // unavailable returns the denial for a failure (S7.2), and the fault for a mistake of the caller.

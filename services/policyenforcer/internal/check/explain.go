@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -94,7 +96,24 @@ func (c *Service) explain(ctx context.Context, a Attempt, state toolcall.Verdict
 			e.policy(set, a.Std.Because[i], a.knowing(call, set))
 		}
 	}
+	if a.Caller.Principal.Role.Drives() {
+		e.withhold()
+	}
 	return e, c.finish(ctx, e, a.Caller.Namespace, a.Req.Tool, s)
+}
+
+// withhold removes the comparisons that agents do not learn (S21.9).
+func (e *Explanation) withhold() {
+	for i := range e.State.Calls {
+		call := &e.State.Calls[i]
+		call.Leaves = slices.DeleteFunc(call.Leaves, func(l condition.Leaf) bool { return condition.Confidential(l.Looks) })
+	}
+	for i := range e.Policies {
+		for j := range e.Policies[i].Rules {
+			rule := &e.Policies[i].Rules[j]
+			rule.Conditions = slices.DeleteFunc(rule.Conditions, func(c rules.Condition) bool { return condition.Confidential(c.Field) })
+		}
+	}
 }
 
 func (e *Explanation) ofState(s *runs.Snapshot) {

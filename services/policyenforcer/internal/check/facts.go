@@ -8,14 +8,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 )
 
-// factsOf returns what the call does, with the descriptions of tools of one policy.
-func (a Attempt) factsOf(tools facet.Tools) condition.Call {
+// factsOf returns what the call does, with the descriptions of tools of one policy or workflow.
+func (a Attempt) factsOf(tools facet.Tools, edits map[string]workflow.EditTool) condition.Call {
 	s := a.At
 	subject := facet.Subject{
-		Tool: a.Req.Tool, Qualified: a.Req.Qualified, Shell: a.shell(), Input: a.Req.Input, Folder: a.Req.Folder, Tools: tools,
+		Tool: a.Req.Tool, Qualified: a.Req.Qualified, Shell: a.shell(), Input: a.Req.Input, Folder: a.Req.Folder, Real: a.Req.Real, Tools: tools, Edits: edits,
 		CallerName: a.Caller.Principal.Name, CallerRole: string(a.Caller.Principal.Role), CallerNamespace: a.Caller.Namespace,
 		SessionDepth: -1,
 	}
@@ -32,7 +33,7 @@ func (a Attempt) factsOf(tools facet.Tools) condition.Call {
 // no other policy or workflow can describe them otherwise.
 func (a Attempt) knowing(call rules.Call, set *rules.Set) rules.Call {
 	if tools := set.Tools(); len(tools) > 0 {
-		call.Facts = a.factsOf(tools)
+		call.Facts = a.factsOf(tools, nil)
 	}
 	return call
 }
@@ -53,6 +54,14 @@ func (r Ruling) recorded() []byte {
 		return facet.Record(facts)
 	}
 	return nil
+}
+
+// looksAtTime reports that a policy judges the call by the time.
+func (a Attempt) looksAtTime() bool {
+	call := a.policyCall(Approval{})
+	return slices.ContainsFunc(a.Std.Live, func(set *rules.Set) bool {
+		return slices.Contains(set.Looks(a.knowing(call, set)), string(condition.Time))
+	})
 }
 
 // maxFacts bounds the facts in the log, in bytes.

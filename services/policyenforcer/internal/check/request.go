@@ -25,6 +25,8 @@ type Request struct {
 	Qualified string
 	// Folder is the folder of the call; empty if it is not known.
 	Folder string
+	// Real has the real names of files of the call whose names are others, by their clean ones.
+	Real map[string]string
 	// Jail is the level of the jail that the caller runs the line in; jail.None for none.
 	Jail jail.Level
 	// DeniedBecause explains a denial by the caller; empty for none.

@@ -16,7 +16,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 )
 
 // Query selects decisions of the log. Empty fields select all.
@@ -65,12 +64,8 @@ func (q *Query) holds(r *ledger.Decision) bool {
 // Facts returns what a recorded call did; nil when its input is not kept as it was. shell is true for a tool that
 // runs command lines.
 func Facts(r *ledger.Decision, shell bool, tools facet.Tools) condition.Call {
-	if len(r.Input) == 0 || redact.Masked(r.Input) {
-		return nil
-	}
-	return facet.Of(facet.Subject{
-		Tool: r.Tool, Shell: shell, Input: r.Input, Tools: tools, CallerName: r.Principal, SessionDepth: -1,
-		RunState: r.State, RunWorkflow: r.Workflow,
+	return facet.OfRecord(facet.Subject{
+		Tool: r.Tool, Shell: shell, Input: r.Input, Tools: tools, CallerName: r.Principal, RunState: r.State, RunWorkflow: r.Workflow,
 	})
 }
 

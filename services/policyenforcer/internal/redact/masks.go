@@ -2,15 +2,17 @@
 package redact
 
 import (
-	"bytes"
 	"fmt"
 	"sync"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 )
 
-// masked replaces a secret.
-const masked = "[masked]"
+const (
+	masked  = toolinput.MaskedMark
+	omitted = toolinput.OmittedMark
+)
 
 // MaxInput bounds a kept input, in bytes. A note replaces a longer one.
 const MaxInput = 16 << 10
@@ -83,11 +85,6 @@ func (m Masks) Input(input []byte) []byte {
 	return kept
 }
 
-// Masked reports that a part of a kept input was masked or left out, as far as its text shows.
-func Masked(input []byte) bool {
-	return bytes.Contains(input, []byte(masked)) || bytes.Contains(input, []byte(omitted))
-}
-
 // Text returns a text, such as a message that quotes an input, with its secrets masked.
 func (m Masks) Text(s string) string {
 	if len(s) > MaxInput {
@@ -103,9 +100,6 @@ func (m Masks) orDefault() Masks {
 	}
 	return m
 }
-
-// omitted names the only member of a note.
-const omitted = "[omitted]"
 
 func note(format string, args ...any) []byte {
 	return document.ObjectValue([]document.Member{

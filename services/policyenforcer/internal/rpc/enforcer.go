@@ -82,7 +82,7 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(), EstimatedCost: cost, Qualified: req.GetQualifiedTool(),
 		DryRun: req.GetDryRun(), Explain: req.GetExplain(), Folder: req.GetFolder(),
-		DeniedBecause: req.GetDeniedBecause(), Jail: jail.Level(req.GetJailLevel()),
+		DeniedBecause: req.GetDeniedBecause(), Jail: jail.Level(req.GetJailLevel()), Real: realNames(req.GetRealNames()),
 	})
 	if err != nil {
 		return nil, err
@@ -90,6 +90,18 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 	resp := s.decisionProto(d)
 	resp.Explanation = explanationProto(d.Explanation)
 	return resp, nil
+}
+
+// realNames returns the real names of files by their clean ones; nil for none.
+func realNames(list []*policyv1.RealName) map[string]string {
+	if len(list) == 0 {
+		return nil
+	}
+	all := make(map[string]string, len(list))
+	for _, one := range list {
+		all[one.GetName()] = one.GetReal()
+	}
+	return all
 }
 
 // ReportToolCall implements PolicyEnforcerService.

@@ -1,10 +1,13 @@
 package rpc
 
 import (
+	"fmt"
+
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/protomap"
@@ -28,6 +31,9 @@ func explanationProto(e *check.Explanation) *policyv1.Explanation {
 			ToolsRestricted: e.ToolsRestricted, AllowedTools: e.AllowedTools, Matched: e.State.Matched,
 		},
 	}
+	for i := range e.State.Calls {
+		out.State.Calls = append(out.State.Calls, callReasonProto(&e.State.Calls[i]))
+	}
 	for i := range e.Policies {
 		out.Policies = append(out.Policies, policyReasonProto(&e.Policies[i]))
 	}
@@ -35,6 +41,23 @@ func explanationProto(e *check.Explanation) *policyv1.Explanation {
 		out.Limits = append(out.Limits, limitReasonProto(&e.Limits[i]))
 	}
 	return out
+}
+
+// truths converts the results of conditions.
+var truths = map[condition.Truth]policyv1.Truth{
+	condition.True: policyv1.Truth_TRUTH_HOLDS, condition.False: policyv1.Truth_TRUTH_FAILS, condition.Doubt: policyv1.Truth_TRUTH_DOUBT,
+}
+
+func callReasonProto(c *toolcall.CallReason) *policyv1.CallReason {
+	out := &policyv1.CallReason{Rule: fmt.Sprintf("/calls/%d", c.Place), Pattern: c.Rule.Pattern(), Result: truths[c.Result]}
+	for i := range c.Leaves {
+		out.Conditions = append(out.Conditions, conditionProto(rules.ConditionOf(&c.Leaves[i])))
+	}
+	return out
+}
+
+func conditionProto(c rules.Condition) *policyv1.Condition {
+	return &policyv1.Condition{Field: c.Field, Expected: c.Expected, Actual: c.Actual, Holds: c.Holds, Doubt: c.Doubt, Negated: c.Negated}
 }
 
 func policyReasonProto(p *check.PolicyReasons) *policyv1.PolicyReason {
@@ -46,9 +69,7 @@ func policyReasonProto(p *check.PolicyReasons) *policyv1.PolicyReason {
 		r := &p.Rules[i]
 		rule := &policyv1.RuleReason{Rule: r.By.Pointer(), Effect: effects[r.Effect], Capability: r.By.Pattern, Matches: r.Matches, Decides: r.Decides, Unclear: r.Unclear, Id: r.By.ID}
 		for _, c := range r.Conditions {
-			rule.Conditions = append(rule.Conditions, &policyv1.Condition{
-				Field: c.Field, Expected: c.Expected, Actual: c.Actual, Holds: c.Holds, Doubt: c.Doubt, Negated: c.Negated,
-			})
+			rule.Conditions = append(rule.Conditions, conditionProto(c))
 		}
 		out.Rules = append(out.Rules, rule)
 	}

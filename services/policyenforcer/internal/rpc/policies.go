@@ -136,7 +136,7 @@ func (s *Policies) SimulatePolicy(ctx context.Context, req *policyv1.SimulatePol
 	if err != nil {
 		return nil, err
 	}
-	resp := &policyv1.SimulatePolicyResponse{Replayed: simulated.Replayed, Truncated: simulated.Truncated}
+	resp := &policyv1.SimulatePolicyResponse{Replayed: simulated.Replayed, Truncated: simulated.Truncated, Undecided: simulated.Unknown}
 	for _, c := range simulated.Changes {
 		resp.Changes = append(resp.Changes, &policyv1.SimulatedChange{
 			Recorded: recordProto(c.Recorded), Decision: decisions[c.Decision], Code: codes[c.Code], Message: c.Message,

@@ -80,6 +80,63 @@ func (PartVerdict) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{0}
 }
 
+// Truth is the result of a condition.
+type Truth int32
+
+const (
+	// Not set.
+	Truth_TRUTH_UNSPECIFIED Truth = 0
+	// It holds.
+	Truth_TRUTH_HOLDS Truth = 1
+	// It does not hold.
+	Truth_TRUTH_FAILS Truth = 2
+	// It cannot be told.
+	Truth_TRUTH_DOUBT Truth = 3
+)
+
+// Enum value maps for Truth.
+var (
+	Truth_name = map[int32]string{
+		0: "TRUTH_UNSPECIFIED",
+		1: "TRUTH_HOLDS",
+		2: "TRUTH_FAILS",
+		3: "TRUTH_DOUBT",
+	}
+	Truth_value = map[string]int32{
+		"TRUTH_UNSPECIFIED": 0,
+		"TRUTH_HOLDS":       1,
+		"TRUTH_FAILS":       2,
+		"TRUTH_DOUBT":       3,
+	}
+)
+
+func (x Truth) Enum() *Truth {
+	p := new(Truth)
+	*p = x
+	return p
+}
+
+func (x Truth) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Truth) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_policy_v1_explanation_proto_enumTypes[1].Descriptor()
+}
+
+func (Truth) Type() protoreflect.EnumType {
+	return &file_interlock_policy_v1_explanation_proto_enumTypes[1]
+}
+
+func (x Truth) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Truth.Descriptor instead.
+func (Truth) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{1}
+}
+
 // RuleEffect is what a rule does.
 type RuleEffect int32
 
@@ -121,11 +178,11 @@ func (x RuleEffect) String() string {
 }
 
 func (RuleEffect) Descriptor() protoreflect.EnumDescriptor {
-	return file_interlock_policy_v1_explanation_proto_enumTypes[1].Descriptor()
+	return file_interlock_policy_v1_explanation_proto_enumTypes[2].Descriptor()
 }
 
 func (RuleEffect) Type() protoreflect.EnumType {
-	return &file_interlock_policy_v1_explanation_proto_enumTypes[1]
+	return &file_interlock_policy_v1_explanation_proto_enumTypes[2]
 }
 
 func (x RuleEffect) Number() protoreflect.EnumNumber {
@@ -134,7 +191,7 @@ func (x RuleEffect) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RuleEffect.Descriptor instead.
 func (RuleEffect) EnumDescriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{1}
+	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{2}
 }
 
 // Explanation is why a call was or would be decided as it is, and what would change that.
@@ -450,7 +507,9 @@ type StateReason struct {
 	// The tools that may be called, as patterns, when tools_restricted.
 	AllowedTools []string `protobuf:"bytes,5,rep,name=allowed_tools,json=allowedTools,proto3" json:"allowed_tools,omitempty"`
 	// The entry of allowed_tools or disallowed_tools that the tool matches; empty for none.
-	Matched       string `protobuf:"bytes,6,opt,name=matched,proto3" json:"matched,omitempty"`
+	Matched string `protobuf:"bytes,6,opt,name=matched,proto3" json:"matched,omitempty"`
+	// The entries of its calls that are about the tool, in their order.
+	Calls         []*CallReason `protobuf:"bytes,7,rep,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -527,6 +586,87 @@ func (x *StateReason) GetMatched() string {
 	return ""
 }
 
+func (x *StateReason) GetCalls() []*CallReason {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+// CallReason is an entry of a state's calls that is about a call. The state refuses a call unless
+// every one holds.
+type CallReason struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// JSON Pointer of the entry in the state.
+	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	// The tool or the capability that it names, as a pattern.
+	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// Its result.
+	Result Truth `protobuf:"varint,3,opt,name=result,proto3,enum=interlock.policy.v1.Truth" json:"result,omitempty"`
+	// Its comparisons.
+	Conditions    []*Condition `protobuf:"bytes,4,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallReason) Reset() {
+	*x = CallReason{}
+	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallReason) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallReason) ProtoMessage() {}
+
+func (x *CallReason) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallReason.ProtoReflect.Descriptor instead.
+func (*CallReason) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CallReason) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *CallReason) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *CallReason) GetResult() Truth {
+	if x != nil {
+		return x.Result
+	}
+	return Truth_TRUTH_UNSPECIFIED
+}
+
+func (x *CallReason) GetConditions() []*Condition {
+	if x != nil {
+		return x.Conditions
+	}
+	return nil
+}
+
 // PolicyReason is what one policy says to a call.
 type PolicyReason struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -552,7 +692,7 @@ type PolicyReason struct {
 
 func (x *PolicyReason) Reset() {
 	*x = PolicyReason{}
-	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -564,7 +704,7 @@ func (x *PolicyReason) String() string {
 func (*PolicyReason) ProtoMessage() {}
 
 func (x *PolicyReason) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -577,7 +717,7 @@ func (x *PolicyReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyReason.ProtoReflect.Descriptor instead.
 func (*PolicyReason) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{4}
+	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PolicyReason) GetPolicy() string {
@@ -654,7 +794,7 @@ type RuleReason struct {
 
 func (x *RuleReason) Reset() {
 	*x = RuleReason{}
-	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -666,7 +806,7 @@ func (x *RuleReason) String() string {
 func (*RuleReason) ProtoMessage() {}
 
 func (x *RuleReason) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -679,7 +819,7 @@ func (x *RuleReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleReason.ProtoReflect.Descriptor instead.
 func (*RuleReason) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{5}
+	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RuleReason) GetRule() string {
@@ -738,10 +878,11 @@ func (x *RuleReason) GetId() string {
 	return ""
 }
 
-// Condition is something that a rule requires.
+// Condition is something that a rule requires. Agents get none that is about the time, the caller
+// or the session.
 type Condition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is about.
+	// What it is about: a pointer into the input, or a facet.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
 	// What is required.
 	Expected string `protobuf:"bytes,2,opt,name=expected,proto3" json:"expected,omitempty"`
@@ -759,7 +900,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +912,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +925,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{6}
+	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Condition) GetField() string {
@@ -860,7 +1001,7 @@ type LimitReason struct {
 
 func (x *LimitReason) Reset() {
 	*x = LimitReason{}
-	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -872,7 +1013,7 @@ func (x *LimitReason) String() string {
 func (*LimitReason) ProtoMessage() {}
 
 func (x *LimitReason) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_explanation_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -885,7 +1026,7 @@ func (x *LimitReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitReason.ProtoReflect.Descriptor instead.
 func (*LimitReason) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{7}
+	return file_interlock_policy_v1_explanation_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *LimitReason) GetPolicy() string {
@@ -997,14 +1138,23 @@ const file_interlock_policy_v1_explanation_proto_rawDesc = "" +
 	"\x06writes\x18\b \x03(\tR\x06writes\x12\x1b\n" +
 	"\treads_env\x18\t \x03(\tR\breadsEnv\x12\x18\n" +
 	"\amatched\x18\n" +
-	" \x01(\tR\amatched\"\x81\x02\n" +
+	" \x01(\tR\amatched\"\xb8\x02\n" +
 	"\vStateReason\x127\n" +
 	"\averdict\x18\x01 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\averdict\x125\n" +
 	"\x04code\x18\x02 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12)\n" +
 	"\x10tools_restricted\x18\x04 \x01(\bR\x0ftoolsRestricted\x12#\n" +
 	"\rallowed_tools\x18\x05 \x03(\tR\fallowedTools\x12\x18\n" +
-	"\amatched\x18\x06 \x01(\tR\amatched\"\x97\x02\n" +
+	"\amatched\x18\x06 \x01(\tR\amatched\x125\n" +
+	"\x05calls\x18\a \x03(\v2\x1f.interlock.policy.v1.CallReasonR\x05calls\"\xae\x01\n" +
+	"\n" +
+	"CallReason\x12\x12\n" +
+	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x18\n" +
+	"\apattern\x18\x02 \x01(\tR\apattern\x122\n" +
+	"\x06result\x18\x03 \x01(\x0e2\x1a.interlock.policy.v1.TruthR\x06result\x12>\n" +
+	"\n" +
+	"conditions\x18\x04 \x03(\v2\x1e.interlock.policy.v1.ConditionR\n" +
+	"conditions\"\x97\x02\n" +
 	"\fPolicyReason\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x14\n" +
@@ -1051,7 +1201,12 @@ const file_interlock_policy_v1_explanation_proto_rawDesc = "" +
 	"\x18PART_VERDICT_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fPART_VERDICT_OK\x10\x01\x12\x18\n" +
 	"\x14PART_VERDICT_REFUSED\x10\x02\x12\x18\n" +
-	"\x14PART_VERDICT_UNKNOWN\x10\x03*k\n" +
+	"\x14PART_VERDICT_UNKNOWN\x10\x03*Q\n" +
+	"\x05Truth\x12\x15\n" +
+	"\x11TRUTH_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vTRUTH_HOLDS\x10\x01\x12\x0f\n" +
+	"\vTRUTH_FAILS\x10\x02\x12\x0f\n" +
+	"\vTRUTH_DOUBT\x10\x03*k\n" +
 	"\n" +
 	"RuleEffect\x12\x1b\n" +
 	"\x17RULE_EFFECT_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -1071,52 +1226,57 @@ func file_interlock_policy_v1_explanation_proto_rawDescGZIP() []byte {
 	return file_interlock_policy_v1_explanation_proto_rawDescData
 }
 
-var file_interlock_policy_v1_explanation_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_interlock_policy_v1_explanation_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_interlock_policy_v1_explanation_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_interlock_policy_v1_explanation_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_interlock_policy_v1_explanation_proto_goTypes = []any{
 	(PartVerdict)(0),              // 0: interlock.policy.v1.PartVerdict
-	(RuleEffect)(0),               // 1: interlock.policy.v1.RuleEffect
-	(*Explanation)(nil),           // 2: interlock.policy.v1.Explanation
-	(*CommandLine)(nil),           // 3: interlock.policy.v1.CommandLine
-	(*CommandPart)(nil),           // 4: interlock.policy.v1.CommandPart
-	(*StateReason)(nil),           // 5: interlock.policy.v1.StateReason
-	(*PolicyReason)(nil),          // 6: interlock.policy.v1.PolicyReason
-	(*RuleReason)(nil),            // 7: interlock.policy.v1.RuleReason
-	(*Condition)(nil),             // 8: interlock.policy.v1.Condition
-	(*LimitReason)(nil),           // 9: interlock.policy.v1.LimitReason
-	(DecisionCode)(0),             // 10: interlock.policy.v1.DecisionCode
-	(Decision)(0),                 // 11: interlock.policy.v1.Decision
-	(Measure)(0),                  // 12: interlock.policy.v1.Measure
-	(LimitScope)(0),               // 13: interlock.policy.v1.LimitScope
-	(*durationpb.Duration)(nil),   // 14: google.protobuf.Duration
-	(Period)(0),                   // 15: interlock.policy.v1.Period
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	(Truth)(0),                    // 1: interlock.policy.v1.Truth
+	(RuleEffect)(0),               // 2: interlock.policy.v1.RuleEffect
+	(*Explanation)(nil),           // 3: interlock.policy.v1.Explanation
+	(*CommandLine)(nil),           // 4: interlock.policy.v1.CommandLine
+	(*CommandPart)(nil),           // 5: interlock.policy.v1.CommandPart
+	(*StateReason)(nil),           // 6: interlock.policy.v1.StateReason
+	(*CallReason)(nil),            // 7: interlock.policy.v1.CallReason
+	(*PolicyReason)(nil),          // 8: interlock.policy.v1.PolicyReason
+	(*RuleReason)(nil),            // 9: interlock.policy.v1.RuleReason
+	(*Condition)(nil),             // 10: interlock.policy.v1.Condition
+	(*LimitReason)(nil),           // 11: interlock.policy.v1.LimitReason
+	(DecisionCode)(0),             // 12: interlock.policy.v1.DecisionCode
+	(Decision)(0),                 // 13: interlock.policy.v1.Decision
+	(Measure)(0),                  // 14: interlock.policy.v1.Measure
+	(LimitScope)(0),               // 15: interlock.policy.v1.LimitScope
+	(*durationpb.Duration)(nil),   // 16: google.protobuf.Duration
+	(Period)(0),                   // 17: interlock.policy.v1.Period
+	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
 }
 var file_interlock_policy_v1_explanation_proto_depIdxs = []int32{
-	3,  // 0: interlock.policy.v1.Explanation.command:type_name -> interlock.policy.v1.CommandLine
-	5,  // 1: interlock.policy.v1.Explanation.state:type_name -> interlock.policy.v1.StateReason
-	6,  // 2: interlock.policy.v1.Explanation.policies:type_name -> interlock.policy.v1.PolicyReason
-	9,  // 3: interlock.policy.v1.Explanation.limits:type_name -> interlock.policy.v1.LimitReason
-	4,  // 4: interlock.policy.v1.CommandLine.parts:type_name -> interlock.policy.v1.CommandPart
+	4,  // 0: interlock.policy.v1.Explanation.command:type_name -> interlock.policy.v1.CommandLine
+	6,  // 1: interlock.policy.v1.Explanation.state:type_name -> interlock.policy.v1.StateReason
+	8,  // 2: interlock.policy.v1.Explanation.policies:type_name -> interlock.policy.v1.PolicyReason
+	11, // 3: interlock.policy.v1.Explanation.limits:type_name -> interlock.policy.v1.LimitReason
+	5,  // 4: interlock.policy.v1.CommandLine.parts:type_name -> interlock.policy.v1.CommandPart
 	0,  // 5: interlock.policy.v1.CommandPart.verdict:type_name -> interlock.policy.v1.PartVerdict
-	10, // 6: interlock.policy.v1.CommandPart.code:type_name -> interlock.policy.v1.DecisionCode
-	11, // 7: interlock.policy.v1.StateReason.verdict:type_name -> interlock.policy.v1.Decision
-	10, // 8: interlock.policy.v1.StateReason.code:type_name -> interlock.policy.v1.DecisionCode
-	7,  // 9: interlock.policy.v1.PolicyReason.rules:type_name -> interlock.policy.v1.RuleReason
-	11, // 10: interlock.policy.v1.PolicyReason.verdict:type_name -> interlock.policy.v1.Decision
-	10, // 11: interlock.policy.v1.PolicyReason.code:type_name -> interlock.policy.v1.DecisionCode
-	1,  // 12: interlock.policy.v1.RuleReason.effect:type_name -> interlock.policy.v1.RuleEffect
-	8,  // 13: interlock.policy.v1.RuleReason.conditions:type_name -> interlock.policy.v1.Condition
-	12, // 14: interlock.policy.v1.LimitReason.measure:type_name -> interlock.policy.v1.Measure
-	13, // 15: interlock.policy.v1.LimitReason.scope:type_name -> interlock.policy.v1.LimitScope
-	14, // 16: interlock.policy.v1.LimitReason.window:type_name -> google.protobuf.Duration
-	15, // 17: interlock.policy.v1.LimitReason.period:type_name -> interlock.policy.v1.Period
-	16, // 18: interlock.policy.v1.LimitReason.resets_at:type_name -> google.protobuf.Timestamp
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	12, // 6: interlock.policy.v1.CommandPart.code:type_name -> interlock.policy.v1.DecisionCode
+	13, // 7: interlock.policy.v1.StateReason.verdict:type_name -> interlock.policy.v1.Decision
+	12, // 8: interlock.policy.v1.StateReason.code:type_name -> interlock.policy.v1.DecisionCode
+	7,  // 9: interlock.policy.v1.StateReason.calls:type_name -> interlock.policy.v1.CallReason
+	1,  // 10: interlock.policy.v1.CallReason.result:type_name -> interlock.policy.v1.Truth
+	10, // 11: interlock.policy.v1.CallReason.conditions:type_name -> interlock.policy.v1.Condition
+	9,  // 12: interlock.policy.v1.PolicyReason.rules:type_name -> interlock.policy.v1.RuleReason
+	13, // 13: interlock.policy.v1.PolicyReason.verdict:type_name -> interlock.policy.v1.Decision
+	12, // 14: interlock.policy.v1.PolicyReason.code:type_name -> interlock.policy.v1.DecisionCode
+	2,  // 15: interlock.policy.v1.RuleReason.effect:type_name -> interlock.policy.v1.RuleEffect
+	10, // 16: interlock.policy.v1.RuleReason.conditions:type_name -> interlock.policy.v1.Condition
+	14, // 17: interlock.policy.v1.LimitReason.measure:type_name -> interlock.policy.v1.Measure
+	15, // 18: interlock.policy.v1.LimitReason.scope:type_name -> interlock.policy.v1.LimitScope
+	16, // 19: interlock.policy.v1.LimitReason.window:type_name -> google.protobuf.Duration
+	17, // 20: interlock.policy.v1.LimitReason.period:type_name -> interlock.policy.v1.Period
+	18, // 21: interlock.policy.v1.LimitReason.resets_at:type_name -> google.protobuf.Timestamp
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_explanation_proto_init() }
@@ -1131,8 +1291,8 @@ func file_interlock_policy_v1_explanation_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_explanation_proto_rawDesc), len(file_interlock_policy_v1_explanation_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   8,
+			NumEnums:      3,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -66,7 +66,10 @@ type CheckToolCallRequest struct {
 	DeniedBecause string `protobuf:"bytes,12,opt,name=denied_because,json=deniedBecause,proto3" json:"denied_because,omitempty"`
 	// The level of the jail that the caller runs the command in if it is allowed, 1 to 3; 0 for no
 	// jail.
-	JailLevel     int32 `protobuf:"varint,13,opt,name=jail_level,json=jailLevel,proto3" json:"jail_level,omitempty"`
+	JailLevel int32 `protobuf:"varint,13,opt,name=jail_level,json=jailLevel,proto3" json:"jail_level,omitempty"`
+	// Files of the call whose real names are others, where the files are the caller's: a link leads there.
+	// A rule counts them in addition to the names in the input.
+	RealNames     []*RealName `protobuf:"bytes,14,rep,name=real_names,json=realNames,proto3" json:"real_names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -192,6 +195,68 @@ func (x *CheckToolCallRequest) GetJailLevel() int32 {
 	return 0
 }
 
+func (x *CheckToolCallRequest) GetRealNames() []*RealName {
+	if x != nil {
+		return x.RealNames
+	}
+	return nil
+}
+
+// RealName is a file of a call.
+type RealName struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The clean name: relative to the workspace, outside of it absolute.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The name without links, in the same form.
+	Real          string `protobuf:"bytes,2,opt,name=real,proto3" json:"real,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RealName) Reset() {
+	*x = RealName{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RealName) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RealName) ProtoMessage() {}
+
+func (x *RealName) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RealName.ProtoReflect.Descriptor instead.
+func (*RealName) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RealName) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RealName) GetReal() string {
+	if x != nil {
+		return x.Real
+	}
+	return ""
+}
+
 // Jail is what the kernel enforces on a command that is allowed.
 type Jail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -207,7 +272,7 @@ type Jail struct {
 
 func (x *Jail) Reset() {
 	*x = Jail{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -219,7 +284,7 @@ func (x *Jail) String() string {
 func (*Jail) ProtoMessage() {}
 
 func (x *Jail) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -232,7 +297,7 @@ func (x *Jail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Jail.ProtoReflect.Descriptor instead.
 func (*Jail) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{1}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Jail) GetLevel() int32 {
@@ -297,7 +362,7 @@ type CheckToolCallResponse struct {
 
 func (x *CheckToolCallResponse) Reset() {
 	*x = CheckToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -309,7 +374,7 @@ func (x *CheckToolCallResponse) String() string {
 func (*CheckToolCallResponse) ProtoMessage() {}
 
 func (x *CheckToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -322,7 +387,7 @@ func (x *CheckToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallResponse.ProtoReflect.Descriptor instead.
 func (*CheckToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{2}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CheckToolCallResponse) GetDecision() Decision {
@@ -482,7 +547,7 @@ type ReportToolCallRequest struct {
 
 func (x *ReportToolCallRequest) Reset() {
 	*x = ReportToolCallRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -494,7 +559,7 @@ func (x *ReportToolCallRequest) String() string {
 func (*ReportToolCallRequest) ProtoMessage() {}
 
 func (x *ReportToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -507,7 +572,7 @@ func (x *ReportToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportToolCallRequest.ProtoReflect.Descriptor instead.
 func (*ReportToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{3}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ReportToolCallRequest) GetRunId() string {
@@ -628,7 +693,7 @@ type ReportToolCallResponse struct {
 
 func (x *ReportToolCallResponse) Reset() {
 	*x = ReportToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -640,7 +705,7 @@ func (x *ReportToolCallResponse) String() string {
 func (*ReportToolCallResponse) ProtoMessage() {}
 
 func (x *ReportToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -653,7 +718,7 @@ func (x *ReportToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportToolCallResponse.ProtoReflect.Descriptor instead.
 func (*ReportToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{4}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ReportToolCallResponse) GetRun() *v1.Run {
@@ -710,7 +775,7 @@ type StartCommandRequest struct {
 
 func (x *StartCommandRequest) Reset() {
 	*x = StartCommandRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -722,7 +787,7 @@ func (x *StartCommandRequest) String() string {
 func (*StartCommandRequest) ProtoMessage() {}
 
 func (x *StartCommandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -735,7 +800,7 @@ func (x *StartCommandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartCommandRequest.ProtoReflect.Descriptor instead.
 func (*StartCommandRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{5}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StartCommandRequest) GetRunId() string {
@@ -788,7 +853,7 @@ type StartCommandResponse struct {
 
 func (x *StartCommandResponse) Reset() {
 	*x = StartCommandResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -800,7 +865,7 @@ func (x *StartCommandResponse) String() string {
 func (*StartCommandResponse) ProtoMessage() {}
 
 func (x *StartCommandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -813,7 +878,7 @@ func (x *StartCommandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartCommandResponse.ProtoReflect.Descriptor instead.
 func (*StartCommandResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{6}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StartCommandResponse) GetRunId() string {
@@ -854,7 +919,7 @@ type FinishCommandRequest struct {
 
 func (x *FinishCommandRequest) Reset() {
 	*x = FinishCommandRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -866,7 +931,7 @@ func (x *FinishCommandRequest) String() string {
 func (*FinishCommandRequest) ProtoMessage() {}
 
 func (x *FinishCommandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -879,7 +944,7 @@ func (x *FinishCommandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishCommandRequest.ProtoReflect.Descriptor instead.
 func (*FinishCommandRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{7}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *FinishCommandRequest) GetRunId() string {
@@ -923,7 +988,7 @@ type FinishCommandResponse struct {
 
 func (x *FinishCommandResponse) Reset() {
 	*x = FinishCommandResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -935,7 +1000,7 @@ func (x *FinishCommandResponse) String() string {
 func (*FinishCommandResponse) ProtoMessage() {}
 
 func (x *FinishCommandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -948,7 +1013,7 @@ func (x *FinishCommandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishCommandResponse.ProtoReflect.Descriptor instead.
 func (*FinishCommandResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{8}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *FinishCommandResponse) GetEvidence() []string {
@@ -981,7 +1046,7 @@ type ReportCostRequest struct {
 
 func (x *ReportCostRequest) Reset() {
 	*x = ReportCostRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -993,7 +1058,7 @@ func (x *ReportCostRequest) String() string {
 func (*ReportCostRequest) ProtoMessage() {}
 
 func (x *ReportCostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1006,7 +1071,7 @@ func (x *ReportCostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportCostRequest.ProtoReflect.Descriptor instead.
 func (*ReportCostRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{9}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ReportCostRequest) GetSessionId() string {
@@ -1050,7 +1115,7 @@ type Cost struct {
 
 func (x *Cost) Reset() {
 	*x = Cost{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1062,7 +1127,7 @@ func (x *Cost) String() string {
 func (*Cost) ProtoMessage() {}
 
 func (x *Cost) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1075,7 +1140,7 @@ func (x *Cost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cost.ProtoReflect.Descriptor instead.
 func (*Cost) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{10}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Cost) GetId() string {
@@ -1119,7 +1184,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +1196,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +1209,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{11}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ToolUse) GetTool() string {
@@ -1175,7 +1240,7 @@ type ReportCostResponse struct {
 
 func (x *ReportCostResponse) Reset() {
 	*x = ReportCostResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1187,7 +1252,7 @@ func (x *ReportCostResponse) String() string {
 func (*ReportCostResponse) ProtoMessage() {}
 
 func (x *ReportCostResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1200,7 +1265,7 @@ func (x *ReportCostResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportCostResponse.ProtoReflect.Descriptor instead.
 func (*ReportCostResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{12}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReportCostResponse) GetCounted() int32 {
@@ -1230,7 +1295,7 @@ type CheckToolCallsRequest struct {
 
 func (x *CheckToolCallsRequest) Reset() {
 	*x = CheckToolCallsRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1242,7 +1307,7 @@ func (x *CheckToolCallsRequest) String() string {
 func (*CheckToolCallsRequest) ProtoMessage() {}
 
 func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1255,7 +1320,7 @@ func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsRequest.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{13}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CheckToolCallsRequest) GetCorrelationId() uint64 {
@@ -1285,7 +1350,7 @@ type CheckToolCallsResponse struct {
 
 func (x *CheckToolCallsResponse) Reset() {
 	*x = CheckToolCallsResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1362,7 @@ func (x *CheckToolCallsResponse) String() string {
 func (*CheckToolCallsResponse) ProtoMessage() {}
 
 func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1375,7 @@ func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResponse.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{14}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CheckToolCallsResponse) GetCorrelationId() uint64 {
@@ -1343,7 +1408,7 @@ type CheckToolCallsResult struct {
 
 func (x *CheckToolCallsResult) Reset() {
 	*x = CheckToolCallsResult{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1420,7 @@ func (x *CheckToolCallsResult) String() string {
 func (*CheckToolCallsResult) ProtoMessage() {}
 
 func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1433,7 @@ func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResult.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResult) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{15}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CheckToolCallsResult) GetResult() isCheckToolCallsResult_Result {
@@ -1439,7 +1504,7 @@ type OpenCall struct {
 
 func (x *OpenCall) Reset() {
 	*x = OpenCall{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +1516,7 @@ func (x *OpenCall) String() string {
 func (*OpenCall) ProtoMessage() {}
 
 func (x *OpenCall) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,7 +1529,7 @@ func (x *OpenCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenCall.ProtoReflect.Descriptor instead.
 func (*OpenCall) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{16}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *OpenCall) GetCallId() string {
@@ -1534,7 +1599,7 @@ type ListOpenCallsRequest struct {
 
 func (x *ListOpenCallsRequest) Reset() {
 	*x = ListOpenCallsRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1546,7 +1611,7 @@ func (x *ListOpenCallsRequest) String() string {
 func (*ListOpenCallsRequest) ProtoMessage() {}
 
 func (x *ListOpenCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1559,7 +1624,7 @@ func (x *ListOpenCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCallsRequest.ProtoReflect.Descriptor instead.
 func (*ListOpenCallsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{17}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListOpenCallsRequest) GetRunId() string {
@@ -1581,7 +1646,7 @@ type ListOpenCallsResponse struct {
 
 func (x *ListOpenCallsResponse) Reset() {
 	*x = ListOpenCallsResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1658,7 @@ func (x *ListOpenCallsResponse) String() string {
 func (*ListOpenCallsResponse) ProtoMessage() {}
 
 func (x *ListOpenCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1671,7 @@ func (x *ListOpenCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCallsResponse.ProtoReflect.Descriptor instead.
 func (*ListOpenCallsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{18}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListOpenCallsResponse) GetCalls() []*OpenCall {
@@ -1633,7 +1698,7 @@ type SettleToolCallRequest struct {
 
 func (x *SettleToolCallRequest) Reset() {
 	*x = SettleToolCallRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1645,7 +1710,7 @@ func (x *SettleToolCallRequest) String() string {
 func (*SettleToolCallRequest) ProtoMessage() {}
 
 func (x *SettleToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1658,7 +1723,7 @@ func (x *SettleToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleToolCallRequest.ProtoReflect.Descriptor instead.
 func (*SettleToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{19}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SettleToolCallRequest) GetRunId() string {
@@ -1702,7 +1767,7 @@ type SettleToolCallResponse struct {
 
 func (x *SettleToolCallResponse) Reset() {
 	*x = SettleToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1714,7 +1779,7 @@ func (x *SettleToolCallResponse) String() string {
 func (*SettleToolCallResponse) ProtoMessage() {}
 
 func (x *SettleToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1727,7 +1792,7 @@ func (x *SettleToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleToolCallResponse.ProtoReflect.Descriptor instead.
 func (*SettleToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{20}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SettleToolCallResponse) GetCall() *OpenCall {
@@ -1759,7 +1824,7 @@ type ReportRefusalRequest struct {
 
 func (x *ReportRefusalRequest) Reset() {
 	*x = ReportRefusalRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1771,7 +1836,7 @@ func (x *ReportRefusalRequest) String() string {
 func (*ReportRefusalRequest) ProtoMessage() {}
 
 func (x *ReportRefusalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1784,7 +1849,7 @@ func (x *ReportRefusalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRefusalRequest.ProtoReflect.Descriptor instead.
 func (*ReportRefusalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{21}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ReportRefusalRequest) GetNamespace() string {
@@ -1817,7 +1882,7 @@ type ReportRefusalResponse struct {
 
 func (x *ReportRefusalResponse) Reset() {
 	*x = ReportRefusalResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1829,7 +1894,7 @@ func (x *ReportRefusalResponse) String() string {
 func (*ReportRefusalResponse) ProtoMessage() {}
 
 func (x *ReportRefusalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1842,14 +1907,14 @@ func (x *ReportRefusalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRefusalResponse.ProtoReflect.Descriptor instead.
 func (*ReportRefusalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{22}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{23}
 }
 
 var File_interlock_policy_v1_policy_enforcer_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
-	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\x1einterlock/event/v1/event.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\x1a#interlock/policy/v1/tool_call.proto\"\xf3\x03\n" +
+	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\x1einterlock/event/v1/event.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\x1a#interlock/policy/v1/tool_call.proto\"\xbc\x04\n" +
 	"\x14CheckToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -1867,7 +1932,12 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\x06folder\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x06folder\x12/\n" +
 	"\x0edenied_because\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x80\x10R\rdeniedBecause\x12(\n" +
 	"\n" +
-	"jail_level\x18\r \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x03(\x00R\tjailLevel\"N\n" +
+	"jail_level\x18\r \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x03(\x00R\tjailLevel\x12G\n" +
+	"\n" +
+	"real_names\x18\x0e \x03(\v2\x1d.interlock.policy.v1.RealNameB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\trealNames\"F\n" +
+	"\bRealName\x12\x1c\n" +
+	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x04name\x12\x1c\n" +
+	"\x04real\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x04real\"N\n" +
 	"\x04Jail\x12\x14\n" +
 	"\x05level\x18\x01 \x01(\x05R\x05level\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x18\n" +
@@ -2026,84 +2096,86 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP() []byte
 	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescData
 }
 
-var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_interlock_policy_v1_policy_enforcer_service_proto_goTypes = []any{
 	(*CheckToolCallRequest)(nil),   // 0: interlock.policy.v1.CheckToolCallRequest
-	(*Jail)(nil),                   // 1: interlock.policy.v1.Jail
-	(*CheckToolCallResponse)(nil),  // 2: interlock.policy.v1.CheckToolCallResponse
-	(*ReportToolCallRequest)(nil),  // 3: interlock.policy.v1.ReportToolCallRequest
-	(*ReportToolCallResponse)(nil), // 4: interlock.policy.v1.ReportToolCallResponse
-	(*StartCommandRequest)(nil),    // 5: interlock.policy.v1.StartCommandRequest
-	(*StartCommandResponse)(nil),   // 6: interlock.policy.v1.StartCommandResponse
-	(*FinishCommandRequest)(nil),   // 7: interlock.policy.v1.FinishCommandRequest
-	(*FinishCommandResponse)(nil),  // 8: interlock.policy.v1.FinishCommandResponse
-	(*ReportCostRequest)(nil),      // 9: interlock.policy.v1.ReportCostRequest
-	(*Cost)(nil),                   // 10: interlock.policy.v1.Cost
-	(*ToolUse)(nil),                // 11: interlock.policy.v1.ToolUse
-	(*ReportCostResponse)(nil),     // 12: interlock.policy.v1.ReportCostResponse
-	(*CheckToolCallsRequest)(nil),  // 13: interlock.policy.v1.CheckToolCallsRequest
-	(*CheckToolCallsResponse)(nil), // 14: interlock.policy.v1.CheckToolCallsResponse
-	(*CheckToolCallsResult)(nil),   // 15: interlock.policy.v1.CheckToolCallsResult
-	(*OpenCall)(nil),               // 16: interlock.policy.v1.OpenCall
-	(*ListOpenCallsRequest)(nil),   // 17: interlock.policy.v1.ListOpenCallsRequest
-	(*ListOpenCallsResponse)(nil),  // 18: interlock.policy.v1.ListOpenCallsResponse
-	(*SettleToolCallRequest)(nil),  // 19: interlock.policy.v1.SettleToolCallRequest
-	(*SettleToolCallResponse)(nil), // 20: interlock.policy.v1.SettleToolCallResponse
-	(*ReportRefusalRequest)(nil),   // 21: interlock.policy.v1.ReportRefusalRequest
-	(*ReportRefusalResponse)(nil),  // 22: interlock.policy.v1.ReportRefusalResponse
-	(Decision)(0),                  // 23: interlock.policy.v1.Decision
-	(DecisionCode)(0),              // 24: interlock.policy.v1.DecisionCode
-	(*v1.LegalEvent)(nil),          // 25: interlock.engine.v1.LegalEvent
-	(*Explanation)(nil),            // 26: interlock.policy.v1.Explanation
-	(*v1.Run)(nil),                 // 27: interlock.engine.v1.Run
-	(*Interrupted)(nil),            // 28: interlock.policy.v1.Interrupted
-	(*status.Status)(nil),          // 29: google.rpc.Status
-	(*timestamppb.Timestamp)(nil),  // 30: google.protobuf.Timestamp
-	(*v11.CallRefused)(nil),        // 31: interlock.event.v1.CallRefused
+	(*RealName)(nil),               // 1: interlock.policy.v1.RealName
+	(*Jail)(nil),                   // 2: interlock.policy.v1.Jail
+	(*CheckToolCallResponse)(nil),  // 3: interlock.policy.v1.CheckToolCallResponse
+	(*ReportToolCallRequest)(nil),  // 4: interlock.policy.v1.ReportToolCallRequest
+	(*ReportToolCallResponse)(nil), // 5: interlock.policy.v1.ReportToolCallResponse
+	(*StartCommandRequest)(nil),    // 6: interlock.policy.v1.StartCommandRequest
+	(*StartCommandResponse)(nil),   // 7: interlock.policy.v1.StartCommandResponse
+	(*FinishCommandRequest)(nil),   // 8: interlock.policy.v1.FinishCommandRequest
+	(*FinishCommandResponse)(nil),  // 9: interlock.policy.v1.FinishCommandResponse
+	(*ReportCostRequest)(nil),      // 10: interlock.policy.v1.ReportCostRequest
+	(*Cost)(nil),                   // 11: interlock.policy.v1.Cost
+	(*ToolUse)(nil),                // 12: interlock.policy.v1.ToolUse
+	(*ReportCostResponse)(nil),     // 13: interlock.policy.v1.ReportCostResponse
+	(*CheckToolCallsRequest)(nil),  // 14: interlock.policy.v1.CheckToolCallsRequest
+	(*CheckToolCallsResponse)(nil), // 15: interlock.policy.v1.CheckToolCallsResponse
+	(*CheckToolCallsResult)(nil),   // 16: interlock.policy.v1.CheckToolCallsResult
+	(*OpenCall)(nil),               // 17: interlock.policy.v1.OpenCall
+	(*ListOpenCallsRequest)(nil),   // 18: interlock.policy.v1.ListOpenCallsRequest
+	(*ListOpenCallsResponse)(nil),  // 19: interlock.policy.v1.ListOpenCallsResponse
+	(*SettleToolCallRequest)(nil),  // 20: interlock.policy.v1.SettleToolCallRequest
+	(*SettleToolCallResponse)(nil), // 21: interlock.policy.v1.SettleToolCallResponse
+	(*ReportRefusalRequest)(nil),   // 22: interlock.policy.v1.ReportRefusalRequest
+	(*ReportRefusalResponse)(nil),  // 23: interlock.policy.v1.ReportRefusalResponse
+	(Decision)(0),                  // 24: interlock.policy.v1.Decision
+	(DecisionCode)(0),              // 25: interlock.policy.v1.DecisionCode
+	(*v1.LegalEvent)(nil),          // 26: interlock.engine.v1.LegalEvent
+	(*Explanation)(nil),            // 27: interlock.policy.v1.Explanation
+	(*v1.Run)(nil),                 // 28: interlock.engine.v1.Run
+	(*Interrupted)(nil),            // 29: interlock.policy.v1.Interrupted
+	(*status.Status)(nil),          // 30: google.rpc.Status
+	(*timestamppb.Timestamp)(nil),  // 31: google.protobuf.Timestamp
+	(*v11.CallRefused)(nil),        // 32: interlock.event.v1.CallRefused
 }
 var file_interlock_policy_v1_policy_enforcer_service_proto_depIdxs = []int32{
-	23, // 0: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
-	24, // 1: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
-	25, // 2: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	26, // 3: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
-	1,  // 4: interlock.policy.v1.CheckToolCallResponse.jail:type_name -> interlock.policy.v1.Jail
-	27, // 5: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
-	28, // 6: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
-	1,  // 7: interlock.policy.v1.StartCommandResponse.jail:type_name -> interlock.policy.v1.Jail
-	10, // 8: interlock.policy.v1.ReportCostRequest.costs:type_name -> interlock.policy.v1.Cost
-	11, // 9: interlock.policy.v1.Cost.tools:type_name -> interlock.policy.v1.ToolUse
-	0,  // 10: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
-	15, // 11: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
-	2,  // 12: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
-	29, // 13: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
-	30, // 14: interlock.policy.v1.OpenCall.allowed_at:type_name -> google.protobuf.Timestamp
-	30, // 15: interlock.policy.v1.OpenCall.due_at:type_name -> google.protobuf.Timestamp
-	16, // 16: interlock.policy.v1.ListOpenCallsResponse.calls:type_name -> interlock.policy.v1.OpenCall
-	16, // 17: interlock.policy.v1.SettleToolCallResponse.call:type_name -> interlock.policy.v1.OpenCall
-	31, // 18: interlock.policy.v1.ReportRefusalRequest.refused:type_name -> interlock.event.v1.CallRefused
-	0,  // 19: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
-	3,  // 20: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
-	5,  // 21: interlock.policy.v1.PolicyEnforcerService.StartCommand:input_type -> interlock.policy.v1.StartCommandRequest
-	7,  // 22: interlock.policy.v1.PolicyEnforcerService.FinishCommand:input_type -> interlock.policy.v1.FinishCommandRequest
-	9,  // 23: interlock.policy.v1.PolicyEnforcerService.ReportCost:input_type -> interlock.policy.v1.ReportCostRequest
-	17, // 24: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:input_type -> interlock.policy.v1.ListOpenCallsRequest
-	19, // 25: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:input_type -> interlock.policy.v1.SettleToolCallRequest
-	21, // 26: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:input_type -> interlock.policy.v1.ReportRefusalRequest
-	13, // 27: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
-	2,  // 28: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
-	4,  // 29: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
-	6,  // 30: interlock.policy.v1.PolicyEnforcerService.StartCommand:output_type -> interlock.policy.v1.StartCommandResponse
-	8,  // 31: interlock.policy.v1.PolicyEnforcerService.FinishCommand:output_type -> interlock.policy.v1.FinishCommandResponse
-	12, // 32: interlock.policy.v1.PolicyEnforcerService.ReportCost:output_type -> interlock.policy.v1.ReportCostResponse
-	18, // 33: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:output_type -> interlock.policy.v1.ListOpenCallsResponse
-	20, // 34: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:output_type -> interlock.policy.v1.SettleToolCallResponse
-	22, // 35: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:output_type -> interlock.policy.v1.ReportRefusalResponse
-	14, // 36: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
-	28, // [28:37] is the sub-list for method output_type
-	19, // [19:28] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	1,  // 0: interlock.policy.v1.CheckToolCallRequest.real_names:type_name -> interlock.policy.v1.RealName
+	24, // 1: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
+	25, // 2: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
+	26, // 3: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	27, // 4: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
+	2,  // 5: interlock.policy.v1.CheckToolCallResponse.jail:type_name -> interlock.policy.v1.Jail
+	28, // 6: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
+	29, // 7: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
+	2,  // 8: interlock.policy.v1.StartCommandResponse.jail:type_name -> interlock.policy.v1.Jail
+	11, // 9: interlock.policy.v1.ReportCostRequest.costs:type_name -> interlock.policy.v1.Cost
+	12, // 10: interlock.policy.v1.Cost.tools:type_name -> interlock.policy.v1.ToolUse
+	0,  // 11: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
+	16, // 12: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
+	3,  // 13: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
+	30, // 14: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
+	31, // 15: interlock.policy.v1.OpenCall.allowed_at:type_name -> google.protobuf.Timestamp
+	31, // 16: interlock.policy.v1.OpenCall.due_at:type_name -> google.protobuf.Timestamp
+	17, // 17: interlock.policy.v1.ListOpenCallsResponse.calls:type_name -> interlock.policy.v1.OpenCall
+	17, // 18: interlock.policy.v1.SettleToolCallResponse.call:type_name -> interlock.policy.v1.OpenCall
+	32, // 19: interlock.policy.v1.ReportRefusalRequest.refused:type_name -> interlock.event.v1.CallRefused
+	0,  // 20: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
+	4,  // 21: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
+	6,  // 22: interlock.policy.v1.PolicyEnforcerService.StartCommand:input_type -> interlock.policy.v1.StartCommandRequest
+	8,  // 23: interlock.policy.v1.PolicyEnforcerService.FinishCommand:input_type -> interlock.policy.v1.FinishCommandRequest
+	10, // 24: interlock.policy.v1.PolicyEnforcerService.ReportCost:input_type -> interlock.policy.v1.ReportCostRequest
+	18, // 25: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:input_type -> interlock.policy.v1.ListOpenCallsRequest
+	20, // 26: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:input_type -> interlock.policy.v1.SettleToolCallRequest
+	22, // 27: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:input_type -> interlock.policy.v1.ReportRefusalRequest
+	14, // 28: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
+	3,  // 29: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
+	5,  // 30: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
+	7,  // 31: interlock.policy.v1.PolicyEnforcerService.StartCommand:output_type -> interlock.policy.v1.StartCommandResponse
+	9,  // 32: interlock.policy.v1.PolicyEnforcerService.FinishCommand:output_type -> interlock.policy.v1.FinishCommandResponse
+	13, // 33: interlock.policy.v1.PolicyEnforcerService.ReportCost:output_type -> interlock.policy.v1.ReportCostResponse
+	19, // 34: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:output_type -> interlock.policy.v1.ListOpenCallsResponse
+	21, // 35: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:output_type -> interlock.policy.v1.SettleToolCallResponse
+	23, // 36: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:output_type -> interlock.policy.v1.ReportRefusalResponse
+	15, // 37: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
+	29, // [29:38] is the sub-list for method output_type
+	20, // [20:29] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_policy_enforcer_service_proto_init() }
@@ -2114,7 +2186,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 	file_interlock_policy_v1_decision_proto_init()
 	file_interlock_policy_v1_explanation_proto_init()
 	file_interlock_policy_v1_tool_call_proto_init()
-	file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15].OneofWrappers = []any{
+	file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16].OneofWrappers = []any{
 		(*CheckToolCallsResult_Decision)(nil),
 		(*CheckToolCallsResult_Error)(nil),
 	}
@@ -2124,7 +2196,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc), len(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

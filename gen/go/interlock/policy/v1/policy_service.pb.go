@@ -1043,7 +1043,10 @@ type SimulatePolicyResponse struct {
 	// The recorded calls whose decision would differ, in the order of the log; at most 1,000.
 	Changes []*SimulatedChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
 	// True when not everything that was asked for was replayed or returned.
-	Truncated     bool `protobuf:"varint,3,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	Truncated bool `protobuf:"varint,3,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// How many calls the candidate cannot decide, and were not replayed: it looks at values that
+	// the log does not have.
+	Undecided     int64 `protobuf:"varint,4,opt,name=undecided,proto3" json:"undecided,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1097,6 +1100,13 @@ func (x *SimulatePolicyResponse) GetTruncated() bool {
 		return x.Truncated
 	}
 	return false
+}
+
+func (x *SimulatePolicyResponse) GetUndecided() int64 {
+	if x != nil {
+		return x.Undecided
+	}
+	return 0
 }
 
 var File_interlock_policy_v1_policy_service_proto protoreflect.FileDescriptor
@@ -1171,11 +1181,12 @@ const file_interlock_policy_v1_policy_service_proto_rawDesc = "" +
 	"definition\x18\x01 \x01(\fB\a\xbaH\x04z\x02\x10\x01R\n" +
 	"definition\x120\n" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1f\n" +
-	"\x06run_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\"\x92\x01\n" +
+	"\x06run_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\"\xb0\x01\n" +
 	"\x16SimulatePolicyResponse\x12\x1a\n" +
 	"\breplayed\x18\x01 \x01(\x03R\breplayed\x12>\n" +
 	"\achanges\x18\x02 \x03(\v2$.interlock.policy.v1.SimulatedChangeR\achanges\x12\x1c\n" +
-	"\ttruncated\x18\x03 \x01(\bR\ttruncated2\x93\b\n" +
+	"\ttruncated\x18\x03 \x01(\bR\ttruncated\x12\x1c\n" +
+	"\tundecided\x18\x04 \x01(\x03R\tundecided2\x93\b\n" +
 	"\rPolicyService\x12i\n" +
 	"\x0eRegisterPolicy\x12*.interlock.policy.v1.RegisterPolicyRequest\x1a+.interlock.policy.v1.RegisterPolicyResponse\x12Z\n" +
 	"\tGetPolicy\x12%.interlock.policy.v1.GetPolicyRequest\x1a&.interlock.policy.v1.GetPolicyResponse\x12c\n" +

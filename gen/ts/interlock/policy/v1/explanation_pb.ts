@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/explanation.proto.
  */
 export const file_interlock_policy_v1_explanation: GenFile = /*@__PURE__*/
-  fileDesc("CiVpbnRlcmxvY2svcG9saWN5L3YxL2V4cGxhbmF0aW9uLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIqoCCgtFeHBsYW5hdGlvbhISCgppbnB1dF9rZXB0GAEgASgIEjEKB2NvbW1hbmQYAiABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkNvbW1hbmRMaW5lEi8KBXN0YXRlGAMgASgLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5TdGF0ZVJlYXNvbhIzCghwb2xpY2llcxgEIAMoCzIhLmludGVybG9jay5wb2xpY3kudjEuUG9saWN5UmVhc29uEjAKBmxpbWl0cxgFIAMoCzIgLmludGVybG9jay5wb2xpY3kudjEuTGltaXRSZWFzb24SEwoLd291bGRfYWxsb3cYBiADKAkSEgoKamFpbF9sZXZlbBgHIAEoBRITCgtqYWlsX2RpZ2VzdBgIIAEoCSJMCgtDb21tYW5kTGluZRIMCgRsaW5lGAEgASgJEi8KBXBhcnRzGAIgAygLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5Db21tYW5kUGFydCLvAQoLQ29tbWFuZFBhcnQSDQoFc3RhcnQYASABKAMSCwoDZW5kGAIgASgDEgwKBHRleHQYAyABKAkSDQoFd29yZHMYBCADKAkSMQoHdmVyZGljdBgFIAEoDjIgLmludGVybG9jay5wb2xpY3kudjEuUGFydFZlcmRpY3QSLwoEY29kZRgGIAEoDjIhLmludGVybG9jay5wb2xpY3kudjEuRGVjaXNpb25Db2RlEg8KB21lc3NhZ2UYByABKAkSDgoGd3JpdGVzGAggAygJEhEKCXJlYWRzX2VudhgJIAMoCRIPCgdtYXRjaGVkGAogASgJIsEBCgtTdGF0ZVJlYXNvbhIuCgd2ZXJkaWN0GAEgASgOMh0uaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbhIvCgRjb2RlGAIgASgOMiEuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbkNvZGUSDwoHbWVzc2FnZRgDIAEoCRIYChB0b29sc19yZXN0cmljdGVkGAQgASgIEhUKDWFsbG93ZWRfdG9vbHMYBSADKAkSDwoHbWF0Y2hlZBgGIAEoCSLgAQoMUG9saWN5UmVhc29uEg4KBnBvbGljeRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDEg0KBXNjb3BlGAMgASgJEi4KBXJ1bGVzGAQgAygLMh8uaW50ZXJsb2NrLnBvbGljeS52MS5SdWxlUmVhc29uEi4KB3ZlcmRpY3QYBSABKA4yHS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uEi8KBGNvZGUYBiABKA4yIS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uQ29kZRIPCgdtZXNzYWdlGAcgASgJItIBCgpSdWxlUmVhc29uEgwKBHJ1bGUYASABKAkSLwoGZWZmZWN0GAIgASgOMh8uaW50ZXJsb2NrLnBvbGljeS52MS5SdWxlRWZmZWN0EhIKCmNhcGFiaWxpdHkYAyABKAkSMgoKY29uZGl0aW9ucxgEIAMoCzIeLmludGVybG9jay5wb2xpY3kudjEuQ29uZGl0aW9uEg8KB21hdGNoZXMYBSABKAgSDwoHZGVjaWRlcxgGIAEoCBIPCgd1bmNsZWFyGAcgASgIEgoKAmlkGAggASgJImsKCUNvbmRpdGlvbhINCgVmaWVsZBgBIAEoCRIQCghleHBlY3RlZBgCIAEoCRIOCgZhY3R1YWwYAyABKAkSDQoFaG9sZHMYBCABKAgSDQoFZG91YnQYBSABKAkSDwoHbmVnYXRlZBgGIAEoCCLMAgoLTGltaXRSZWFzb24SDgoGcG9saWN5GAEgASgJEgwKBHJ1bGUYAiABKAkSLQoHbWVhc3VyZRgDIAEoDjIcLmludGVybG9jay5wb2xpY3kudjEuTWVhc3VyZRIuCgVzY29wZRgEIAEoDjIfLmludGVybG9jay5wb2xpY3kudjEuTGltaXRTY29wZRIPCgdzdWJqZWN0GAUgASgJEikKBndpbmRvdxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIrCgZwZXJpb2QYByABKA4yGy5pbnRlcmxvY2sucG9saWN5LnYxLlBlcmlvZBItCglyZXNldHNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHVzZWQYCSABKAMSCwoDbWF4GAogASgDEg0KBWFmdGVyGAsgASgDKnQKC1BhcnRWZXJkaWN0EhwKGFBBUlRfVkVSRElDVF9VTlNQRUNJRklFRBAAEhMKD1BBUlRfVkVSRElDVF9PSxABEhgKFFBBUlRfVkVSRElDVF9SRUZVU0VEEAISGAoUUEFSVF9WRVJESUNUX1VOS05PV04QAyprCgpSdWxlRWZmZWN0EhsKF1JVTEVfRUZGRUNUX1VOU1BFQ0lGSUVEEAASFAoQUlVMRV9FRkZFQ1RfREVOWRABEhMKD1JVTEVfRUZGRUNUX0FTSxACEhUKEVJVTEVfRUZGRUNUX0FMTE9XEANCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3BvbGljeS92MTtwb2xpY3l2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_interlock_policy_v1_decision, file_interlock_policy_v1_policy]);
+  fileDesc("CiVpbnRlcmxvY2svcG9saWN5L3YxL2V4cGxhbmF0aW9uLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIqoCCgtFeHBsYW5hdGlvbhISCgppbnB1dF9rZXB0GAEgASgIEjEKB2NvbW1hbmQYAiABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkNvbW1hbmRMaW5lEi8KBXN0YXRlGAMgASgLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5TdGF0ZVJlYXNvbhIzCghwb2xpY2llcxgEIAMoCzIhLmludGVybG9jay5wb2xpY3kudjEuUG9saWN5UmVhc29uEjAKBmxpbWl0cxgFIAMoCzIgLmludGVybG9jay5wb2xpY3kudjEuTGltaXRSZWFzb24SEwoLd291bGRfYWxsb3cYBiADKAkSEgoKamFpbF9sZXZlbBgHIAEoBRITCgtqYWlsX2RpZ2VzdBgIIAEoCSJMCgtDb21tYW5kTGluZRIMCgRsaW5lGAEgASgJEi8KBXBhcnRzGAIgAygLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5Db21tYW5kUGFydCLvAQoLQ29tbWFuZFBhcnQSDQoFc3RhcnQYASABKAMSCwoDZW5kGAIgASgDEgwKBHRleHQYAyABKAkSDQoFd29yZHMYBCADKAkSMQoHdmVyZGljdBgFIAEoDjIgLmludGVybG9jay5wb2xpY3kudjEuUGFydFZlcmRpY3QSLwoEY29kZRgGIAEoDjIhLmludGVybG9jay5wb2xpY3kudjEuRGVjaXNpb25Db2RlEg8KB21lc3NhZ2UYByABKAkSDgoGd3JpdGVzGAggAygJEhEKCXJlYWRzX2VudhgJIAMoCRIPCgdtYXRjaGVkGAogASgJIvEBCgtTdGF0ZVJlYXNvbhIuCgd2ZXJkaWN0GAEgASgOMh0uaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbhIvCgRjb2RlGAIgASgOMiEuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbkNvZGUSDwoHbWVzc2FnZRgDIAEoCRIYChB0b29sc19yZXN0cmljdGVkGAQgASgIEhUKDWFsbG93ZWRfdG9vbHMYBSADKAkSDwoHbWF0Y2hlZBgGIAEoCRIuCgVjYWxscxgHIAMoCzIfLmludGVybG9jay5wb2xpY3kudjEuQ2FsbFJlYXNvbiKLAQoKQ2FsbFJlYXNvbhIMCgRydWxlGAEgASgJEg8KB3BhdHRlcm4YAiABKAkSKgoGcmVzdWx0GAMgASgOMhouaW50ZXJsb2NrLnBvbGljeS52MS5UcnV0aBIyCgpjb25kaXRpb25zGAQgAygLMh4uaW50ZXJsb2NrLnBvbGljeS52MS5Db25kaXRpb24i4AEKDFBvbGljeVJlYXNvbhIOCgZwb2xpY3kYASABKAkSDwoHdmVyc2lvbhgCIAEoAxINCgVzY29wZRgDIAEoCRIuCgVydWxlcxgEIAMoCzIfLmludGVybG9jay5wb2xpY3kudjEuUnVsZVJlYXNvbhIuCgd2ZXJkaWN0GAUgASgOMh0uaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbhIvCgRjb2RlGAYgASgOMiEuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbkNvZGUSDwoHbWVzc2FnZRgHIAEoCSLSAQoKUnVsZVJlYXNvbhIMCgRydWxlGAEgASgJEi8KBmVmZmVjdBgCIAEoDjIfLmludGVybG9jay5wb2xpY3kudjEuUnVsZUVmZmVjdBISCgpjYXBhYmlsaXR5GAMgASgJEjIKCmNvbmRpdGlvbnMYBCADKAsyHi5pbnRlcmxvY2sucG9saWN5LnYxLkNvbmRpdGlvbhIPCgdtYXRjaGVzGAUgASgIEg8KB2RlY2lkZXMYBiABKAgSDwoHdW5jbGVhchgHIAEoCBIKCgJpZBgIIAEoCSJrCglDb25kaXRpb24SDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJEg0KBWhvbGRzGAQgASgIEg0KBWRvdWJ0GAUgASgJEg8KB25lZ2F0ZWQYBiABKAgizAIKC0xpbWl0UmVhc29uEg4KBnBvbGljeRgBIAEoCRIMCgRydWxlGAIgASgJEi0KB21lYXN1cmUYAyABKA4yHC5pbnRlcmxvY2sucG9saWN5LnYxLk1lYXN1cmUSLgoFc2NvcGUYBCABKA4yHy5pbnRlcmxvY2sucG9saWN5LnYxLkxpbWl0U2NvcGUSDwoHc3ViamVjdBgFIAEoCRIpCgZ3aW5kb3cYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKwoGcGVyaW9kGAcgASgOMhsuaW50ZXJsb2NrLnBvbGljeS52MS5QZXJpb2QSLQoJcmVzZXRzX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgR1c2VkGAkgASgDEgsKA21heBgKIAEoAxINCgVhZnRlchgLIAEoAyp0CgtQYXJ0VmVyZGljdBIcChhQQVJUX1ZFUkRJQ1RfVU5TUEVDSUZJRUQQABITCg9QQVJUX1ZFUkRJQ1RfT0sQARIYChRQQVJUX1ZFUkRJQ1RfUkVGVVNFRBACEhgKFFBBUlRfVkVSRElDVF9VTktOT1dOEAMqUQoFVHJ1dGgSFQoRVFJVVEhfVU5TUEVDSUZJRUQQABIPCgtUUlVUSF9IT0xEUxABEg8KC1RSVVRIX0ZBSUxTEAISDwoLVFJVVEhfRE9VQlQQAyprCgpSdWxlRWZmZWN0EhsKF1JVTEVfRUZGRUNUX1VOU1BFQ0lGSUVEEAASFAoQUlVMRV9FRkZFQ1RfREVOWRABEhMKD1JVTEVfRUZGRUNUX0FTSxACEhUKEVJVTEVfRUZGRUNUX0FMTE9XEANCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3BvbGljeS92MTtwb2xpY3l2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_interlock_policy_v1_decision, file_interlock_policy_v1_policy]);
 
 /**
  * Explanation is why a call was or would be decided as it is, and what would change that.
@@ -255,6 +255,13 @@ export type StateReason = Message<"interlock.policy.v1.StateReason"> & {
    * @generated from field: string matched = 6;
    */
   matched: string;
+
+  /**
+   * The entries of its calls that are about the tool, in their order.
+   *
+   * @generated from field: repeated interlock.policy.v1.CallReason calls = 7;
+   */
+  calls: CallReason[];
 };
 
 /**
@@ -263,6 +270,49 @@ export type StateReason = Message<"interlock.policy.v1.StateReason"> & {
  */
 export const StateReasonSchema: GenMessage<StateReason> = /*@__PURE__*/
   messageDesc(file_interlock_policy_v1_explanation, 3);
+
+/**
+ * CallReason is an entry of a state's calls that is about a call. The state refuses a call unless
+ * every one holds.
+ *
+ * @generated from message interlock.policy.v1.CallReason
+ */
+export type CallReason = Message<"interlock.policy.v1.CallReason"> & {
+  /**
+   * JSON Pointer of the entry in the state.
+   *
+   * @generated from field: string rule = 1;
+   */
+  rule: string;
+
+  /**
+   * The tool or the capability that it names, as a pattern.
+   *
+   * @generated from field: string pattern = 2;
+   */
+  pattern: string;
+
+  /**
+   * Its result.
+   *
+   * @generated from field: interlock.policy.v1.Truth result = 3;
+   */
+  result: Truth;
+
+  /**
+   * Its comparisons.
+   *
+   * @generated from field: repeated interlock.policy.v1.Condition conditions = 4;
+   */
+  conditions: Condition[];
+};
+
+/**
+ * Describes the message interlock.policy.v1.CallReason.
+ * Use `create(CallReasonSchema)` to create a new message.
+ */
+export const CallReasonSchema: GenMessage<CallReason> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_explanation, 4);
 
 /**
  * PolicyReason is what one policy says to a call.
@@ -327,7 +377,7 @@ export type PolicyReason = Message<"interlock.policy.v1.PolicyReason"> & {
  * Use `create(PolicyReasonSchema)` to create a new message.
  */
 export const PolicyReasonSchema: GenMessage<PolicyReason> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_explanation, 4);
+  messageDesc(file_interlock_policy_v1_explanation, 5);
 
 /**
  * RuleReason is one rule of a policy, and whether it is about a call.
@@ -397,16 +447,17 @@ export type RuleReason = Message<"interlock.policy.v1.RuleReason"> & {
  * Use `create(RuleReasonSchema)` to create a new message.
  */
 export const RuleReasonSchema: GenMessage<RuleReason> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_explanation, 5);
+  messageDesc(file_interlock_policy_v1_explanation, 6);
 
 /**
- * Condition is something that a rule requires.
+ * Condition is something that a rule requires. Agents get none that is about the time, the caller
+ * or the session.
  *
  * @generated from message interlock.policy.v1.Condition
  */
 export type Condition = Message<"interlock.policy.v1.Condition"> & {
   /**
-   * What it is about.
+   * What it is about: a pointer into the input, or a facet.
    *
    * @generated from field: string field = 1;
    */
@@ -453,7 +504,7 @@ export type Condition = Message<"interlock.policy.v1.Condition"> & {
  * Use `create(ConditionSchema)` to create a new message.
  */
 export const ConditionSchema: GenMessage<Condition> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_explanation, 6);
+  messageDesc(file_interlock_policy_v1_explanation, 7);
 
 /**
  * LimitReason is a limit that a call counts against.
@@ -544,7 +595,7 @@ export type LimitReason = Message<"interlock.policy.v1.LimitReason"> & {
  * Use `create(LimitReasonSchema)` to create a new message.
  */
 export const LimitReasonSchema: GenMessage<LimitReason> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_explanation, 7);
+  messageDesc(file_interlock_policy_v1_explanation, 8);
 
 /**
  * PartVerdict is what is said of one part of a command line.
@@ -588,6 +639,47 @@ export const PartVerdictSchema: GenEnum<PartVerdict> = /*@__PURE__*/
   enumDesc(file_interlock_policy_v1_explanation, 0);
 
 /**
+ * Truth is the result of a condition.
+ *
+ * @generated from enum interlock.policy.v1.Truth
+ */
+export enum Truth {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: TRUTH_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It holds.
+   *
+   * @generated from enum value: TRUTH_HOLDS = 1;
+   */
+  HOLDS = 1,
+
+  /**
+   * It does not hold.
+   *
+   * @generated from enum value: TRUTH_FAILS = 2;
+   */
+  FAILS = 2,
+
+  /**
+   * It cannot be told.
+   *
+   * @generated from enum value: TRUTH_DOUBT = 3;
+   */
+  DOUBT = 3,
+}
+
+/**
+ * Describes the enum interlock.policy.v1.Truth.
+ */
+export const TruthSchema: GenEnum<Truth> = /*@__PURE__*/
+  enumDesc(file_interlock_policy_v1_explanation, 1);
+
+/**
  * RuleEffect is what a rule does.
  *
  * @generated from enum interlock.policy.v1.RuleEffect
@@ -626,5 +718,5 @@ export enum RuleEffect {
  * Describes the enum interlock.policy.v1.RuleEffect.
  */
 export const RuleEffectSchema: GenEnum<RuleEffect> = /*@__PURE__*/
-  enumDesc(file_interlock_policy_v1_explanation, 1);
+  enumDesc(file_interlock_policy_v1_explanation, 2);
 

@@ -24,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/policy_enforcer_service.proto.
  */
 export const file_interlock_policy_v1_policy_enforcer_service: GenFile = /*@__PURE__*/
-  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIooCChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJEhYKDmRlbmllZF9iZWNhdXNlGAwgASgJEhIKCmphaWxfbGV2ZWwYDSABKAUiNgoESmFpbBINCgVsZXZlbBgBIAEoBRIOCgZkaWdlc3QYAiABKAkSDwoHcHJvZmlsZRgDIAEoDCLoAwoVQ2hlY2tUb29sQ2FsbFJlc3BvbnNlEi8KCGRlY2lzaW9uGAEgASgOMh0uaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbhIvCgRjb2RlGAIgASgOMiEuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbkNvZGUSDwoHbWVzc2FnZRgDIAEoCRIYChB0b29sc19yZXN0cmljdGVkGAQgASgIEhUKDWFsbG93ZWRfdG9vbHMYBSADKAkSNQoMbGVnYWxfZXZlbnRzGAYgAygLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5MZWdhbEV2ZW50EhMKC2FwcHJvdmFsX2lkGAcgASgJEg8KB2NhbGxfaWQYCCABKAkSDgoGcnVuX2lkGAkgASgJEhMKC3J1bl92ZXJzaW9uGAogASgDEg0KBXN0YXRlGAsgASgJEg4KBmJyYW5jaBgMIAEoCRISCgppdGVyYXRpb25zGA0gASgDEhYKDm1heF9pdGVyYXRpb25zGA4gASgDEjUKC2V4cGxhbmF0aW9uGA8gASgLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5FeHBsYW5hdGlvbhInCgRqYWlsGBAgASgLMhkuaW50ZXJsb2NrLnBvbGljeS52MS5KYWlsIqICChVSZXBvcnRUb29sQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg8KB2NhbGxfaWQYBCABKAkSDAoEdG9vbBgFIAEoCRIKCgJvaxgGIAEoCBIVCg1maWxlc19jaGFuZ2VkGAcgAygJEhQKDHJlc3VsdF9ieXRlcxgIIAEoAxIQCghjb3N0X3VzZBgJIAEoCRIOCgZvdXRwdXQYCiABKAwSFwoPb3V0Y29tZV91bmtub3duGAsgASgIEhIKCmJhY2tncm91bmQYDCABKAkSGAoQYmFja2dyb3VuZF9lbmRlZBgNIAEoCRIUCgxub3RfZXhlY3V0ZWQYDiABKAgiqgEKFlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SEQoJYWNjb3VudGVkGAIgASgIEjMKCWludGVycnVwdBgDIAEoCzIgLmludGVybG9jay5wb2xpY3kudjEuSW50ZXJydXB0ZWQSDwoHd2FybmluZxgEIAEoCRIQCghldmlkZW5jZRgFIAMoCSJqChNTdGFydENvbW1hbmRSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg8KB2NhbGxfaWQYAyABKAkSDwoHY29tbWFuZBgEIAEoDBINCgVsZXZlbBgFIAEoBSJcChRTdGFydENvbW1hbmRSZXNwb25zZRIOCgZydW5faWQYASABKAkSJwoEamFpbBgCIAEoCzIZLmludGVybG9jay5wb2xpY3kudjEuSmFpbBILCgNrZXkYAyABKAwiWwoURmluaXNoQ29tbWFuZFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSDwoHd2l0bmVzcxgDIAEoDBIRCglzaWduYXR1cmUYBCABKAwiOQoVRmluaXNoQ29tbWFuZFJlc3BvbnNlEhAKCGV2aWRlbmNlGAEgAygJEg4KBm5vdGljZRgCIAEoCSJhChFSZXBvcnRDb3N0UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg4KBnNvdXJjZRgCIAEoCRIoCgVjb3N0cxgDIAMoCzIZLmludGVybG9jay5wb2xpY3kudjEuQ29zdCJgCgRDb3N0EgoKAmlkGAEgASgJEhAKCGNvc3RfdXNkGAIgASgJEg0KBXRvdGFsGAMgASgIEisKBXRvb2xzGAQgAygLMhwuaW50ZXJsb2NrLnBvbGljeS52MS5Ub29sVXNlIiYKB1Rvb2xVc2USDAoEdG9vbBgBIAEoCRINCgVpbnB1dBgCIAEoDCI4ChJSZXBvcnRDb3N0UmVzcG9uc2USDwoHY291bnRlZBgBIAEoBRIRCgl0b3RhbF91c2QYAiABKAkiaQoVQ2hlY2tUb29sQ2FsbHNSZXF1ZXN0EhYKDmNvcnJlbGF0aW9uX2lkGAEgASgEEjgKBWNhbGxzGAIgAygLMikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVxdWVzdCJsChZDaGVja1Rvb2xDYWxsc1Jlc3BvbnNlEhYKDmNvcnJlbGF0aW9uX2lkGAEgASgEEjoKB3Jlc3VsdHMYAiADKAsyKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVzdWx0IoUBChRDaGVja1Rvb2xDYWxsc1Jlc3VsdBI+CghkZWNpc2lvbhgBIAEoCzIqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlc3BvbnNlSAASIwoFZXJyb3IYAiABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAQggKBnJlc3VsdCLFAQoIT3BlbkNhbGwSDwoHY2FsbF9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDAoEdG9vbBgDIAEoCRIMCgR3aGF0GAQgASgJEg8KB21hZGVfYnkYBSABKAkSLgoKYWxsb3dlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGZHVlX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd1bmtub3duGAggASgIIiYKFExpc3RPcGVuQ2FsbHNSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCSJFChVMaXN0T3BlbkNhbGxzUmVzcG9uc2USLAoFY2FsbHMYASADKAsyHS5pbnRlcmxvY2sucG9saWN5LnYxLk9wZW5DYWxsIlcKFVNldHRsZVRvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHY2FsbF9pZBgCIAEoCRIPCgdvdXRjb21lGAMgASgJEgwKBG5vdGUYBCABKAkiVgoWU2V0dGxlVG9vbENhbGxSZXNwb25zZRIrCgRjYWxsGAEgASgLMh0uaW50ZXJsb2NrLnBvbGljeS52MS5PcGVuQ2FsbBIPCgdvdXRjb21lGAIgASgJIm4KFFJlcG9ydFJlZnVzYWxSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSMAoHcmVmdXNlZBgDIAEoCzIfLmludGVybG9jay5ldmVudC52MS5DYWxsUmVmdXNlZCIXChVSZXBvcnRSZWZ1c2FsUmVzcG9uc2UywAcKFVBvbGljeUVuZm9yY2VyU2VydmljZRJmCg1DaGVja1Rvb2xDYWxsEikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlc3BvbnNlEmkKDlJlcG9ydFRvb2xDYWxsEiouaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRUb29sQ2FsbFJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USYwoMU3RhcnRDb21tYW5kEiguaW50ZXJsb2NrLnBvbGljeS52MS5TdGFydENvbW1hbmRSZXF1ZXN0GikuaW50ZXJsb2NrLnBvbGljeS52MS5TdGFydENvbW1hbmRSZXNwb25zZRJmCg1GaW5pc2hDb21tYW5kEikuaW50ZXJsb2NrLnBvbGljeS52MS5GaW5pc2hDb21tYW5kUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuRmluaXNoQ29tbWFuZFJlc3BvbnNlEl0KClJlcG9ydENvc3QSJi5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydENvc3RSZXF1ZXN0GicuaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRDb3N0UmVzcG9uc2USZgoNTGlzdE9wZW5DYWxscxIpLmludGVybG9jay5wb2xpY3kudjEuTGlzdE9wZW5DYWxsc1JlcXVlc3QaKi5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3RPcGVuQ2FsbHNSZXNwb25zZRJpCg5TZXR0bGVUb29sQ2FsbBIqLmludGVybG9jay5wb2xpY3kudjEuU2V0dGxlVG9vbENhbGxSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5TZXR0bGVUb29sQ2FsbFJlc3BvbnNlEmYKDVJlcG9ydFJlZnVzYWwSKS5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFJlZnVzYWxSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRSZWZ1c2FsUmVzcG9uc2USbQoOQ2hlY2tUb29sQ2FsbHMSKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXNwb25zZSgBMAFCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3BvbGljeS92MTtwb2xpY3l2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_event_v1_event, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
+  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIr0CChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJEhYKDmRlbmllZF9iZWNhdXNlGAwgASgJEhIKCmphaWxfbGV2ZWwYDSABKAUSMQoKcmVhbF9uYW1lcxgOIAMoCzIdLmludGVybG9jay5wb2xpY3kudjEuUmVhbE5hbWUiJgoIUmVhbE5hbWUSDAoEbmFtZRgBIAEoCRIMCgRyZWFsGAIgASgJIjYKBEphaWwSDQoFbGV2ZWwYASABKAUSDgoGZGlnZXN0GAIgASgJEg8KB3Byb2ZpbGUYAyABKAwi6AMKFUNoZWNrVG9vbENhbGxSZXNwb25zZRIvCghkZWNpc2lvbhgBIAEoDjIdLmludGVybG9jay5wb2xpY3kudjEuRGVjaXNpb24SLwoEY29kZRgCIAEoDjIhLmludGVybG9jay5wb2xpY3kudjEuRGVjaXNpb25Db2RlEg8KB21lc3NhZ2UYAyABKAkSGAoQdG9vbHNfcmVzdHJpY3RlZBgEIAEoCBIVCg1hbGxvd2VkX3Rvb2xzGAUgAygJEjUKDGxlZ2FsX2V2ZW50cxgGIAMoCzIfLmludGVybG9jay5lbmdpbmUudjEuTGVnYWxFdmVudBITCgthcHByb3ZhbF9pZBgHIAEoCRIPCgdjYWxsX2lkGAggASgJEg4KBnJ1bl9pZBgJIAEoCRITCgtydW5fdmVyc2lvbhgKIAEoAxINCgVzdGF0ZRgLIAEoCRIOCgZicmFuY2gYDCABKAkSEgoKaXRlcmF0aW9ucxgNIAEoAxIWCg5tYXhfaXRlcmF0aW9ucxgOIAEoAxI1CgtleHBsYW5hdGlvbhgPIAEoCzIgLmludGVybG9jay5wb2xpY3kudjEuRXhwbGFuYXRpb24SJwoEamFpbBgQIAEoCzIZLmludGVybG9jay5wb2xpY3kudjEuSmFpbCKiAgoVUmVwb3J0VG9vbENhbGxSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg4KBmJyYW5jaBgDIAEoCRIPCgdjYWxsX2lkGAQgASgJEgwKBHRvb2wYBSABKAkSCgoCb2sYBiABKAgSFQoNZmlsZXNfY2hhbmdlZBgHIAMoCRIUCgxyZXN1bHRfYnl0ZXMYCCABKAMSEAoIY29zdF91c2QYCSABKAkSDgoGb3V0cHV0GAogASgMEhcKD291dGNvbWVfdW5rbm93bhgLIAEoCBISCgpiYWNrZ3JvdW5kGAwgASgJEhgKEGJhY2tncm91bmRfZW5kZWQYDSABKAkSFAoMbm90X2V4ZWN1dGVkGA4gASgIIqoBChZSZXBvcnRUb29sQ2FsbFJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhEKCWFjY291bnRlZBgCIAEoCBIzCglpbnRlcnJ1cHQYAyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkludGVycnVwdGVkEg8KB3dhcm5pbmcYBCABKAkSEAoIZXZpZGVuY2UYBSADKAkiagoTU3RhcnRDb21tYW5kUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIPCgdjYWxsX2lkGAMgASgJEg8KB2NvbW1hbmQYBCABKAwSDQoFbGV2ZWwYBSABKAUiXAoUU3RhcnRDb21tYW5kUmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEicKBGphaWwYAiABKAsyGS5pbnRlcmxvY2sucG9saWN5LnYxLkphaWwSCwoDa2V5GAMgASgMIlsKFEZpbmlzaENvbW1hbmRSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIPCgdjYWxsX2lkGAIgASgJEg8KB3dpdG5lc3MYAyABKAwSEQoJc2lnbmF0dXJlGAQgASgMIjkKFUZpbmlzaENvbW1hbmRSZXNwb25zZRIQCghldmlkZW5jZRgBIAMoCRIOCgZub3RpY2UYAiABKAkiYQoRUmVwb3J0Q29zdFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSKAoFY29zdHMYAyADKAsyGS5pbnRlcmxvY2sucG9saWN5LnYxLkNvc3QiYAoEQ29zdBIKCgJpZBgBIAEoCRIQCghjb3N0X3VzZBgCIAEoCRINCgV0b3RhbBgDIAEoCBIrCgV0b29scxgEIAMoCzIcLmludGVybG9jay5wb2xpY3kudjEuVG9vbFVzZSImCgdUb29sVXNlEgwKBHRvb2wYASABKAkSDQoFaW5wdXQYAiABKAwiOAoSUmVwb3J0Q29zdFJlc3BvbnNlEg8KB2NvdW50ZWQYASABKAUSEQoJdG90YWxfdXNkGAIgASgJImkKFUNoZWNrVG9vbENhbGxzUmVxdWVzdBIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI4CgVjYWxscxgCIAMoCzIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlcXVlc3QibAoWQ2hlY2tUb29sQ2FsbHNSZXNwb25zZRIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI6CgdyZXN1bHRzGAIgAygLMikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1Jlc3VsdCKFAQoUQ2hlY2tUb29sQ2FsbHNSZXN1bHQSPgoIZGVjaXNpb24YASABKAsyKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXNwb25zZUgAEiMKBWVycm9yGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIICgZyZXN1bHQixQEKCE9wZW5DYWxsEg8KB2NhbGxfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEgwKBHRvb2wYAyABKAkSDAoEd2hhdBgEIAEoCRIPCgdtYWRlX2J5GAUgASgJEi4KCmFsbG93ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmR1ZV9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdW5rbm93bhgIIAEoCCImChRMaXN0T3BlbkNhbGxzUmVxdWVzdBIOCgZydW5faWQYASABKAkiRQoVTGlzdE9wZW5DYWxsc1Jlc3BvbnNlEiwKBWNhbGxzGAEgAygLMh0uaW50ZXJsb2NrLnBvbGljeS52MS5PcGVuQ2FsbCJXChVTZXR0bGVUb29sQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSDwoHb3V0Y29tZRgDIAEoCRIMCgRub3RlGAQgASgJIlYKFlNldHRsZVRvb2xDYWxsUmVzcG9uc2USKwoEY2FsbBgBIAEoCzIdLmludGVybG9jay5wb2xpY3kudjEuT3BlbkNhbGwSDwoHb3V0Y29tZRgCIAEoCSJuChRSZXBvcnRSZWZ1c2FsUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEjAKB3JlZnVzZWQYAyABKAsyHy5pbnRlcmxvY2suZXZlbnQudjEuQ2FsbFJlZnVzZWQiFwoVUmVwb3J0UmVmdXNhbFJlc3BvbnNlMsAHChVQb2xpY3lFbmZvcmNlclNlcnZpY2USZgoNQ2hlY2tUb29sQ2FsbBIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlcXVlc3QaKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXNwb25zZRJpCg5SZXBvcnRUb29sQ2FsbBIqLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0VG9vbENhbGxSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRUb29sQ2FsbFJlc3BvbnNlEmMKDFN0YXJ0Q29tbWFuZBIoLmludGVybG9jay5wb2xpY3kudjEuU3RhcnRDb21tYW5kUmVxdWVzdBopLmludGVybG9jay5wb2xpY3kudjEuU3RhcnRDb21tYW5kUmVzcG9uc2USZgoNRmluaXNoQ29tbWFuZBIpLmludGVybG9jay5wb2xpY3kudjEuRmluaXNoQ29tbWFuZFJlcXVlc3QaKi5pbnRlcmxvY2sucG9saWN5LnYxLkZpbmlzaENvbW1hbmRSZXNwb25zZRJdCgpSZXBvcnRDb3N0EiYuaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRDb3N0UmVxdWVzdBonLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0Q29zdFJlc3BvbnNlEmYKDUxpc3RPcGVuQ2FsbHMSKS5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3RPcGVuQ2FsbHNSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0T3BlbkNhbGxzUmVzcG9uc2USaQoOU2V0dGxlVG9vbENhbGwSKi5pbnRlcmxvY2sucG9saWN5LnYxLlNldHRsZVRvb2xDYWxsUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuU2V0dGxlVG9vbENhbGxSZXNwb25zZRJmCg1SZXBvcnRSZWZ1c2FsEikuaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRSZWZ1c2FsUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0UmVmdXNhbFJlc3BvbnNlEm0KDkNoZWNrVG9vbENhbGxzEiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1JlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVzcG9uc2UoATABQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_google_protobuf_timestamp, file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_event_v1_event, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
 
 /**
  * CheckToolCallRequest is a tool call that is to be made.
@@ -134,6 +134,14 @@ export type CheckToolCallRequest = Message<"interlock.policy.v1.CheckToolCallReq
    * @generated from field: int32 jail_level = 13;
    */
   jailLevel: number;
+
+  /**
+   * Files of the call whose real names are others, where the files are the caller's: a link leads there.
+   * A rule counts them in addition to the names in the input.
+   *
+   * @generated from field: repeated interlock.policy.v1.RealName real_names = 14;
+   */
+  realNames: RealName[];
 };
 
 /**
@@ -142,6 +150,34 @@ export type CheckToolCallRequest = Message<"interlock.policy.v1.CheckToolCallReq
  */
 export const CheckToolCallRequestSchema: GenMessage<CheckToolCallRequest> = /*@__PURE__*/
   messageDesc(file_interlock_policy_v1_policy_enforcer_service, 0);
+
+/**
+ * RealName is a file of a call.
+ *
+ * @generated from message interlock.policy.v1.RealName
+ */
+export type RealName = Message<"interlock.policy.v1.RealName"> & {
+  /**
+   * The clean name: relative to the workspace, outside of it absolute.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The name without links, in the same form.
+   *
+   * @generated from field: string real = 2;
+   */
+  real: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.RealName.
+ * Use `create(RealNameSchema)` to create a new message.
+ */
+export const RealNameSchema: GenMessage<RealName> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 1);
 
 /**
  * Jail is what the kernel enforces on a command that is allowed.
@@ -176,7 +212,7 @@ export type Jail = Message<"interlock.policy.v1.Jail"> & {
  * Use `create(JailSchema)` to create a new message.
  */
 export const JailSchema: GenMessage<Jail> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 1);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 2);
 
 /**
  * CheckToolCallResponse is the decision on a tool call.
@@ -302,7 +338,7 @@ export type CheckToolCallResponse = Message<"interlock.policy.v1.CheckToolCallRe
  * Use `create(CheckToolCallResponseSchema)` to create a new message.
  */
 export const CheckToolCallResponseSchema: GenMessage<CheckToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 2);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 3);
 
 /**
  * ReportToolCallRequest is the result of a tool call.
@@ -422,7 +458,7 @@ export type ReportToolCallRequest = Message<"interlock.policy.v1.ReportToolCallR
  * Use `create(ReportToolCallRequestSchema)` to create a new message.
  */
 export const ReportToolCallRequestSchema: GenMessage<ReportToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 3);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 4);
 
 /**
  * ReportToolCallResponse is what follows from the result of a tool call.
@@ -472,7 +508,7 @@ export type ReportToolCallResponse = Message<"interlock.policy.v1.ReportToolCall
  * Use `create(ReportToolCallResponseSchema)` to create a new message.
  */
 export const ReportToolCallResponseSchema: GenMessage<ReportToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 4);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 5);
 
 /**
  * StartCommandRequest claims an allowed call.
@@ -521,7 +557,7 @@ export type StartCommandRequest = Message<"interlock.policy.v1.StartCommandReque
  * Use `create(StartCommandRequestSchema)` to create a new message.
  */
 export const StartCommandRequestSchema: GenMessage<StartCommandRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 5);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 6);
 
 /**
  * StartCommandResponse is what the jail enforces.
@@ -556,7 +592,7 @@ export type StartCommandResponse = Message<"interlock.policy.v1.StartCommandResp
  * Use `create(StartCommandResponseSchema)` to create a new message.
  */
 export const StartCommandResponseSchema: GenMessage<StartCommandResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 6);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 7);
 
 /**
  * FinishCommandRequest is what a jail has witnessed.
@@ -598,7 +634,7 @@ export type FinishCommandRequest = Message<"interlock.policy.v1.FinishCommandReq
  * Use `create(FinishCommandRequestSchema)` to create a new message.
  */
 export const FinishCommandRequestSchema: GenMessage<FinishCommandRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 7);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 8);
 
 /**
  * FinishCommandResponse is what follows from it.
@@ -626,7 +662,7 @@ export type FinishCommandResponse = Message<"interlock.policy.v1.FinishCommandRe
  * Use `create(FinishCommandResponseSchema)` to create a new message.
  */
 export const FinishCommandResponseSchema: GenMessage<FinishCommandResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 8);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 9);
 
 /**
  * ReportCostRequest is what a session has cost, as one source knows it.
@@ -662,7 +698,7 @@ export type ReportCostRequest = Message<"interlock.policy.v1.ReportCostRequest">
  * Use `create(ReportCostRequestSchema)` to create a new message.
  */
 export const ReportCostRequestSchema: GenMessage<ReportCostRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 9);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 10);
 
 /**
  * Cost is one amount.
@@ -707,7 +743,7 @@ export type Cost = Message<"interlock.policy.v1.Cost"> & {
  * Use `create(CostSchema)` to create a new message.
  */
 export const CostSchema: GenMessage<Cost> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 10);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 11);
 
 /**
  * ToolUse is a call of a tool, as CheckToolCall is asked about it.
@@ -735,7 +771,7 @@ export type ToolUse = Message<"interlock.policy.v1.ToolUse"> & {
  * Use `create(ToolUseSchema)` to create a new message.
  */
 export const ToolUseSchema: GenMessage<ToolUse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 11);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 12);
 
 /**
  * ReportCostResponse is what follows from costs.
@@ -764,7 +800,7 @@ export type ReportCostResponse = Message<"interlock.policy.v1.ReportCostResponse
  * Use `create(ReportCostResponseSchema)` to create a new message.
  */
 export const ReportCostResponseSchema: GenMessage<ReportCostResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 12);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 13);
 
 /**
  * CheckToolCallsRequest is one message of tool calls.
@@ -792,7 +828,7 @@ export type CheckToolCallsRequest = Message<"interlock.policy.v1.CheckToolCallsR
  * Use `create(CheckToolCallsRequestSchema)` to create a new message.
  */
 export const CheckToolCallsRequestSchema: GenMessage<CheckToolCallsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 13);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 14);
 
 /**
  * CheckToolCallsResponse is the outcome of one message of tool calls.
@@ -820,7 +856,7 @@ export type CheckToolCallsResponse = Message<"interlock.policy.v1.CheckToolCalls
  * Use `create(CheckToolCallsResponseSchema)` to create a new message.
  */
 export const CheckToolCallsResponseSchema: GenMessage<CheckToolCallsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 14);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 15);
 
 /**
  * CheckToolCallsResult is the outcome of one call of a message.
@@ -857,7 +893,7 @@ export type CheckToolCallsResult = Message<"interlock.policy.v1.CheckToolCallsRe
  * Use `create(CheckToolCallsResultSchema)` to create a new message.
  */
 export const CheckToolCallsResultSchema: GenMessage<CheckToolCallsResult> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 15);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 16);
 
 /**
  * OpenCall is an allowed call with an effect, whose outcome nobody has reported.
@@ -927,7 +963,7 @@ export type OpenCall = Message<"interlock.policy.v1.OpenCall"> & {
  * Use `create(OpenCallSchema)` to create a new message.
  */
 export const OpenCallSchema: GenMessage<OpenCall> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 16);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 17);
 
 /**
  * ListOpenCallsRequest names a run.
@@ -948,7 +984,7 @@ export type ListOpenCallsRequest = Message<"interlock.policy.v1.ListOpenCallsReq
  * Use `create(ListOpenCallsRequestSchema)` to create a new message.
  */
 export const ListOpenCallsRequestSchema: GenMessage<ListOpenCallsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 17);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 18);
 
 /**
  * ListOpenCallsResponse has the open calls of the run and of those that it has invoked or
@@ -970,7 +1006,7 @@ export type ListOpenCallsResponse = Message<"interlock.policy.v1.ListOpenCallsRe
  * Use `create(ListOpenCallsResponseSchema)` to create a new message.
  */
 export const ListOpenCallsResponseSchema: GenMessage<ListOpenCallsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 18);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 19);
 
 /**
  * SettleToolCallRequest says how a call has ended.
@@ -1012,7 +1048,7 @@ export type SettleToolCallRequest = Message<"interlock.policy.v1.SettleToolCallR
  * Use `create(SettleToolCallRequestSchema)` to create a new message.
  */
 export const SettleToolCallRequestSchema: GenMessage<SettleToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 19);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 20);
 
 /**
  * SettleToolCallResponse is the call that is settled.
@@ -1040,7 +1076,7 @@ export type SettleToolCallResponse = Message<"interlock.policy.v1.SettleToolCall
  * Use `create(SettleToolCallResponseSchema)` to create a new message.
  */
 export const SettleToolCallResponseSchema: GenMessage<SettleToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 20);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 21);
 
 /**
  * ReportRefusalRequest is a refused caller, as the event call.refused has it.
@@ -1075,7 +1111,7 @@ export type ReportRefusalRequest = Message<"interlock.policy.v1.ReportRefusalReq
  * Use `create(ReportRefusalRequestSchema)` to create a new message.
  */
 export const ReportRefusalRequestSchema: GenMessage<ReportRefusalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 21);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 22);
 
 /**
  * ReportRefusalResponse is empty.
@@ -1090,7 +1126,7 @@ export type ReportRefusalResponse = Message<"interlock.policy.v1.ReportRefusalRe
  * Use `create(ReportRefusalResponseSchema)` to create a new message.
  */
 export const ReportRefusalResponseSchema: GenMessage<ReportRefusalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 22);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 23);
 
 /**
  * PolicyEnforcerService decides which tool calls may be made (S3).

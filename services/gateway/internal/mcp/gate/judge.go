@@ -187,6 +187,7 @@ func (g *Gate) decideUnbound(ctx context.Context, call Call) ruling {
 	}
 	res, err := g.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
 		SessionId: cmp.Or(call.caller.NamedSession(), nameless), Tool: call.target.Qualified, Input: call.judgedInput(), CallId: call.id,
+		RealNames: g.realNames(call),
 	})
 	switch {
 	case err != nil && reply.IsNotFound(err):
@@ -231,8 +232,16 @@ func refuseProtected(call Call) *reply.Refusal {
 func (g *Gate) check(ctx context.Context, call Call, name, callID string) (*policyv1.CheckToolCallResponse, error) {
 	return g.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
 		RunId: call.caller.RunID, SessionId: call.caller.NamedSession(), Tool: name, QualifiedTool: call.target.Qualified, Input: call.judgedInput(), CallId: callID,
-		JailLevel: int32(call.jail), Folder: call.folder, //nolint:gosec // 0 to 3
+		JailLevel: int32(call.jail), Folder: call.folder, RealNames: g.realNames(call), //nolint:gosec // 0 to 3
 	})
+}
+
+// realNames returns where links lead from the files of a call, whose files are this machine's; nil where they are not.
+func (g *Gate) realNames(call Call) []*policyv1.RealName {
+	if g.cfg.Workspace == "" || call.caller.Workspace != g.cfg.Workspace {
+		return nil
+	}
+	return realpath.Names(call.name, call.judgedInput(), call.caller.Workspace, call.folder)
 }
 
 // verdict returns nil for an ALLOW of exactly this call, and a refusal otherwise. run is the one that it was judged
@@ -361,6 +370,7 @@ func (g *Gate) denialNow(ctx context.Context, call Call) *reply.Refusal {
 	}
 	res, err := g.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
 		RunId: call.caller.RunID, SessionId: session, Tool: call.name, QualifiedTool: call.target.Qualified, Input: call.judgedInput(), DryRun: true,
+		RealNames: g.realNames(call),
 	})
 	switch {
 	case err != nil && reply.IsNotFound(err) && call.caller.RunID == "", err == nil && res.GetRunId() == "" && !g.cfg.AllowUnbound:

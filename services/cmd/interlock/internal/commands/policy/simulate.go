@@ -18,6 +18,7 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
@@ -45,6 +46,8 @@ type simulation struct {
 	// Truncated.
 	Changes   []jsonview.SimulatedChange `json:"changes"`
 	Truncated bool                       `json:"truncated"`
+	// Undecided calls were not replayed: the log does not have the values that the candidate looks at.
+	Undecided int64 `json:"undecided"`
 }
 
 func (c *simulateCommand) Run(ctx context.Context, streams console.Streams) error {
@@ -98,7 +101,7 @@ func (c *simulateCommand) askServer(
 		if err != nil {
 			return client.InvalidFile(input.Source{Name: c.File}, "", err, streams)
 		}
-		view.Replayed, view.Truncated = resp.GetReplayed(), resp.GetTruncated()
+		view.Replayed, view.Truncated, view.Undecided = resp.GetReplayed(), resp.GetTruncated(), resp.GetUndecided()
 		for _, change := range resp.GetChanges() {
 			view.Changes = append(view.Changes, jsonview.SimulatedChangeOf(change))
 		}
@@ -119,7 +122,18 @@ func (c *simulateCommand) replay(candidate document.Value, view *simulation, str
 			return err
 		}
 	}
-	for r := range rules.Simulate(rules.Compile(policy, 0), calls) {
+	set := rules.Compile(policy, 0)
+	for i := range records {
+		r := &records[i]
+		calls[i].Facts = facet.OfRecord(facet.Subject{
+			Tool: r.Tool, Shell: calls[i].Shell, Input: r.Input, Tools: policy.Tools, CallerName: r.Principal, RunState: r.State, RunWorkflow: r.Workflow,
+		})
+	}
+	for r := range rules.Simulate(set, calls) {
+		if r.Unknown {
+			view.Undecided++
+			continue
+		}
 		view.Replayed++
 		if r.Changed {
 			view.Changes = append(view.Changes, jsonview.SimulatedChange{
@@ -250,4 +264,8 @@ func (v *simulation) table(w *show.Sheet) {
 	}
 	fmt.Fprintf(w, "%s replayed: %d would be decided otherwise%s\n",
 		show.Counted(int(v.Replayed), "call"), len(v.Changes), more)
+	if v.Undecided > 0 {
+		fmt.Fprintf(w, "%s not replayed: the log does not have the values that the policy looks at; meta.capture_output of the workflow keeps the input\n",
+			show.Counted(int(v.Undecided), "call"))
+	}
 }
