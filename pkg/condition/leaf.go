@@ -180,7 +180,7 @@ func (l *leaf) judgeFacet(r *run, stance Stance) Truth {
 	set := r.call.Facet(l.facet)
 	if r.note != nil {
 		for _, e := range set.Values {
-			r.shown = append(r.shown, e.Value)
+			r.shown = append(append(r.shown, e.Value), e.Also...)
 		}
 	}
 	if !set.Known {

@@ -9,10 +9,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/sqlscan"
-	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/toolname"
-	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // notDescribed says why the facets of a tool are not known.
@@ -218,23 +216,5 @@ func (f *Facts) partDescribed(p parts, name condition.Facet, v document.Value) {
 		p.text(name, folded(v.Str()))
 	default:
 		p.text(name, v.Str())
-	}
-}
-
-// filesDescribed notes the files that the description of the tool points to. One that workflows describe as an edit tool
-// is one, too.
-func (f *Facts) filesDescribed(t *touched, d *Description) {
-	if mapped, edits := f.of.Edits[f.of.Tool]; edits {
-		t.edit(toolcall.MeasureMapped(&mapped, f.of.Input), mapped.Kind == workflow.EditWrite || mapped.Kind == workflow.EditDelete, mapped.Kind == workflow.EditMove)
-	}
-	for _, side := range []struct {
-		facet    condition.Facet
-		pointers []string
-		note     func(string, bool)
-	}{{condition.Reads, d.Reads, t.read}, {condition.Writes, d.Writes, t.write}} {
-		f.texts(t.parts, side.pointers, []condition.Facet{side.facet}, func(name string) { side.note(name, true) })
-		if side.pointers == nil && !d.Closed {
-			t.doubt("the description of the tool does not say its "+string(side.facet), side.facet)
-		}
 	}
 }

@@ -47,7 +47,7 @@ func TestDescribedTools(t *testing.T) {
 		{`query {}`, sql, ""},
 		{`copy {"from":"a/../b","to":["c","/etc/x"]}`, files, "reads=b|../b writes=c,/etc/x"},
 		{`copy {"from":"a","to":"c"}`, files, "reads=a writes=?"},
-		{`copy {"from":"a","From":"b","to":[]}`, files, "reads=a,?"},
+		{`copy {"from":"a","From":"b","to":[]}`, files, "reads=a,? writes=?"},
 		{`cat {"path":"a"}`, files, "reads=a writes=?"},
 		{`plain {"path":"a"}`, files, "reads=? writes=?"},
 		{`line {}`, files, ""},

@@ -41,20 +41,16 @@ func (f *Facts) fileFacet(name condition.Facet) condition.Set {
 
 // touch notes the files of the call. The author of a workflow cannot take a file away from a tool that is known.
 func (f *Facts) touch(t *touched) {
-	d, described := f.described()
 	if f.runsLine() {
 		f.touchByLine(t)
 	}
-	if described {
-		f.filesDescribed(t, &d)
-	}
-	if described || f.isShell() {
-		return
-	}
 	input, ok := f.Input()
 	mapped, edits := f.of.Edits[f.of.Tool]
+	d, described := f.described()
 	switch {
-	case toolname.Own(f.of.Tool):
+	case described:
+		f.touchDescribed(t, &d)
+	case f.isShell(), toolname.Own(f.of.Tool):
 	case !ok:
 		t.unclear(toolinput.NoObject)
 	case edits:
@@ -63,7 +59,28 @@ func (f *Facts) touch(t *touched) {
 			t.tool(f.of.Tool, input)
 		}
 	case !t.tool(f.of.Tool, input):
-		t.unclear("the tool is not described")
+		t.unclear(notDescribed)
+	}
+}
+
+// touchDescribed notes the files that the description of the tool points to. A name may be that of a folder.
+func (f *Facts) touchDescribed(t *touched, d *Description) {
+	for _, part := range []struct {
+		name     condition.Facet
+		pointers []string
+		what     string
+	}{{condition.Reads, d.Reads, "which files it reads"}, {condition.Writes, d.Writes, "which files it changes"}} {
+		if why := f.silent(part.pointers != nil, part.what); why != "" {
+			t.doubt(why, part.name)
+		}
+		noted := 0
+		f.texts(t.parts, part.pointers, []condition.Facet{part.name}, func(name string) {
+			t.file(part.name, name, true, false)
+			noted++
+		})
+		if len(part.pointers) > 0 && noted == 0 {
+			t.doubt("the call names none of the files that its description points to", part.name)
+		}
 	}
 }
 

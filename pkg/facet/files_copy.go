@@ -18,7 +18,7 @@ var (
 )
 
 // into notes the copies of sources: a file of the name, or one in the folder of the name.
-func (l *lineReader) into(p fileProgram, g *given, from, to use) {
+func (l *lineReader) into(g *given, from, to use) {
 	if g.unknown != nil {
 		l.unclearWord(*g.unknown)
 	}
@@ -72,20 +72,20 @@ func (l *lineReader) copies(p fileProgram, list []shell.Word) {
 	if g.has(words("-l -s --link --symbolic-link")) {
 		from = changes // later writes go to the original
 	}
-	l.into(p, &g, from, writes)
+	l.into(&g, from, writes)
 }
 
 // moves notes both names: a folder is moved with everything under it.
 func (l *lineReader) moves(p fileProgram, list []shell.Word) {
 	g := p.read(list)
 	l.below = true
-	l.into(p, &g, changes, writes)
+	l.into(&g, changes, writes)
 }
 
 func (l *lineReader) installs(p fileProgram, list []shell.Word) {
 	g := p.read(list)
 	if !g.has(words("-d --directory")) {
-		l.into(p, &g, reads, writes)
+		l.into(&g, reads, writes)
 		return
 	}
 	if g.unknown != nil {
@@ -109,7 +109,7 @@ func (l *lineReader) links(p fileProgram, list []shell.Word) {
 		}
 		return
 	}
-	l.into(p, &g, changes, writes)
+	l.into(&g, changes, writes)
 	if len(g.operands) < 2 || !g.has(words("-s --symbolic")) {
 		return
 	}
@@ -170,6 +170,8 @@ func (l *lineReader) tar(_ fileProgram, list []shell.Word) {
 		w := list[i]
 		name, value, attached := strings.Cut(w.Text, "=")
 		switch {
+		case strings.HasPrefix(w.Text, "@"): // another archive
+			l.unclearWord(w)
 		case !w.Static:
 			files, folders = append(files, w), append(folders, here)
 		case name == "--exclude" || name == "--strip-components" || name == "--exclude-vcs":
@@ -368,6 +370,10 @@ func (l *lineReader) curl(p fileProgram, list []shell.Word) {
 		case o.name == "-o" || o.name == "--output":
 			if strings.Contains(text, "#") {
 				l.unknown(o.value, writes)
+			}
+		case o.name == "-T" || o.name == "--upload-file":
+			if strings.ContainsAny(text, "{}[]") { // curl reads it as a pattern
+				l.unknown(o.value, reads)
 			}
 		case o.name == "--url":
 			l.address(o.value)

@@ -12,12 +12,12 @@ import (
 // A program whose effects are not known puts them in doubt.
 func (f *Facts) touchByLine(t *touched) {
 	plan, err := f.plan()
-	switch {
-	case err != nil:
+	if err != nil {
 		t.unclear(err.Error())
 		return
-	case plan == nil: // a described tool that is given no line
-		return
+	}
+	if plan == nil {
+		return // it runs no line
 	}
 	t.follow(plan)
 	for _, o := range plan.Opens {

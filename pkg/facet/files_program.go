@@ -86,9 +86,10 @@ func newFileProgram(text string) fileProgram {
 			flags = append(flags, strings.Split(list, ",")...)
 		case valued:
 			values = append(values, name)
-			if kind == "r" {
+			switch kind {
+			case "r":
 				read = append(read, name)
-			} else if kind == "w" {
+			case "w":
 				written = append(written, name)
 			}
 		case strings.HasPrefix(token, "--"):
