@@ -160,11 +160,12 @@ func (f *Facts) plan() (*shell.Plan, error) {
 
 func (f *Facts) readLine() (*shell.Plan, error) {
 	input, ok := f.Input()
+	d, _ := f.described()
 	switch {
 	case !ok:
 		return nil, errors.New(toolinput.NoCommand)
-	case !f.isShell():
-		return f.describedLine()
+	case d.Command != "":
+		return f.describedLine(d.Command)
 	case toolinput.SpeaksOther(f.of.Tool):
 		return nil, errors.New("its command lines are not written for bash")
 	}
@@ -176,15 +177,14 @@ func (f *Facts) readLine() (*shell.Plan, error) {
 }
 
 // describedLine returns the effects of the line that the description of the tool points to. A call without one runs none.
-func (f *Facts) describedLine() (*shell.Plan, error) {
-	d, _ := f.described()
-	switch v, why := f.valueOf(d.Command); {
+func (f *Facts) describedLine(pointer string) (*shell.Plan, error) {
+	switch v, why := f.valueOf(pointer); {
 	case why != "":
 		return nil, errors.New(why)
 	case v.IsZero():
 		return nil, nil
 	case v.Kind() != document.String:
-		return nil, errors.New(d.Command + " must be a text with a command line")
+		return nil, errors.New(pointer + " must be a text with a command line")
 	default:
 		return shell.Parse(v.Str())
 	}

@@ -42,18 +42,19 @@ func (f *Facts) fileFacet(name condition.Facet) condition.Set {
 
 // touch notes the files of the call. The author of a workflow cannot take a file away from a tool that is known.
 func (f *Facts) touch(t *touched) {
-	described, is := f.described()
+	if strings.HasPrefix(f.of.Tool, "mcp__") || f.of.Qualified != "" { // the folder that a server is in is not known
+		t.names.goesAway()
+	}
 	if f.runsLine() {
 		f.touchByLine(t)
-		if is {
-			f.touchDescribed(t, &described)
-		}
-		return
 	}
 	input, ok := f.Input()
 	mapped, edits := f.of.Edits[f.of.Tool]
+	d, described := f.described()
 	switch {
-	case toolname.Own(f.of.Tool):
+	case described:
+		f.touchDescribed(t, &d)
+	case f.isShell(), toolname.Own(f.of.Tool):
 	case !ok:
 		t.unclear(toolinput.NoObject)
 	case edits:
@@ -61,8 +62,6 @@ func (f *Facts) touch(t *touched) {
 		if toolname.Known(f.of.Tool) {
 			t.tool(f.of.Tool, input)
 		}
-	case is:
-		f.touchDescribed(t, &described)
 	case !t.tool(f.of.Tool, input):
 		t.unclear(notDescribed)
 	}
@@ -70,20 +69,22 @@ func (f *Facts) touch(t *touched) {
 
 // touchDescribed notes the files that the description of the tool points to. A folder stands for everything under it.
 func (f *Facts) touchDescribed(t *touched, d *Description) {
-	if strings.HasPrefix(f.of.Tool, "mcp__") || f.of.Qualified != "" { // the folder that a server is in is not known
-		t.names.goesAway()
-	}
 	for _, list := range []struct {
 		facet    condition.Facet
 		pointers []string
 		subject  string
 	}{{condition.Reads, d.Reads, "which files it reads"}, {condition.Writes, d.Writes, "which files it writes"}} {
+		noted := 0
 		f.texts(t.parts, list.pointers, []condition.Facet{list.facet}, func(name string) {
+			noted++
 			if strings.HasPrefix(name, "~") {
 				t.doubt(beginsHome, list.facet)
 			}
 			t.file(list.facet, name, true)
 		})
+		if len(list.pointers) > 0 && noted == 0 {
+			t.doubt("the call names none of the files that its description points to", list.facet)
+		}
 		if why := f.silent(list.pointers != nil, list.subject); why != "" {
 			t.doubt(why, list.facet)
 		}

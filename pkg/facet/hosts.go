@@ -47,6 +47,9 @@ func (f *Facts) hosts() parts {
 	}
 	if described {
 		f.hostsDescribed(p, &d)
+		if len(d.URLs)+len(d.Hosts) > 0 && len(p.of(condition.Host).values) == 0 {
+			p.doubt("the call names none of the hosts that its description points to", hostFacets...)
+		}
 	}
 	return p
 }

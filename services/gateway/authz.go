@@ -14,6 +14,7 @@ import (
 // AuthzFlags are the settings for questions of other gateways.
 type AuthzFlags struct {
 	AuthZENInput    string   `name:"authzen-input" help:"Member of an AuthZEN context that is the tool's input; empty: the whole context is." env:"INTERLOCK_AUTHZEN_INPUT" placeholder:"NAME"`
+	AuthZENResource string   `name:"authzen-resource" help:"Member of the tool's input that gets the properties of an AuthZEN resource, for conditions to look at; empty: they are not judged." env:"INTERLOCK_AUTHZEN_RESOURCE" placeholder:"NAME"`
 	AuthZENSession  string   `name:"authzen-session-property" help:"Property of an AuthZEN subject that names its session." default:"session" env:"INTERLOCK_AUTHZEN_SESSION_PROPERTY" placeholder:"NAME"`
 	AuthZENRun      string   `name:"authzen-run-property" help:"Property of an AuthZEN subject that names its run." default:"run" env:"INTERLOCK_AUTHZEN_RUN_PROPERTY" placeholder:"NAME"`
 	ExtAuthz        bool     `name:"ext-authz" help:"Serve Envoy's ext_authz (envoy.service.auth.v3) on the gRPC address." env:"INTERLOCK_EXT_AUTHZ"`

@@ -209,7 +209,7 @@ func New(cfg Config) (*Gateway, error) {
 		mux.Handle(path+"/", handler)
 	}
 	asked := authzen.New(authzen.Config{
-		Policy: on.policy, Approvals: on.approvals, PublicURL: cfg.PublicURL, Input: cfg.Authz.AuthZENInput,
+		Policy: on.policy, Approvals: on.approvals, PublicURL: cfg.PublicURL, Input: cfg.Authz.AuthZENInput, Resource: cfg.Authz.AuthZENResource,
 		SessionProperty: cfg.Authz.AuthZENSession, RunProperty: cfg.Authz.AuthZENRun, AllowUnbound: cfg.AllowUnbound, Undecided: undecided, Logger: cfg.Logger,
 	})
 	mux.Handle(authzen.Path, asked)

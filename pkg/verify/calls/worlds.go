@@ -18,8 +18,10 @@ type worlds struct {
 	// known judges comparisons with facts that the exploration knows; it may be nil.
 	known func(condition.Comparison, condition.Stance) (condition.Truth, bool)
 
-	pointers map[string]*vocabulary
-	lookedAt map[string]bool
+	// vocabularies are those that were made before.
+	vocabularies *vocabularies
+	pointers     map[string]*vocabulary
+	lookedAt     map[string]bool
 	// found is true once a pointer has a comparison that its vocabulary lacks: all begins again.
 	found bool
 
@@ -36,11 +38,29 @@ type vocabulary struct {
 	complete    bool
 }
 
-// add adds a comparison. Of the classes with the same results, it keeps the one that is shortest to write.
-func (v *vocabulary) add(c condition.Comparison) {
-	v.comparisons = append(v.comparisons, c)
+// vocabularies keeps vocabularies, which many tools have in common.
+type vocabularies struct{ made []*vocabulary }
+
+// with returns the vocabulary with one more comparison than another, which may be nil.
+func (all *vocabularies) with(before *vocabulary, c condition.Comparison) *vocabulary {
+	v := &vocabulary{comparisons: []condition.Comparison{c}}
+	if before != nil {
+		v.comparisons = append(slices.Clone(before.comparisons), c)
+	}
+	for _, known := range all.made {
+		if slices.Equal(known.comparisons, v.comparisons) {
+			return known
+		}
+	}
+	v.fill()
+	all.made = append(all.made, v)
+	return v
+}
+
+// fill lists the classes. Of those with the same results, it keeps the one that is shortest to write.
+func (v *vocabulary) fill() {
 	all, complete := condition.Classes(v.comparisons)
-	v.classes, v.complete = nil, complete
+	v.complete = complete
 	places := map[string]int{}
 	for _, class := range all {
 		key := v.results(class)
@@ -139,12 +159,9 @@ func (w *worlds) judge(c condition.Comparison, s condition.Stance) condition.Tru
 		return w.free(c, s)
 	}
 	v := w.pointers[c.Looks()]
-	if v == nil {
-		v = &vocabulary{}
+	if v == nil || !slices.Contains(v.comparisons, c) {
+		v = w.vocabularies.with(v, c)
 		w.pointers[c.Looks()] = v
-	}
-	if !slices.Contains(v.comparisons, c) {
-		v.add(c)
 		w.found = true
 	}
 	switch {

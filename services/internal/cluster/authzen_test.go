@@ -122,8 +122,8 @@ func opened(t *testing.T, c *Cluster, tools map[string]string) {
 }
 
 // TestAuthZEN plays the certification scenario of the Authorization API and the todo
-// scenario, as far as they apply: cases that depend on subject, action and resource. Cases that
-// depend on properties do not, because the meaning of those is a policy language's.
+// scenario, as far as they depend on subject, action and resource. TestAuthZENTodo plays those that depend on
+// properties of the resource.
 func TestAuthZEN(t *testing.T) {
 	t.Parallel()
 	c := start(t, Config{})

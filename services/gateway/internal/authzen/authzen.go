@@ -61,6 +61,9 @@ type Config struct {
 	// Input names the member of a context that is the tool's input; empty when the whole
 	// context is.
 	Input string
+	// Resource names the member of the tool's input that gets the properties of the resource;
+	// empty when they are not judged.
+	Resource string
 	// SessionProperty and RunProperty name the properties of a subject with its session
 	// and its run.
 	SessionProperty, RunProperty string

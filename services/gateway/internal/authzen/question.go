@@ -1,6 +1,7 @@
 package authzen
 
 import (
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -69,6 +70,9 @@ func (h *Handler) call(q *question) (call *policyv1.CheckToolCallRequest, unknow
 	if call.Input, why = h.input(q.Context); why != nil {
 		return nil, false, why
 	}
+	if call.Input, why = h.withResource(call.GetInput(), q.Resource); why != nil {
+		return nil, false, why
+	}
 	if why := h.subject(q, call); why != nil {
 		return nil, false, why
 	}
@@ -122,6 +126,36 @@ func (h *Handler) input(given jsontext.Value) ([]byte, *failure) {
 		return nil, bad("context.%s must be the tool's input: an object, empty for none", h.Input)
 	}
 	return input, nil
+}
+
+// withResource adds the properties of the resource to the tool's input. The input must not have a
+// member of that name, which would be the agent's word.
+func (h *Handler) withResource(input []byte, r *entity) ([]byte, *failure) {
+	if h.Resource == "" {
+		return input, nil
+	}
+	members := map[string]jsontext.Value{}
+	if len(input) > 0 {
+		if why := decode(input, &members); why != nil {
+			return nil, why
+		}
+	}
+	if _, taken := members[h.Resource]; taken {
+		return nil, bad("the input has a member %q, which is for the properties of the resource; leave it out", h.Resource)
+	}
+	properties := r.Properties
+	if properties == nil {
+		properties = map[string]jsontext.Value{}
+	}
+	text, err := json.Marshal(properties, json.Deterministic(true))
+	if err == nil {
+		members[h.Resource] = text
+		text, err = json.Marshal(members, json.Deterministic(true))
+	}
+	if err != nil {
+		return nil, bad("the properties of the resource cannot be read")
+	}
+	return text, nil
 }
 
 // subject sets the session in which a call is judged: the subject's own word, or else one
