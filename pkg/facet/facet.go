@@ -24,7 +24,7 @@ type Subject struct {
 	Tool, Qualified string
 	// Shell is true when the tool runs command lines though its name does not show that.
 	Shell bool
-	// Input is the tool's arguments, JSON; may be empty.
+	// Input is the tool's arguments, JSON; may be empty. It must not change as long as the facts are in use.
 	Input []byte
 	// Workspace is the folder that paths are relative to, Folder the one that the call is made
 	// in; empty where they are not known.
