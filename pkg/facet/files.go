@@ -42,18 +42,19 @@ func (f *Facts) fileFacet(name condition.Facet) condition.Set {
 
 // touch notes the files of the call. The author of a workflow cannot take a file away from a tool that is known.
 func (f *Facts) touch(t *touched) {
-	described, is := f.described()
+	if strings.HasPrefix(f.of.Tool, "mcp__") || f.of.Qualified != "" { // the folder that a server is in is not known
+		t.names.goesAway()
+	}
 	if f.runsLine() {
 		f.touchByLine(t)
-		if is {
-			f.touchDescribed(t, &described)
-		}
-		return
 	}
 	input, ok := f.Input()
 	mapped, edits := f.of.Edits[f.of.Tool]
+	d, described := f.described()
 	switch {
-	case toolname.Own(f.of.Tool):
+	case described:
+		f.touchDescribed(t, &d)
+	case f.isShell(), toolname.Own(f.of.Tool):
 	case !ok:
 		t.unclear(toolinput.NoObject)
 	case edits:
@@ -61,8 +62,6 @@ func (f *Facts) touch(t *touched) {
 		if toolname.Known(f.of.Tool) {
 			t.tool(f.of.Tool, input)
 		}
-	case is:
-		f.touchDescribed(t, &described)
 	case !t.tool(f.of.Tool, input):
 		t.unclear(notDescribed)
 	}
@@ -70,9 +69,6 @@ func (f *Facts) touch(t *touched) {
 
 // touchDescribed notes the files that the description of the tool points to. A folder stands for everything under it.
 func (f *Facts) touchDescribed(t *touched, d *Description) {
-	if strings.HasPrefix(f.of.Tool, "mcp__") || f.of.Qualified != "" { // the folder that a server is in is not known
-		t.names.goesAway()
-	}
 	for _, list := range []struct {
 		facet    condition.Facet
 		pointers []string
@@ -86,11 +82,11 @@ func (f *Facts) touchDescribed(t *touched, d *Description) {
 			}
 			t.file(list.facet, name, true)
 		})
+		if len(list.pointers) > 0 && noted == 0 {
+			t.doubt("the call names none of the files that its description points to", list.facet)
+		}
 		if why := f.silent(list.pointers != nil, list.subject); why != "" {
 			t.doubt(why, list.facet)
-		}
-		if noted == 0 && len(list.pointers) > 0 {
-			t.doubt("the call names none of the files that its description points to", list.facet)
 		}
 	}
 }

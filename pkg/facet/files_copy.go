@@ -220,7 +220,7 @@ func (l *lineReader) tar(_ fileProgram, list []shell.Word) {
 		}
 	}
 	use := map[string]use{"c": writes, "x": reads, "t": reads}[modes]
-	if use == nothing || archive == nil {
+	if use == untouched || archive == nil {
 		l.unclear(l.name + " is not given as a plain c, x or t with f and an archive")
 		return
 	}

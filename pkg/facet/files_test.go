@@ -146,8 +146,8 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// TestDescribedFiles: the description of a tool points to its files, and a workflow's edit tools to theirs (S21.11).
-func TestDescribedFiles(t *testing.T) {
+// TestFilesOfAuthors: the description of a tool points to its files, and a workflow's edit tools to theirs (S21.11).
+func TestFilesOfAuthors(t *testing.T) {
 	t.Parallel()
 	denied, only := read(t, secrets, condition.Restricts), read(t, sources, condition.Requires)
 	tools := facet.Tools{
@@ -178,8 +178,9 @@ func TestDescribedFiles(t *testing.T) {
 		{"mcp__x__show", `{"file": ["/repo/src/a"]}`, doubt, yes},
 		{"mcp__x__half", `{"to": "/repo/src/a"}`, yes, yes},
 		{"mcp__x__half", `{}`, doubt, doubt},
-		{"mcp__x__line", `{"line": "cat src/a > src/b"}`, no, yes},
+		{"mcp__x__line", `{"line": "cat /repo/src/a > /repo/src/b"}`, no, yes},
 		{"mcp__x__line", `{"line": "cat conf/secret.txt"}`, yes, yes},
+		{"mcp__x__line", `{"line": "touch src/b"}`, doubt, no},
 		{"mcp__x__line", `{}`, no, yes},
 		{"mcp__x__line", `{"line": 5}`, doubt, doubt},
 		{"mcp__x__shut", `{"file": "/repo/conf/secret.txt"}`, yes, yes},
