@@ -21,21 +21,21 @@ func TestDescribedFiles(t *testing.T) {
 		tool, input, condition string
 		restricts, requires    condition.Truth
 	}{
-		{"mcp__docs__save", `{"path": "src/a.go"}`, `{"writes": ["src/**"]}`, condition.True, condition.True},
-		{"mcp__docs__save", `{"path": "src/a.go", "more": ["docs/b.md"]}`, `{"writes": ["src/**"]}`, condition.True, condition.False},
+		{"mcp__docs__save", `{"path": "/w/src/a.go"}`, `{"writes": ["src/**"]}`, condition.True, condition.True},
+		{"mcp__docs__save", `{"path": "/w/src/a.go", "more": ["/w/docs/b.md"]}`, `{"writes": ["src/**"]}`, condition.True, condition.False},
 		{"mcp__docs__save", `{"path": "src/../.env"}`, `{"writes": ["src/**"]}`, condition.Doubt, condition.False},
 		{"mcp__docs__save", `{"path": "."}`, `{"writes": [".git/**"]}`, condition.True, condition.False},
 		{"mcp__docs__save", `{}`, `{"writes": ["src/**"]}`, condition.Doubt, condition.Doubt},
 		{"mcp__docs__save", `{"path": 5}`, `{"writes": ["src/**"]}`, condition.Doubt, condition.Doubt},
-		{"mcp__docs__save", `{"path": "src/a.go"}`, `{"reads": ["src/**"]}`, condition.False, condition.True},
-		{"mcp__docs__scan", `{"root": "src"}`, `{"reads": ["src/**"]}`, condition.True, condition.True},
-		{"mcp__docs__scan", `{"root": "src", "also": "etc"}`, `{"reads": ["src/**"]}`, condition.Doubt, condition.Doubt},
-		{"mcp__docs__scan", `{"root": "src"}`, `{"writes": ["src/**"]}`, condition.False, condition.True},
-		{"mcp__docs__run", `{"line": "cp a src/b", "log": "src/log"}`, `{"writes": ["src/**"]}`, condition.True, condition.True},
-		{"mcp__docs__run", `{"line": "cp a b", "log": "src/log"}`, `{"writes": ["src/**"]}`, condition.True, condition.False},
-		{"mcp__docs__run", `{"log": "src/log"}`, `{"writes": ["src/**"]}`, condition.True, condition.True},
+		{"mcp__docs__save", `{"path": "/w/src/a.go"}`, `{"reads": ["src/**"]}`, condition.False, condition.True},
+		{"mcp__docs__scan", `{"root": "/w/src"}`, `{"reads": ["src/**"]}`, condition.True, condition.True},
+		{"mcp__docs__scan", `{"root": "/w/src", "also": "etc"}`, `{"reads": ["src/**"]}`, condition.Doubt, condition.Doubt},
+		{"mcp__docs__scan", `{"root": "/w/src"}`, `{"writes": ["src/**"]}`, condition.False, condition.True},
+		{"mcp__docs__run", `{"line": "cp /w/a /w/src/b", "log": "/w/src/log"}`, `{"writes": ["src/**"]}`, condition.True, condition.True},
+		{"mcp__docs__run", `{"line": "cp a b", "log": "/w/src/log"}`, `{"writes": ["src/**"]}`, condition.True, condition.False},
+		{"mcp__docs__run", `{"log": "/w/src/log"}`, `{"writes": ["src/**"]}`, condition.True, condition.True},
 		{"mcp__docs__ping", `{"host": "a.com"}`, `{"writes": ["src/**"]}`, condition.Doubt, condition.Doubt},
-		{"mcp__docs__new", `{"path": "src/a.go"}`, `{"writes": ["src/**"]}`, condition.Doubt, condition.Doubt},
+		{"mcp__docs__new", `{"path": "/w/src/a.go"}`, `{"writes": ["src/**"]}`, condition.Doubt, condition.Doubt},
 	} {
 		call := facet.Of(facet.Subject{Tool: row.tool, Input: []byte(row.input), Tools: tools, Workspace: "/w", Folder: "/w", SessionDepth: -1})
 		for stance, want := range map[condition.Stance]condition.Truth{condition.Restricts: row.restricts, condition.Requires: row.requires} {

@@ -21,6 +21,8 @@ var describedTools = facet.Tools{
 	"nested":               {URLs: []string{"/a/b", "/list/*/url"}, Closed: true},
 	"plain":                {Hosts: []string{}},
 	"mcp__stripe__refund":  {Git: map[string]string{}},
+	"copy":                 {Reads: []string{"/from"}, Writes: []string{"/to/*"}},
+	"cat":                  {Reads: []string{"/path"}},
 	"Read":                 {Command: "/run"},
 	"mcp__interlock__edit": {Closed: true},
 }
@@ -29,6 +31,7 @@ var describedTools = facet.Tools{
 func TestDescribedTools(t *testing.T) {
 	t.Parallel()
 	sql := []condition.Facet{condition.SQLKinds, condition.SQLTables, condition.SQLStatements}
+	files := []condition.Facet{condition.Reads, condition.Writes}
 	git := []condition.Facet{condition.GitVerb, condition.GitRefs, condition.GitRemote, condition.GitForce, condition.GitDelete}
 	k8s := []condition.Facet{condition.K8sVerb, condition.K8sResource, condition.K8sName, condition.K8sNamespace, condition.K8sContext}
 	command := []condition.Facet{condition.Command, condition.GitVerb}
@@ -42,6 +45,13 @@ func TestDescribedTools(t *testing.T) {
 		{`query {"q":["drop table pay"]}`, sql, "sql.kinds=? sql.tables=? sql.statements=?"},
 		{`query {"q":"select 1","Q":"drop table pay"}`, sql, "sql.kinds=select,? sql.tables=? sql.statements=1,?"},
 		{`query {}`, sql, ""},
+		{`copy {"from":"a/../b","to":["c","/etc/x"]}`, files, "reads=b|../b writes=c,/etc/x"},
+		{`copy {"from":"a","to":"c"}`, files, "reads=a writes=?"},
+		{`copy {"from":"a","From":"b","to":[]}`, files, "reads=a,? writes=?"},
+		{`cat {"path":"a"}`, files, "reads=a writes=?"},
+		{`plain {"path":"a"}`, files, "reads=? writes=?"},
+		{`line {}`, files, ""},
+		{`line {"run":"cat a > b"}`, files, "reads=a writes=b"},
 		{`undeclared {"q":"select $$; drop table t$$"}`, sql, "sql.kinds=? sql.tables=? sql.statements=?"},
 		{`plain {"q":"drop table pay"}`, sql, "sql.kinds=? sql.tables=? sql.statements=?"},
 		{`mcp__gh__merge {"branch":"main","repo":"o/r","force":true}`, git, "git.verb=push git.refs=refs/heads/main,refs/tags/main git.remote=o/r git.force=true git.delete=false"},

@@ -2,6 +2,7 @@ package facet
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -41,6 +42,9 @@ func (f *Facts) fileFacet(name condition.Facet) condition.Set {
 
 // touch notes the files of the call. The author of a workflow cannot take a file away from a tool that is known.
 func (f *Facts) touch(t *touched) {
+	if strings.HasPrefix(f.of.Tool, "mcp__") || f.of.Qualified != "" { // the folder that a server is in is not known
+		t.names.goesAway()
+	}
 	if f.runsLine() {
 		f.touchByLine(t)
 	}
@@ -63,23 +67,26 @@ func (f *Facts) touch(t *touched) {
 	}
 }
 
-// touchDescribed notes the files that the description of the tool points to. A name may be that of a folder.
+// touchDescribed notes the files that the description of the tool points to. A folder stands for everything under it.
 func (f *Facts) touchDescribed(t *touched, d *Description) {
-	for _, part := range []struct {
-		name     condition.Facet
+	for _, list := range []struct {
+		facet    condition.Facet
 		pointers []string
-		what     string
-	}{{condition.Reads, d.Reads, "which files it reads"}, {condition.Writes, d.Writes, "which files it changes"}} {
-		if why := f.silent(part.pointers != nil, part.what); why != "" {
-			t.doubt(why, part.name)
-		}
+		subject  string
+	}{{condition.Reads, d.Reads, "which files it reads"}, {condition.Writes, d.Writes, "which files it writes"}} {
 		noted := 0
-		f.texts(t.parts, part.pointers, []condition.Facet{part.name}, func(name string) {
-			t.file(part.name, name, true, false)
+		f.texts(t.parts, list.pointers, []condition.Facet{list.facet}, func(name string) {
 			noted++
+			if strings.HasPrefix(name, "~") {
+				t.doubt(beginsHome, list.facet)
+			}
+			t.file(list.facet, name, true)
 		})
-		if len(part.pointers) > 0 && noted == 0 {
-			t.doubt("the call names none of the files that its description points to", part.name)
+		if len(list.pointers) > 0 && noted == 0 {
+			t.doubt("the call names none of the files that its description points to", list.facet)
+		}
+		if why := f.silent(list.pointers != nil, list.subject); why != "" {
+			t.doubt(why, list.facet)
 		}
 	}
 }
@@ -88,11 +95,11 @@ func (f *Facts) touchDescribed(t *touched, d *Description) {
 func (t *touched) unclear(why string) { t.doubt(why, condition.Reads, condition.Writes) }
 
 // read and write note a file by its name as the call has it.
-func (t *touched) read(name string, below bool) { t.file(condition.Reads, name, below, false) }
+func (t *touched) read(name string, below bool) { t.file(condition.Reads, name, below) }
 
 func (t *touched) write(name string, below bool) {
 	t.writes++
-	t.file(condition.Writes, name, below, false)
+	t.file(condition.Writes, name, below)
 }
 
 // change notes a file that is read and written.
@@ -102,7 +109,7 @@ func (t *touched) change(name string, below bool) {
 }
 
 // file notes a name. One that can be read in several ways is in doubt.
-func (t *touched) file(name condition.Facet, text string, below, unsure bool) {
+func (t *touched) file(name condition.Facet, text string, below bool) {
 	readings, why := t.names.readings(text)
 	if why != "" {
 		t.doubt(why, name)
@@ -110,7 +117,7 @@ func (t *touched) file(name condition.Facet, text string, below, unsure bool) {
 	if len(readings) == 0 {
 		return
 	}
-	e := condition.Element{Value: document.StringValue(readings[0]), Below: below, Unsure: unsure}
+	e := condition.Element{Value: document.StringValue(readings[0]), Below: below}
 	for _, other := range readings[1:] {
 		e.Also = append(e.Also, document.StringValue(other))
 	}
@@ -121,7 +128,7 @@ func (t *touched) file(name condition.Facet, text string, below, unsure bool) {
 // included adds an element that is not there yet.
 func included(all []condition.Element, e condition.Element) []condition.Element {
 	same := func(o condition.Element) bool {
-		return document.Equal(o.Value, e.Value) && o.Below == e.Below && o.Unsure == e.Unsure && slices.EqualFunc(o.Also, e.Also, document.Equal)
+		return document.Equal(o.Value, e.Value) && o.Below == e.Below && slices.EqualFunc(o.Also, e.Also, document.Equal)
 	}
 	if slices.ContainsFunc(all, same) {
 		return all

@@ -51,11 +51,7 @@ const filesystem = "mcp__filesystem__"
 // tool notes the files of a tool that is no shell. It returns false for one that is not known; the files that its
 // name and input show are noted all the same.
 func (t *touched) tool(name string, input document.Value) (known bool) {
-	served := strings.HasPrefix(name, filesystem)
-	known = served || toolname.Known(name)
-	if served { // the folder that a server is in is not known
-		t.names.goesAway()
-	}
+	known = strings.HasPrefix(name, filesystem) || toolname.Known(name)
 	var buf [toolname.LongestFolded]byte
 	look, is := lookers[string(toolname.Folded(&buf, name))]
 	switch forms := toolinput.FormsOf(name); {
@@ -92,10 +88,12 @@ func (t *touched) edit(c *toolinput.Change, whole, moved bool) {
 	}
 }
 
+const beginsHome = "the name of a file begins with ~; write it in full"
+
 // home notes that tools differ in a name that begins with ~.
 func (t *touched) home(name string) {
 	if strings.HasPrefix(name, "~") {
-		t.unclear("the name of a file begins with ~; write it in full")
+		t.unclear(beginsHome)
 	}
 }
 

@@ -79,7 +79,7 @@ func quietArguments(p parts, program string, c shell.Command) {
 	case "awk", "gawk", "mawk", "nawk":
 		for _, w := range arguments {
 			if !w.Static || strings.ContainsAny(w.Text, "|>@") || strings.Contains(w.Text, "getline") || strings.Contains(w.Text, "/inet") || strings.HasPrefix(w.Text, "-") && w.Text != "-F" && !strings.HasPrefix(w.Text, "-F") && w.Text != "-v" {
-				p.doubt("awk can reach hosts by what it reads and writes", hostFacets...)
+				p.doubt("awk can reach hosts by its files and commands", hostFacets...)
 			}
 		}
 	case "sed":
@@ -160,7 +160,7 @@ func curl(p parts, arguments []shell.Word) {
 	case method != "":
 		p.method(method)
 	case sends != "" && asks:
-		p.doubt("curl is told both to send and to ask", condition.Method)
+		p.doubt("curl has an option that sends data and -G, which asks", condition.Method)
 		p.text(condition.Method, sends)
 	case sends != "":
 		p.text(condition.Method, sends)
@@ -307,7 +307,7 @@ func gitHosts(p parts, plan *shell.Plan, arguments []shell.Word) {
 	}
 	for _, o := range options {
 		key, _, _ := strings.Cut(strings.ToLower(o.value), "=")
-		if !o.known || o.name == "-c" && !(o.static && plainSetting(key) && key != "core.pager") || o.name == "--config-env" || o.name == "--exec-path" {
+		if !o.known || o.name == "-c" && (!o.static || !plainSetting(key) || key == "core.pager") || o.name == "--config-env" || o.name == "--exec-path" {
 			p.doubt("git is given an option or setting by which it may reach another host", hostFacets...)
 		}
 	}

@@ -26,7 +26,7 @@ func withCalls(entries string, version int64) (*workflow.Machine, bool) {
 	return workflow.Compile(def, version), true
 }
 
-// TestGainedByCalls: input that only the new version allows is a gain, by the values that either tells apart (S17.3, S21.20).
+// TestGainedByCalls: input that only the new version allows is a gain, by the values that either distinguishes (S17.3, S21.20).
 func TestGainedByCalls(t *testing.T) {
 	t.Parallel()
 	const refund = `{"tool": "mcp__pay__refund", "only": %s}`
@@ -67,8 +67,8 @@ func TestGainedByCalls(t *testing.T) {
 	}
 }
 
-// TestNoInputIsGainedUnseen: of any two lists of calls, one that is proved to gain nothing allows no input that the
-// other refuses (S17.3, S21.20).
+// TestNoInputIsGainedUnseen: a list of calls that is proved to be no gain over another one allows no input that the
+// other one refuses (S17.3, S21.20).
 func TestNoInputIsGainedUnseen(t *testing.T) {
 	t.Parallel()
 	r := ruler{randtest.New(t, 11)}

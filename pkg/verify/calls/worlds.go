@@ -29,6 +29,7 @@ type worlds struct {
 	at             int
 	classes        map[string]condition.Class
 	results        map[term]condition.Truth
+	chosen         []chosen
 }
 
 // vocabulary has the classes of one pointer.
@@ -115,6 +116,7 @@ func (w *worlds) each(visit func(condition.Chosen) bool) bool {
 		if n == mostWorlds {
 			return false
 		}
+		w.chosen = nil
 		w.at, w.found, w.classes, w.results = 0, false, map[string]condition.Class{}, map[term]condition.Truth{}
 		going := visit(w.judge)
 		switch {
@@ -181,15 +183,43 @@ func (w *worlds) judge(c condition.Comparison, s condition.Stance) condition.Tru
 	return c.Judge(class, s)
 }
 
-// free returns any result.
+// free returns any result that agrees with those which were chosen before.
 func (w *worlds) free(c condition.Comparison, s condition.Stance) condition.Truth {
 	t := termOf(c, s)
-	result, chosen := w.results[t]
-	if !chosen {
-		result = []condition.Truth{condition.True, condition.False, condition.Doubt}[w.choose(3)]
-		w.results[t] = result
+	if result, chosen := w.results[t]; chosen {
+		return result
 	}
+	all := []condition.Truth{condition.False}
+	for _, t := range []condition.Truth{condition.Doubt, condition.True} {
+		if !slices.ContainsFunc(w.chosen, func(other chosen) bool { return other.contradicts(c, s, t) }) {
+			all = append(all, t)
+		}
+	}
+	result := all[w.choose(len(all))]
+	w.results[t] = result
+	w.chosen = append(w.chosen, chosen{c, s, result})
 	return result
+}
+
+// chosen is a comparison in its stance with its result in this world.
+type chosen struct {
+	condition.Comparison
+	stance condition.Stance
+	result condition.Truth
+}
+
+// contradicts reports that no call has this result and another one.
+func (o *chosen) contradicts(c condition.Comparison, s condition.Stance, t condition.Truth) bool {
+	switch {
+	case o.result == condition.True && t == condition.True:
+		return o.Excludes(o.stance, c, s)
+	case o.result == condition.True && t == condition.Doubt:
+		return o.Refutes(o.stance, c, s)
+	case o.result == condition.Doubt && t == condition.True:
+		return c.Refutes(s, o.Comparison, o.stance)
+	default:
+		return false
+	}
 }
 
 // looks returns the pointers and facets of the comparisons that were made, sorted.
