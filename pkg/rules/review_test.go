@@ -34,7 +34,7 @@ func TestReview(t *testing.T) {
 			_, problems := rules.ParsePolicy([]byte(`{"role": "agent", "default": "deny", ` + row.lists + `}`))
 			got := ""
 			for _, p := range problems {
-				got += string(p.Code) + " " + p.Pointer
+				got += p.Code + " " + p.Pointer
 			}
 			if got != row.want {
 				t.Errorf("got %q, want %q: %v", got, row.want, problems)
