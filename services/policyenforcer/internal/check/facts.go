@@ -21,7 +21,7 @@ func (a Attempt) factsOf(tools facet.Tools, edits map[string]workflow.EditTool) 
 		SessionDepth: -1,
 	}
 	if s.Run.SessionID != "" && a.Std != nil && a.Std.Status != nil {
-		subject.SessionRoot = a.Std.Account
+		subject.SessionRoot, subject.SessionDepth = a.Std.Account, a.Std.Depth
 	}
 	if !s.Unbound {
 		subject.Workspace, subject.RunState, subject.RunWorkflow = s.Run.Workspace, s.Run.State, s.Run.Workflow
