@@ -8,6 +8,43 @@ import (
 	"github.com/interlock-run/interlock/pkg/facet"
 )
 
+// TestWorkspaceOfAnAgent: an absolute pattern restricts the files of a workspace that is in its folder, or holds it (S21.11): which folder the
+// workspace is may be what an agent says. An allowance is not wider for it.
+func TestWorkspaceOfAnAgent(t *testing.T) {
+	t.Parallel()
+	rule := read(t, `{"files": ["/etc/**", "/w/proj/.env"]}`, condition.Restricts)
+	only := read(t, `{"files": ["/etc/**"]}`, condition.Requires)
+	for _, row := range []struct {
+		workspace, call string
+		want            condition.Truth
+	}{
+		{"/", "cat /etc/passwd", condition.True},
+		{"/", "cat etc/passwd", condition.True},
+		{"/", "cd /etc && cat passwd", condition.True},
+		{"/", "grep -r x .", condition.True},
+		{"/etc", "cat passwd", condition.True},
+		{"/etc/", "cat /etc/passwd", condition.True},
+		{"/etc/ssl/..", "cat /etc/passwd", condition.True},
+		{"//", "cat /etc/passwd", condition.True},
+		{"/w/proj", "cat .env", condition.True},
+		{"/w/proj", "cat /w/proj/.env", condition.True},
+		{"/w/proj", "cp -r . /tmp/x", condition.True},
+		{"/w", "cat proj/.env", condition.True},
+		{"/w/proj", "cat src/.env", condition.False},
+		{"/w/proj", "cat etc/passwd", condition.False},
+		{"/", "cat w/x", condition.False},
+	} {
+		of := subjectOf("Bash " + row.call)
+		of.Workspace, of.Folder = row.workspace, row.workspace
+		if got := rule.Judge(facet.Of(of), condition.Restricts); got != row.want {
+			t.Errorf("%s in %s: %v, want %v", row.call, row.workspace, got, row.want)
+		}
+		if row.workspace != "/w" && only.Judge(facet.Of(of), condition.Requires) == condition.True {
+			t.Errorf("%s in %s: is allowed by an absolute pattern", row.call, row.workspace)
+		}
+	}
+}
+
 // TestGitOptions has options of git that read or write files (S21.11), among other letters, by their beginnings, and behind others.
 func TestGitOptions(t *testing.T) {
 	t.Parallel()
