@@ -87,10 +87,53 @@ func (f *Facts) overCommands(says bool, names []condition.Facet, judge func(part
 	}
 	for _, c := range plan.Commands {
 		if c.Assigns < len(c.Words) {
+			if program := passedOn(plan, c, passed[names[0]]); program != "" {
+				all.doubt(c.Program()+" may run "+program+", which is not judged there; run it in a line of its own", names...)
+			}
 			judge(all, plan, c)
 		}
 	}
 	return all
+}
+
+// passed are programs that the facets of a family judge, by the first of the family: others may be given their commands.
+var passed = map[condition.Facet]wordSet{
+	condition.GitVerb:  words("git gh hub"),
+	condition.SQLKinds: words("psql mysql mariadb sqlite3 sqlcmd pgcli mycli litecli duckdb sqlplus"),
+	condition.K8sVerb:  words("kubectl oc helm"),
+}
+
+// passedOn returns one of the programs that a command hands to another program, which may run it elsewhere: docker exec db psql.
+// What the line's own programs run is among its commands.
+func passedOn(plan *shell.Plan, c shell.Command, programs wordSet) string {
+	if _, known := programOfFiles(c); known || programs.has(c.Program()) {
+		return ""
+	}
+	for i, w := range c.Words[c.Assigns+1:] {
+		text := w.Text
+		if name, value, attached := strings.Cut(text, "="); attached && strings.HasPrefix(name, "-") {
+			text = value
+		}
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		program := fields[0]
+		if at := strings.LastIndex(program, "bin/"); at >= 0 {
+			program = program[at+len("bin/"):]
+		}
+		if programs.has(program) && !slices.ContainsFunc(plan.Commands, ends(c.Words[c.Assigns+1+i:])) {
+			return program
+		}
+	}
+	return ""
+}
+
+// ends returns whether a command consists of the words.
+func ends(list []shell.Word) func(shell.Command) bool {
+	return func(c shell.Command) bool {
+		return slices.EqualFunc(c.Words[c.Assigns:], list, func(a, b shell.Word) bool { return a.Text == b.Text })
+	}
 }
 
 // parent names what facets are about, for a sentence: which git.verb.
