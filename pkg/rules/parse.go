@@ -150,7 +150,7 @@ func ReadSessionBudget(f document.Fields) *MicroUSD {
 func overruled(f document.Fields, p *Policy) {
 	var denied []string
 	for i := range p.Deny {
-		if p.Deny[i].Clause.IsZero() {
+		if p.Deny[i].always() {
 			denied = append(denied, p.Deny[i].Capability)
 		}
 	}

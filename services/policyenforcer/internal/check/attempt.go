@@ -49,6 +49,8 @@ type Attempt struct {
 	Facts, StateFacts condition.Call
 	// used has the approvals that the attempts of this check have used, by question.
 	used map[string]string
+	// outside has the answers of decision points in this check.
+	outside map[rules.Point]said
 
 	*settings
 }
