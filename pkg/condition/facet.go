@@ -93,6 +93,8 @@ type Element struct {
 	// Unsure is true when the value may not be part of the set. Restrictions look at it,
 	// allowances do not.
 	Unsure bool
+	// Signed is true for an amount of money that may be below 0.
+	Signed bool
 }
 
 // Unknown returns the Set of a facet that cannot be said.

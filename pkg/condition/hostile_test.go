@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// trick is a rule that denies, one that allows, and inputs that a server could read as what the rule is there to stop.
+// trick is a rule that denies, one that allows, and inputs that a server could read as the call that the rule is there to stop.
 type trick struct {
 	deny, allow string
 	inputs      []string
@@ -67,7 +67,7 @@ var tricks = []trick{
 	}},
 }
 
-// TestTricks: no input makes a rule miss what it is there to stop. One that denies is true or in doubt, and one that
+// TestTricks: no input makes a rule miss the call that it is there to stop. One that denies is true or in doubt, and one that
 // allows is false or in doubt (S21.3, S21.4).
 func TestTricks(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ const (
 	doubt = condition.Doubt
 )
 
-// on is a condition, a call, and what is to come of it in a restriction and in an allowance.
+// on is a condition, a call, and its result in a restriction and in an allowance.
 type on struct {
 	condition, input string
 	restricts, allow condition.Truth

@@ -180,7 +180,7 @@ func (l *leaf) judgeFacet(r *run, stance Stance) Truth {
 	set := r.call.Facet(l.facet)
 	if r.note != nil {
 		for _, e := range set.Values {
-			r.shown = append(r.shown, e.Value)
+			r.shown = append(append(r.shown, e.Value), e.Also...)
 		}
 	}
 	if !set.Known {
@@ -188,6 +188,9 @@ func (l *leaf) judgeFacet(r *run, stance Stance) Truth {
 	}
 	if l.of == WindowType {
 		return l.judgeWindow(set, stance)
+	}
+	if l.of == NetworkType && stance.allows() && len(l.tests) > 0 && r.namesHosts() {
+		return r.doubts(doubt{why: notKnown, text: "the addresses of hosts with names are not looked up"}).And(l.judgeElements(r, set, stance))
 	}
 	if len(set.Values) > mostElements {
 		return r.doubts(doubt{why: tooMany, number: len(set.Values)})
@@ -200,6 +203,12 @@ func (l *leaf) judgeFacet(r *run, stance Stance) Truth {
 		return t.And(l.passes(r, l.or, stance))
 	}
 	return t.And(l.judgeElements(r, set, stance))
+}
+
+// namesHosts reports that a host of the call is a name, or may be.
+func (r *run) namesHosts() bool {
+	hosts := r.call.Facet(Host)
+	return !hosts.Known || slices.ContainsFunc(hosts.Values, func(e Element) bool { return !isAddress(e.Value.Str()) })
 }
 
 // judgeNumberOf judges exists, not_exists and count of a facet.
@@ -290,9 +299,9 @@ func (l *leaf) judgeUnsure(r *run, e *Element, t Truth, every bool, stance Stanc
 // judgeElement returns whether a value matches: in a restriction if one of its readings does, in an
 // allowance if all do.
 func (l *leaf) judgeElement(r *run, e *Element, stance Stance) Truth {
-	t := l.judgeReading(r, e.Value, e.Below, stance)
+	t := l.judgeReading(r, e.Value, e, stance)
 	for _, other := range e.Also {
-		u := l.judgeReading(r, other, e.Below, stance)
+		u := l.judgeReading(r, other, e, stance)
 		if !stance.allows() {
 			t = t.Or(u)
 		} else {
@@ -302,16 +311,16 @@ func (l *leaf) judgeElement(r *run, e *Element, stance Stance) Truth {
 	return t
 }
 
-func (l *leaf) judgeReading(r *run, v document.Value, below bool, stance Stance) Truth {
+func (l *leaf) judgeReading(r *run, v document.Value, e *Element, stance Stance) Truth {
 	if l.of == AmountType && v.Kind() == document.Number {
 		switch {
-		case v.Number()[0] == '-' && document.CompareNumbers(v.Number(), "0") < 0:
+		case !e.Signed && v.Number()[0] == '-' && document.CompareNumbers(v.Number(), "0") < 0:
 			return r.doubts(doubt{why: negative, value: v})
 		case stance.allows() && !precise(v.Number()):
 			return r.doubts(doubt{why: tooPrecise, value: v})
 		}
 	}
-	if !below {
+	if !e.Below {
 		return l.passes(r, v, stance)
 	}
 	t := True

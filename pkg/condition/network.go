@@ -75,14 +75,14 @@ func isAddress(text string) bool {
 }
 
 // Readings returns the IPv4 address that is in an IPv6 address, where a network may translate it:
-// mapped, compatible, NAT64 and 6to4.
+// mapped, translated, compatible, NAT64 and 6to4.
 func Readings(a netip.Addr) (netip.Addr, bool) {
 	if !a.Is6() {
 		return netip.Addr{}, false
 	}
 	b := a.As16()
 	switch {
-	case prefix4in6.Contains(a) || prefixMapped(b) || prefixNAT64.Contains(a) || prefixOwn64.Contains(a):
+	case prefix4in6.Contains(a) || prefixMapped(b) || prefixSIIT.Contains(a) || prefixNAT64.Contains(a) || prefixOwn64.Contains(a):
 		return netip.AddrFrom4([4]byte(b[12:16])), true
 	case prefix6to4.Contains(a):
 		return netip.AddrFrom4([4]byte(b[2:6])), true
@@ -93,6 +93,7 @@ func Readings(a netip.Addr) (netip.Addr, bool) {
 
 var (
 	prefix4in6  = netip.MustParsePrefix("::/96")
+	prefixSIIT  = netip.MustParsePrefix("::ffff:0:0:0/96")
 	prefixNAT64 = netip.MustParsePrefix("64:ff9b::/96")
 	prefixOwn64 = netip.MustParsePrefix("64:ff9b:1::/48") // of networks that translate for themselves (RFC 8215)
 	prefix6to4  = netip.MustParsePrefix("2002::/16")

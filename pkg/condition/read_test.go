@@ -28,7 +28,7 @@ func problemsOf(t *testing.T, text string, use condition.Use) string {
 	return strings.Join(all, "; ")
 }
 
-// TestProblems: a condition that is wrong is refused, and the problem says what to write (S21.1).
+// TestProblems: a condition that is wrong is refused, and the problem names the fix (S21.1).
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	list := strings.TrimSuffix(strings.Repeat(`{"/a": 1},`, 65), ",")

@@ -140,17 +140,19 @@ func (w *walk) element(r *run, l *leaf, v document.Value, i int) {
 // member goes into the member that a step names, unless another one could be read for it.
 func (w *walk) member(r *run, l *leaf, v document.Value, i int) {
 	s := &l.path[i]
+	var child document.Value
 	for j := range v.Len() {
-		name, _ := v.Member(j)
-		if name != s.name && s.couldBe(name) {
+		name, value := v.Member(j)
+		switch {
+		case name == s.name:
+			child = value
+		case s.couldBe(name):
 			w.doubt(r, doubt{why: lookAlike, text: name, upTo: i + 1})
 			return
 		}
 	}
-	child, ok := v.Get(s.name)
-	if !ok {
-		w.from(r, l, document.Value{}, len(l.path))
-		return
+	if child.IsZero() {
+		i = len(l.path) - 1
 	}
 	w.from(r, l, child, i+1)
 }

@@ -53,7 +53,7 @@ func TestMissing(t *testing.T) {
 		{`{"/a": [null]}`, `{"a": 1}`, no, no},
 		{`{"/a": {"or": "x", "in": ["x"]}}`, `{}`, yes, yes},
 		{`{"/a": {"or": "x", "in": ["y"]}}`, `{}`, no, no},
-		{`{"/a": {"or": "x", "in": ["x"]}}`, `{"a": null}`, doubt, doubt}, // what a tool makes of null is not known
+		{`{"/a": {"or": "x", "in": ["x"]}}`, `{"a": null}`, doubt, doubt}, // tools read null in several ways
 		{`{"/a": {"or": "x", "neq": "x"}}`, `{}`, no, no},
 		{`{"/a/b": {"or": 1, "lte": 1}}`, `{}`, yes, yes},
 		{`{"/a/b": {"or": 1, "lte": 1}}`, `{"a": 1}`, doubt, doubt},
@@ -309,7 +309,7 @@ func unsure(e condition.Element) condition.Element {
 	return e
 }
 
-// TestElements judges what the values of a facet can be: other readings, folders, values that may not be there,
+// TestElements judges values of facets with their marks: other readings, folders, values that may not be there,
 // and lists that are not complete (S21.3, S21.5).
 func TestElements(t *testing.T) {
 	t.Parallel()

@@ -163,7 +163,7 @@ func TestNoTime(t *testing.T) {
 	}
 }
 
-// TestWindowProblems: each problem of a window says what to write.
+// TestWindowProblems: each problem of a window names the fix.
 func TestWindowProblems(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -52,7 +52,7 @@ func TestCircles(t *testing.T) {
 	}
 }
 
-// TestCirclesAreShown: S21.15: people are told what every circle still needs, and a person of none does not decide.
+// TestCirclesAreShown: S21.15: the outcome counts the approvals of every circle, and a person outside of all circles does not decide.
 func TestCirclesAreShown(t *testing.T) {
 	t.Parallel()
 	terms := consent.Terms{Eligible: consent.Approvers{Roles: []string{"approver"}}}.With(further(1, "sec"))
@@ -81,7 +81,7 @@ func TestCirclesAreShown(t *testing.T) {
 	}
 }
 
-// TestEscalationOfCircles: S21.15: the fallback approvers count where nobody is named, and in no other circle.
+// TestEscalationOfCircles: S21.15: the fallback approvers count for the base terms alone.
 func TestEscalationOfCircles(t *testing.T) {
 	t.Parallel()
 	terms := consent.Terms{

@@ -8,7 +8,7 @@ import "strings"
 var reserved = map[string]string{
 	"calls": "write it in a state of a workflow", "only": "write it in an entry of \"calls\" of a state",
 	"when": "use a guard of a transition, or a policy", "unless": "use a guard of a transition, or a policy",
-	"facets":  "list tools and commands in \"allowed_tools\" and \"allowed_commands\"",
+	"facets":  "name a facet in a condition: \"only\" of an entry of \"calls\" of a state, or \"when\" of a policy's rule",
 	"timeout": adviceTime, "timeout_seconds": adviceTime, "after": adviceTime, "deadline": adviceTime, "max_duration": adviceTime,
 	"stale": adviceTime, "remind": adviceTime, "not_before": adviceTime, "window": adviceTime, "change_freeze": adviceTime, "freeze": adviceTime,
 	"time_limit": adviceTime, "expires": adviceTime,
@@ -27,8 +27,8 @@ var reserved = map[string]string{
 const (
 	adviceEnforce   = "write \"enforcement\" in \"meta\" of a workflow"
 	adviceTime      = "a state has no limit of time; bound its calls by \"max_iterations\", or end the run from outside"
-	advicePaths     = "files are not restricted by name here; leave edit tools out of \"allowed_tools\", or use an interrupt with \"file_pattern\""
-	adviceHosts     = "hosts are not restricted here; leave network tools out of \"allowed_tools\" and network programs out of \"allowed_commands\""
+	advicePaths     = "write {\"calls\": [{\"capability\": \"*\", \"only\": {\"writes\": [\"src/**\"]}}]} in the state, with \"reads\" for files that are read"
+	adviceHosts     = "write {\"calls\": [{\"capability\": \"*\", \"only\": {\"host\": [\"*.example.com\"]}}]} in the state, or \"hosts\" in its \"jail\""
 	adviceMoney     = "write \"budget_limit\" in a policy, or \"session_budget\" in a process"
 	adviceApprovers = "name approvers in \"meta.approval\", and write \"requires_approval\" at the transition"
 	adviceDefault   = "write \"default\" in a policy; a state allows the tools of \"allowed_tools\""

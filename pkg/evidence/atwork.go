@@ -25,6 +25,9 @@ func (r Record) Changes(c Call) (Record, bool) {
 // until that has ended. An unobserved report leaves an open call as it is.
 func (r Record) Reported(e Edit, background string, observed bool) Record {
 	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == e.CallID && c.Edits })
+	if i >= 0 {
+		e.Spares = r.Calls[i].Spares
+	}
 	switch {
 	case i >= 0 && !observed:
 		return r
@@ -56,7 +59,7 @@ func (r Record) EndsBackground(run, background string, now time.Time) Record {
 	}
 	for i := len(r.Calls) - 1; i >= 0; i-- {
 		if c := r.Calls[i]; c.Edits && c.RunID == run && c.Background == background {
-			r = r.Edited(Edit{At: now, CallID: c.ID, What: c.What}).without(i, func(c *Call) { c.Edits = false })
+			r = r.Edited(Edit{At: now, CallID: c.ID, What: c.What, Spares: c.Spares}).without(i, func(c *Call) { c.Edits = false })
 		}
 	}
 	return r
@@ -68,19 +71,19 @@ func (r Record) Elapse(now time.Time) (Record, bool) {
 	elapsed := false
 	for i := len(r.Calls) - 1; i >= 0; i-- {
 		if c := r.Calls[i]; c.Edits && c.Background == "" && now.Sub(c.At) >= AtWork {
-			r = r.Edited(Edit{At: c.At.Add(AtWork), CallID: c.ID, What: c.What}).without(i, func(c *Call) { c.Edits = false })
+			r = r.Edited(Edit{At: c.At.Add(AtWork), CallID: c.ID, What: c.What, Spares: c.Spares}).without(i, func(c *Call) { c.Edits = false })
 			elapsed = true
 		}
 	}
 	return r, elapsed
 }
 
-// atWork returns a call that may still change files: one of the background before others, because
+// atWork returns a call whose changes of files may still void an evidence: one of the background before others, because
 // only its end helps; nil for none.
-func (r *Record) atWork() *Call {
+func (r *Record) atWork(spec *Spec) *Call {
 	var found *Call
 	for i := range r.Calls {
-		if c := &r.Calls[i]; c.Edits && (found == nil || c.Background != "" && found.Background == "") {
+		if c := &r.Calls[i]; c.Edits && !slices.Contains(c.Spares, spec.SparedBy()) && (found == nil || c.Background != "" && found.Background == "") {
 			found = c
 		}
 	}

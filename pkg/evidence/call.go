@@ -37,8 +37,9 @@ type Call struct {
 	Due time.Time `json:"due,omitzero"`
 	// Unknown: it was not reported in time, or its end could not be determined.
 	Unknown bool `json:"unknown,omitempty"`
-	// Edits: it may still change files.
-	Edits bool `json:"edits,omitempty"`
+	// Edits: it may still change files. Spares names the evidence that these changes leave as it is (Spec.SparedBy).
+	Edits  bool     `json:"edits,omitempty"`
+	Spares []string `json:"spares,omitempty"`
 	// Background is the client's name of the program that it leaves in the background, or
 	// Unnamed; empty for a call that ends with its report.
 	Background string `json:"background,omitempty"`

@@ -6,6 +6,8 @@
 package evidence
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/condition"
@@ -35,8 +37,12 @@ type Spec struct {
 	Outcome Outcome
 	// Output tests the result; nil admits any.
 	Output *Test
-	// AfterEdit: a later call that may have changed files voids it.
+	// When must hold for the call that gives it; nil for every call (S21.17).
+	When *condition.Condition
+	// AfterEdit: a later call that may have changed files voids it; with Change only one for which that
+	// condition may hold.
 	AfterEdit bool
+	Change    *condition.Condition
 	// WithinEntry: it must have been observed in the present entry of the state.
 	WithinEntry bool
 	// Count is how many observations in a row it takes; 1 or more.
@@ -53,6 +59,26 @@ type Spec struct {
 
 	// MaxAge is how old it may be; 0 for any age.
 	MaxAge time.Duration
+}
+
+// Gives reports that a call, whose facts are given, is one that may give the evidence. Doubt gives none.
+func (spec *Spec) Gives(facts condition.Call) bool {
+	return spec.When == nil || facts != nil && spec.When.Judge(facts, condition.Allows) == condition.True
+}
+
+// Spares reports that a call which may change files certainly leaves the evidence as it is.
+func (spec *Spec) Spares(facts condition.Call) bool {
+	return spec.Change != nil && facts != nil && spec.Change.Judge(facts, condition.Restricts) == condition.False
+}
+
+// SparedBy returns the name by which a Record counts the changes that leave the evidence as it is; empty for one that
+// every change voids. Evidence with the same condition has the same name.
+func (spec *Spec) SparedBy() string {
+	if spec.Change == nil {
+		return ""
+	}
+	sum := sha256.Sum256(document.Canonical(spec.Change.Value()))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Test compares the value at a JSON Pointer with a value (S2.5).

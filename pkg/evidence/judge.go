@@ -93,7 +93,7 @@ func (b *Basis) judgeOne(spec *Spec) Status {
 // judgeCalls counts the observations that still stand.
 func (b *Basis) judgeCalls(spec *Spec, s *Status) {
 	fact := b.Record.Fact(b.RunID, spec.Name)
-	if c := b.Record.atWork(); spec.AfterEdit && c != nil && !b.knows(spec, &fact) {
+	if c := b.Record.atWork(spec); spec.AfterEdit && c != nil && !b.knows(spec, &fact) {
 		s.VoidedBy = "call " + c.String() + " of " + clock(c.At) + ", which may still change files"
 		s.Missing = "needs " + spec.needs() + " after call " + c.String() + ", which was allowed at " + clock(c.At) + " and may still change files: " + c.wayOut()
 		return
@@ -139,11 +139,10 @@ func (b *Basis) judgeCalls(spec *Spec, s *Status) {
 // that can be compared with the present ones depends on that comparison alone.
 func (b *Basis) voids(spec *Spec, o *Observation) string {
 	switch {
-	case spec.AfterEdit && b.sees(o):
-		if o.Tree != b.Tree {
-			return b.changedSince(o)
-		}
-	case spec.AfterEdit && o.Edits != b.Record.Edits:
+	case !spec.AfterEdit, b.sees(o) && o.Tree == b.Tree:
+	case b.sees(o) && (spec.Change == nil || o.Edits == b.Record.Edits): // with other edits the files differ at least by these
+		return b.changedSince(o)
+	case o.Edits-o.Spared != b.Record.Edits-b.Record.Spared[spec.SparedBy()]:
 		return "the edit at " + b.Record.Last.String()
 	}
 	switch {
@@ -277,8 +276,14 @@ func (spec *Spec) needs() string {
 
 func (spec *Spec) conditions(edit string) string {
 	var b strings.Builder
+	if spec.When != nil {
+		b.WriteString(" for which " + short(spec.When.Value().String()) + " holds")
+	}
 	if spec.AfterEdit && edit != "" {
 		b.WriteString(" after " + edit)
+	}
+	if spec.Change != nil {
+		b.WriteString(" for which " + short(spec.Change.Value().String()) + " may hold")
 	}
 	if spec.WithinEntry {
 		b.WriteString(", since the run entered the state")

@@ -18,6 +18,8 @@ type Record struct {
 	Edits int64 `json:"edits,omitempty"`
 	// Last is the last of them.
 	Last Edit `json:"last,omitzero"`
+	// Spared counts those that leave some evidence as it is, by Spec.SparedBy.
+	Spared map[string]int64 `json:"spared,omitempty"`
 	// Runs has the facts, by the id of the run and the name of the evidence.
 	Runs map[string]map[string]Fact `json:"runs,omitempty"`
 	// Calls are those whose outcome is not reported, oldest first, of runs whose workflow
@@ -57,6 +59,8 @@ type Edit struct {
 	CallID string    `json:"call_id"`
 	// The changed object: the name of a file, or its command line, shortened.
 	What string `json:"what,omitempty"`
+	// Spares names the evidence that it leaves as it is; Record.Spared counts it.
+	Spares []string `json:"-"`
 }
 
 // Fact is the knowledge of one evidence.
@@ -80,6 +84,8 @@ type Observation struct {
 	// the state that it was allowed in.
 	Edits int64 `json:"edits,omitempty"`
 	Entry int64 `json:"entry,omitempty"`
+	// Spared is how many of them, and of those until it was reported, leave the evidence as it is.
+	Spared int64 `json:"spared,omitempty"`
 	// Tree is the digest of the workspace's files that the call ran on, as its jail has witnessed; empty
 	// when that is not known, or they have changed in the meantime. Changed is the first file that did.
 	Tree    string `json:"tree,omitempty"`
@@ -92,13 +98,28 @@ const mostRuns = 256
 // Edited returns the record after files may have changed.
 func (r Record) Edited(e Edit) Record {
 	r.Edits++
+	if len(e.Spares) > 0 {
+		r.Spared = maps.Clone(r.Spared)
+		if r.Spared == nil {
+			r.Spared = map[string]int64{}
+		}
+	}
+	for _, name := range e.Spares {
+		if _, known := r.Spared[name]; known || len(r.Spared) < mostSpared {
+			r.Spared[name]++
+		}
+	}
 	r.Last = e
 	return r
 }
 
+// mostSpared bounds the conditions that a record counts for. A change that is not counted voids.
+const mostSpared = 256
+
 // Seen returns the record after a call was observed to end as the evidence asks, or to
 // end otherwise. Only calls in a row count, so that the last one decides.
 func (r Record) Seen(run string, spec *Spec, o Observation, as bool) Record {
+	o.Spared = r.Spared[spec.SparedBy()]
 	return r.with(run, spec.Name, func(f Fact) Fact {
 		if !as {
 			return Fact{Against: &o}

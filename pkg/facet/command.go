@@ -16,7 +16,7 @@ const innerBlank = '␣'
 // commandFacet returns the simple commands of the call's line, each as its words with one blank
 // between them. Other readings have the program without its folder, and the assignments before it.
 func (f *Facts) commandFacet() condition.Set {
-	all := f.overCommands([]condition.Facet{condition.Command}, func(p parts, _ *shell.Plan, c shell.Command) {
+	all := f.overCommands(false, []condition.Facet{condition.Command}, func(p parts, _ *shell.Plan, c shell.Command) {
 		named := joined(c.Words[c.Assigns:])
 		e := condition.Element{Value: document.StringValue(named)}
 		program, arguments, _ := strings.Cut(named, " ")

@@ -8,7 +8,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/shell"
-	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // parts are the values of the facets of one program, collected over the commands of a line. A part
@@ -66,18 +65,19 @@ func (p parts) set(name condition.Facet) condition.Set {
 }
 
 // overCommands judges each command of the call's line. The facets are in doubt where the line does
-// not show all commands, and for a tool that is neither known nor a shell.
-func (f *Facts) overCommands(names []condition.Facet, judge func(parts, *shell.Plan, shell.Command)) parts {
+// not show all commands, and for a tool that is neither known nor a shell, unless its description says
+// the facets.
+func (f *Facts) overCommands(says bool, names []condition.Facet, judge func(parts, *shell.Plan, shell.Command)) parts {
 	all := parts{}
+	if why := f.silent(says, parent(names)); why != "" {
+		all.doubt(why, names...)
+	}
 	plan, err := f.plan()
 	switch {
-	case !f.isShell() && toolname.Known(f.of.Tool):
-		return all
-	case !f.isShell():
-		all.doubt("the tool is not described", names...)
-		return all
 	case err != nil:
 		all.doubt(err.Error(), names...)
+		return all
+	case plan == nil:
 		return all
 	}
 	for _, finding := range plan.Findings {
@@ -94,6 +94,9 @@ func (f *Facts) overCommands(names []condition.Facet, judge func(parts, *shell.P
 	return all
 }
 
+// parent names what facets are about, for a sentence: which git.verb.
+func parent(names []condition.Facet) string { return "its " + string(names[0]) }
+
 // commandOptions says how the options of a program are read.
 type commandOptions struct {
 	flags  wordSet // take no argument
@@ -104,6 +107,7 @@ type commandOptions struct {
 type option struct {
 	name, value string
 	static      bool // the value is certain
+	single      bool // it is one word, whatever its value is
 	known       bool
 }
 
@@ -115,14 +119,14 @@ func (o commandOptions) read(words []shell.Word, stop bool) (options []option, r
 		switch {
 		case w.Static && w.Text == "--":
 			for _, operand := range words[i+1:] {
-				options = append(options, option{value: operand.Text, static: operand.Static, known: true})
+				options = append(options, option{value: operand.Text, static: operand.Static, single: operand.Single(), known: true})
 			}
 			return options, nil
 		case len(w.Text) < 2 || w.Text[0] != '-':
 			if stop {
 				return options, words[i:]
 			}
-			options = append(options, option{value: w.Text, static: w.Static, known: true})
+			options = append(options, option{value: w.Text, static: w.Static, single: w.Single(), known: true})
 		default:
 			used, found := o.option(w, words[i+1:])
 			options = append(options, found...)
@@ -138,12 +142,12 @@ func (o commandOptions) option(w shell.Word, next []shell.Word) (used int, found
 		if len(next) == 0 {
 			return 0, []option{{name: name}}
 		}
-		return 1, []option{{name: name, value: next[0].Text, static: next[0].Static, known: true}}
+		return 1, []option{{name: name, value: next[0].Text, static: next[0].Static, single: next[0].Single(), known: true}}
 	}
 	name, value, attached := cutOption(w.Text)
 	switch {
 	case !w.Static:
-		return 0, []option{{name: name, known: o.values.has(name) && attached}}
+		return 0, []option{{name: name, single: w.Single(), known: o.values.has(name) && attached}}
 	case attached && (o.flags.has(name) || o.values.has(name)):
 		return 0, []option{{name: name, value: value, static: true, known: true}}
 	case o.flags.has(name):

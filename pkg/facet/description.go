@@ -2,8 +2,8 @@ package facet
 
 import "github.com/interlock-run/interlock/pkg/toolinput"
 
-// Description says which arguments of a tool have which meaning, and Tools has them by the names of tools.
-type (
-	Description = toolinput.Description
-	Tools       = toolinput.Tools
-)
+// Description says which arguments of a tool have which meaning.
+type Description = toolinput.Description
+
+// Tools has the descriptions of tools by their names.
+type Tools = toolinput.Tools

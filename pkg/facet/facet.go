@@ -24,7 +24,7 @@ type Subject struct {
 	Tool, Qualified string
 	// Shell is true when the tool runs command lines though its name does not show that.
 	Shell bool
-	// Input is the tool's arguments, JSON; may be empty.
+	// Input is the tool's arguments, JSON; may be empty. It must not change as long as the facts are in use.
 	Input []byte
 	// Workspace is the folder that paths are relative to, Folder the one that the call is made
 	// in; empty where they are not known.
@@ -60,6 +60,7 @@ type Facts struct {
 	lineErr error
 
 	files *touched
+	urls  parts // the facets of hosts; nil until they are asked for
 
 	sets map[condition.Facet]condition.Set
 }
@@ -110,6 +111,12 @@ func (f *Facts) Facet(name condition.Facet) condition.Set {
 }
 
 func (f *Facts) compute(name condition.Facet) condition.Set {
+	if set, ok := f.of.fact(name); ok {
+		return set
+	}
+	if extra, found := f.undescribed(); found {
+		return condition.Unknown("the tool has the argument " + document.Quote(extra) + ", which its description lacks")
+	}
 	switch family, _, _ := strings.Cut(string(name), "."); family {
 	case "sql":
 		return f.sqlFacet(name)
@@ -121,8 +128,12 @@ func (f *Facts) compute(name condition.Facet) condition.Set {
 		return f.fileFacet(name)
 	case "command":
 		return f.commandFacet()
-	case "caller", "session", "state", "workflow":
-		return f.of.origin(name)
+	case "host", "port", "scheme", "method", "path", "ip":
+		return f.hostFacet(name)
+	case "money":
+		return f.moneyFacet()
+	case "recipients", "senders":
+		return f.mailFacet(name)
 	}
 	return condition.Unknown("the facet " + string(name) + " is not known")
 }
@@ -130,11 +141,17 @@ func (f *Facts) compute(name condition.Facet) condition.Set {
 // isShell reports a tool that runs command lines.
 func (f *Facts) isShell() bool { return f.of.Shell || toolname.Shell(f.of.Tool) }
 
-// plan returns the effects of the command line of a shell, nil for a tool that is no shell.
+// runsLine reports a tool that runs a command line: a shell, or one that is described so.
+func (f *Facts) runsLine() bool {
+	d, _ := f.described()
+	return d.Command != "" || f.isShell()
+}
+
+// plan returns the effects of the command line of a call, nil for a tool that runs none.
 func (f *Facts) plan() (*shell.Plan, error) {
 	if !f.planned {
 		f.planned = true
-		if f.isShell() {
+		if f.runsLine() {
 			f.line, f.lineErr = f.readLine()
 		}
 	}
@@ -143,9 +160,12 @@ func (f *Facts) plan() (*shell.Plan, error) {
 
 func (f *Facts) readLine() (*shell.Plan, error) {
 	input, ok := f.Input()
+	d, _ := f.described()
 	switch {
 	case !ok:
 		return nil, errors.New(toolinput.NoCommand)
+	case d.Command != "":
+		return f.describedLine(d.Command)
 	case toolinput.SpeaksOther(f.of.Tool):
 		return nil, errors.New("its command lines are not written for bash")
 	}
@@ -154,6 +174,20 @@ func (f *Facts) readLine() (*shell.Plan, error) {
 		return nil, errors.New(why)
 	}
 	return shell.Parse(line)
+}
+
+// describedLine returns the effects of the line that the description of the tool points to. A call without one runs none.
+func (f *Facts) describedLine(pointer string) (*shell.Plan, error) {
+	switch v, why := f.valueOf(pointer); {
+	case why != "":
+		return nil, errors.New(why)
+	case v.IsZero():
+		return nil, nil
+	case v.Kind() != document.String:
+		return nil, errors.New(pointer + " must be a text with a command line")
+	default:
+		return shell.Parse(v.Str())
+	}
 }
 
 var _ condition.Call = (*Facts)(nil)

@@ -2,6 +2,7 @@ package facet
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -41,14 +42,19 @@ func (f *Facts) fileFacet(name condition.Facet) condition.Set {
 
 // touch notes the files of the call. The author of a workflow cannot take a file away from a tool that is known.
 func (f *Facts) touch(t *touched) {
-	if f.isShell() {
+	if strings.HasPrefix(f.of.Tool, "mcp__") || f.of.Qualified != "" { // the folder that a server is in is not known
+		t.names.goesAway()
+	}
+	if f.runsLine() {
 		f.touchByLine(t)
-		return
 	}
 	input, ok := f.Input()
 	mapped, edits := f.of.Edits[f.of.Tool]
+	d, described := f.described()
 	switch {
-	case toolname.Own(f.of.Tool):
+	case described:
+		f.touchDescribed(t, &d)
+	case f.isShell(), toolname.Own(f.of.Tool):
 	case !ok:
 		t.unclear(toolinput.NoObject)
 	case edits:
@@ -57,7 +63,31 @@ func (f *Facts) touch(t *touched) {
 			t.tool(f.of.Tool, input)
 		}
 	case !t.tool(f.of.Tool, input):
-		t.unclear("the tool is not described")
+		t.unclear(notDescribed)
+	}
+}
+
+// touchDescribed notes the files that the description of the tool points to. A folder stands for everything under it.
+func (f *Facts) touchDescribed(t *touched, d *Description) {
+	for _, list := range []struct {
+		facet    condition.Facet
+		pointers []string
+		subject  string
+	}{{condition.Reads, d.Reads, "which files it reads"}, {condition.Writes, d.Writes, "which files it writes"}} {
+		noted := 0
+		f.texts(t.parts, list.pointers, []condition.Facet{list.facet}, func(name string) {
+			noted++
+			if strings.HasPrefix(name, "~") {
+				t.doubt(beginsHome, list.facet)
+			}
+			t.file(list.facet, name, true)
+		})
+		if len(list.pointers) > 0 && noted == 0 {
+			t.doubt("the call names none of the files that its description points to", list.facet)
+		}
+		if why := f.silent(list.pointers != nil, list.subject); why != "" {
+			t.doubt(why, list.facet)
+		}
 	}
 }
 
@@ -65,11 +95,11 @@ func (f *Facts) touch(t *touched) {
 func (t *touched) unclear(why string) { t.doubt(why, condition.Reads, condition.Writes) }
 
 // read and write note a file by its name as the call has it.
-func (t *touched) read(name string, below bool) { t.file(condition.Reads, name, below, false) }
+func (t *touched) read(name string, below bool) { t.file(condition.Reads, name, below) }
 
 func (t *touched) write(name string, below bool) {
 	t.writes++
-	t.file(condition.Writes, name, below, false)
+	t.file(condition.Writes, name, below)
 }
 
 // change notes a file that is read and written.
@@ -79,7 +109,7 @@ func (t *touched) change(name string, below bool) {
 }
 
 // file notes a name. One that can be read in several ways is in doubt.
-func (t *touched) file(name condition.Facet, text string, below, unsure bool) {
+func (t *touched) file(name condition.Facet, text string, below bool) {
 	readings, why := t.names.readings(text)
 	if why != "" {
 		t.doubt(why, name)
@@ -87,7 +117,7 @@ func (t *touched) file(name condition.Facet, text string, below, unsure bool) {
 	if len(readings) == 0 {
 		return
 	}
-	e := condition.Element{Value: document.StringValue(readings[0]), Below: below, Unsure: unsure}
+	e := condition.Element{Value: document.StringValue(readings[0]), Below: below}
 	for _, other := range readings[1:] {
 		e.Also = append(e.Also, document.StringValue(other))
 	}
@@ -98,7 +128,7 @@ func (t *touched) file(name condition.Facet, text string, below, unsure bool) {
 // included adds an element that is not there yet.
 func included(all []condition.Element, e condition.Element) []condition.Element {
 	same := func(o condition.Element) bool {
-		return document.Equal(o.Value, e.Value) && o.Below == e.Below && o.Unsure == e.Unsure && slices.EqualFunc(o.Also, e.Also, document.Equal)
+		return document.Equal(o.Value, e.Value) && o.Below == e.Below && slices.EqualFunc(o.Also, e.Also, document.Equal)
 	}
 	if slices.ContainsFunc(all, same) {
 		return all

@@ -18,7 +18,7 @@ var (
 )
 
 // into notes the copies of sources: a file of the name, or one in the folder of the name.
-func (l *lineReader) into(p fileProgram, g *given, from, to use) {
+func (l *lineReader) into(g *given, from use) {
 	if g.unknown != nil {
 		l.unclearWord(*g.unknown)
 	}
@@ -35,14 +35,14 @@ func (l *lineReader) into(p fileProgram, g *given, from, to use) {
 		l.word(w, from)
 	}
 	if !target.Static {
-		l.word(target, to) // a pattern stands for all below its folder
+		l.word(target, writes) // a pattern stands for all below its folder
 		if _, pattern := target.Within(); !pattern {
-			l.unknown(target, to)
+			l.unknown(target, writes)
 		}
 		return
 	}
 	if g.has(exactly) {
-		l.word(target, to)
+		l.word(target, writes)
 		return
 	}
 	folder = folder || len(sources) > 1 || strings.HasSuffix(target.Text, "/") || path.Base(target.Text) == "." || path.Base(target.Text) == ".."
@@ -50,11 +50,11 @@ func (l *lineReader) into(p fileProgram, g *given, from, to use) {
 		name := path.Base(w.Text)
 		switch below := l.below; {
 		case !w.Static || name == "." || name == ".." || name == "/":
-			l.named(target.Text, to, true)
+			l.named(target.Text, writes, true)
 		case folder:
-			l.named(target.Text+"/"+name, to, below)
+			l.named(target.Text+"/"+name, writes, below)
 		default:
-			l.either(target.Text, target.Text+"/"+name, to, below)
+			l.either(target.Text, target.Text+"/"+name, writes, below)
 		}
 	}
 }
@@ -72,20 +72,20 @@ func (l *lineReader) copies(p fileProgram, list []shell.Word) {
 	if g.has(words("-l -s --link --symbolic-link")) {
 		from = changes // later writes go to the original
 	}
-	l.into(p, &g, from, writes)
+	l.into(&g, from)
 }
 
 // moves notes both names: a folder is moved with everything under it.
 func (l *lineReader) moves(p fileProgram, list []shell.Word) {
 	g := p.read(list)
 	l.below = true
-	l.into(p, &g, changes, writes)
+	l.into(&g, changes)
 }
 
 func (l *lineReader) installs(p fileProgram, list []shell.Word) {
 	g := p.read(list)
 	if !g.has(words("-d --directory")) {
-		l.into(p, &g, reads, writes)
+		l.into(&g, reads)
 		return
 	}
 	if g.unknown != nil {
@@ -109,7 +109,7 @@ func (l *lineReader) links(p fileProgram, list []shell.Word) {
 		}
 		return
 	}
-	l.into(p, &g, changes, writes)
+	l.into(&g, changes)
 	if len(g.operands) < 2 || !g.has(words("-s --symbolic")) {
 		return
 	}
@@ -170,6 +170,8 @@ func (l *lineReader) tar(_ fileProgram, list []shell.Word) {
 		w := list[i]
 		name, value, attached := strings.Cut(w.Text, "=")
 		switch {
+		case strings.HasPrefix(w.Text, "@"): // another archive
+			l.unclearWord(w)
 		case !w.Static:
 			files, folders = append(files, w), append(folders, here)
 		case name == "--exclude" || name == "--strip-components" || name == "--exclude-vcs":
@@ -218,7 +220,7 @@ func (l *lineReader) tar(_ fileProgram, list []shell.Word) {
 		}
 	}
 	use := map[string]use{"c": writes, "x": reads, "t": reads}[modes]
-	if use == nothing || archive == nil {
+	if use == untouched || archive == nil {
 		l.unclear(l.name + " is not given as a plain c, x or t with f and an archive")
 		return
 	}
@@ -368,6 +370,10 @@ func (l *lineReader) curl(p fileProgram, list []shell.Word) {
 		case o.name == "-o" || o.name == "--output":
 			if strings.Contains(text, "#") {
 				l.unknown(o.value, writes)
+			}
+		case o.name == "-T" || o.name == "--upload-file":
+			if strings.ContainsAny(text, "{}[]") { // curl reads it as a pattern
+				l.unknown(o.value, reads)
 			}
 		case o.name == "--url":
 			l.address(o.value)

@@ -51,7 +51,7 @@ func (l *lineReader) git(_ fileProgram, list []shell.Word) {
 
 func (l *lineReader) gitCommand(sub string, list []shell.Word) {
 	options, revisions, paths, cut := gitApart(list)
-	shows := slices.ContainsFunc(options, func(w shell.Word) bool {
+	shows := sub != "status" && slices.ContainsFunc(options, func(w shell.Word) bool {
 		return !w.Static || slices.ContainsFunc(gitShows, func(o string) bool { return strings.HasPrefix(w.Text, o) })
 	})
 	files := paths
@@ -82,7 +82,12 @@ func (l *lineReader) gitCommand(sub string, list []shell.Word) {
 		l.gitSwitch(sub, options, revisions, cut)
 	case "checkout", "restore":
 		l.gitCheckout(sub, options, revisions, paths, cut)
-	case "clean", "merge", "rebase", "pull", "cherry-pick", "revert", "apply", "am", "bisect":
+	case "clean", "merge", "rebase", "pull", "cherry-pick", "revert", "apply", "am":
+		if slices.ContainsFunc(options, func(w shell.Word) bool {
+			return !w.Static || strings.HasPrefix(w.Text, "-x") && sub == "rebase" || strings.HasPrefix(w.Text, "--e") || strings.HasPrefix(w.Text, "-F") || strings.HasPrefix(w.Text, "--file")
+		}) {
+			l.unclear("git " + sub + " has an option that names files or runs a command; leave it out")
+		}
 		l.gitTree(changes)
 		l.gitFolder()
 		if sub == "apply" || sub == "am" {
@@ -90,6 +95,9 @@ func (l *lineReader) gitCommand(sub string, list []shell.Word) {
 			l.unclear("git " + sub + " follows a patch, and its files do not show; edit them with a tool for files")
 		}
 	default:
+		if sub == "status" && slices.ContainsFunc(options, isAny("-v", "-vv", "--verbose")) {
+			shows = true
+		}
 		if !gitNames.has(sub) {
 			l.unclear("git " + sub + " is not known, or which files it touches; use another command, or a tool for files")
 		} else if shows {
@@ -153,7 +161,10 @@ func (l *lineReader) gitPaths(list []shell.Word, u use, all bool) {
 func (l *lineReader) gitContent(sub string, options, revisions, paths []shell.Word, cut bool) {
 	if slices.ContainsFunc(options, func(w shell.Word) bool {
 		return strings.HasPrefix(w.Text, "--output") || strings.HasPrefix(w.Text, "-o")
-	}) || sub == "format-patch" {
+	}) {
+		l.unclear("git " + sub + " has an option that names a file that it writes; redirect its output")
+	}
+	if sub == "format-patch" {
 		l.gitTree(writes)
 	}
 	if slices.ContainsFunc(options, func(w shell.Word) bool {
@@ -250,7 +261,9 @@ func (l *lineReader) gitSwitch(sub string, options, operands []shell.Word, cut b
 	case "switch":
 		l.gitTree(changes)
 	case "reset":
-		if !slices.ContainsFunc(options, isAny("--soft", "--mixed", "-q", "--quiet", "-p")) && len(options) > 0 {
+		if slices.ContainsFunc(options, func(w shell.Word) bool {
+			return !w.Static || !slices.Contains([]string{"--soft", "--mixed", "-q", "--quiet"}, w.Text)
+		}) {
 			l.gitTree(changes)
 		}
 	}

@@ -106,10 +106,11 @@ func (l *lineReader) sed(p fileProgram, list []shell.Word) {
 	g := p.read(kept)
 	programs := 0
 	for _, o := range g.options {
-		if o.name == "-e" || o.name == "--expression" {
+		switch o.name {
+		case "-e", "--expression":
 			programs++
 			l.sedProgram(o.value)
-		} else if o.name == "-f" || o.name == "--file" {
+		case "-f", "--file":
 			programs++
 			l.unclear("sed runs a program from a file, and the files that it names do not show; give the program with -e")
 		}
@@ -146,7 +147,7 @@ func (l *lineReader) sedProgram(w shell.Word) {
 // awk reads the files behind its program. What a program opens by itself is not read.
 func (l *lineReader) awk(p fileProgram, list []shell.Word) {
 	g := p.read(list)
-	if len(g.operands) == 0 || !g.operands[0].Static || strings.Contains(g.operands[0].Text, "getline") || strings.ContainsAny(g.operands[0].Text, "@>|") ||
+	if len(g.operands) == 0 || !g.operands[0].Static || strings.Contains(g.operands[0].Text, "getline") || strings.Contains(g.operands[0].Text, "@") ||
 		strings.Contains(g.operands[0].Text, "ARGV") || strings.Contains(g.operands[0].Text, "system") {
 		l.unclear("awk has a program that may name files; use one that only prints, written out")
 	}
@@ -207,10 +208,10 @@ func (l *lineReader) find(_ fileProgram, list []shell.Word) {
 			continue
 		case !w.Static:
 			l.unclearWord(w)
-		case findTests.has(w.Text):
+		case findTests.has(w.Text), strings.HasPrefix(w.Text, "-newer"):
 			i++
 		case w.Text == "-exec", w.Text == "-execdir", w.Text == "-ok", w.Text == "-okdir":
-			for i++; i < len(list) && !(list[i].Static && (list[i].Text == ";" || list[i].Text == "+" && strings.HasSuffix(list[i-1].Text, "{}"))); i++ {
+			for i++; i < len(list) && !endsExec(list, i); i++ {
 			}
 			if strings.HasSuffix(w.Text, "dir") {
 				l.unclearWord(w)
@@ -241,13 +242,15 @@ func (l *lineReader) find(_ fileProgram, list []shell.Word) {
 	}
 }
 
+// endsExec reports the word that ends the command of -exec.
+func endsExec(list []shell.Word, i int) bool {
+	return list[i].Static && (list[i].Text == ";" || list[i].Text == "+" && strings.HasSuffix(list[i-1].Text, "{}"))
+}
+
 // xargs adds words to the command that follows, which has one that is not known.
 func (l *lineReader) xargs(_ fileProgram, list []shell.Word) {
 	for _, w := range list {
-		switch {
-		case !strings.HasPrefix(w.Text, "-"):
-			return
-		case !w.Static, strings.HasPrefix(w.Text, "-a"), strings.HasPrefix(w.Text, "--a"):
+		if strings.HasPrefix(w.Text, "-") && (!w.Static || strings.Contains(w.Text, "a")) { // words from a file
 			l.unclearWord(w)
 			return
 		}

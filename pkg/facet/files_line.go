@@ -16,6 +16,9 @@ func (f *Facts) touchByLine(t *touched) {
 		t.unclear(err.Error())
 		return
 	}
+	if plan == nil { // a described tool that is given no line
+		return
+	}
 	t.follow(plan)
 	for _, o := range plan.Opens {
 		l := lineReader{touched: t, name: "a redirection"}
@@ -111,7 +114,7 @@ type lineReader struct {
 type use uint8
 
 const (
-	nothing use = iota
+	untouched use = iota
 	reads
 	writes
 	changes // reads and writes
@@ -123,7 +126,7 @@ func (l *lineReader) word(w shell.Word, u use) {
 	var name string
 	folder, pattern := w.Within()
 	switch {
-	case u == nothing || w.Stream() || standard(w):
+	case u == untouched || w.Stream() || standard(w):
 		return
 	case w.Static:
 		name = w.Text

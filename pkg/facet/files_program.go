@@ -30,7 +30,7 @@ type fileProgram struct {
 
 // filePrograms are the programs whose files are known. A line of the table has the names of programs, and:
 //
-//	reads writes changes nothing   what the operands are
+//	reads writes changes none   what the operands are
 //	skip1                          the first operand is no file; skip1:-e,-f without these options
 //	always deep:-r,-R              operands stand for everything under them
 //	here                           without operands, the present folder
@@ -72,7 +72,7 @@ func newFileProgram(text string) fileProgram {
 			p.operands = writes
 		case token == "changes":
 			p.operands = changes
-		case token == "nothing":
+		case token == "none":
 		case token == "always":
 			p.always = true
 		case token == "here":
@@ -86,9 +86,10 @@ func newFileProgram(text string) fileProgram {
 			flags = append(flags, strings.Split(list, ",")...)
 		case valued:
 			values = append(values, name)
-			if kind == "r" {
+			switch kind {
+			case "r":
 				read = append(read, name)
-			} else if kind == "w" {
+			case "w":
 				written = append(written, name)
 			}
 		case strings.HasPrefix(token, "--"):

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/facet"
+	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 const (
@@ -141,6 +142,61 @@ func TestFileNames(t *testing.T) {
 		}
 		if strings.Join(got, " ") != row.want || set.Known != row.known {
 			t.Errorf("%q in %q of %q: %q %v (%s), want %q", row.name, row.folder, row.workspace, got, set.Known, set.Why, row.want)
+		}
+	}
+}
+
+// TestFilesOfAuthors: the description of a tool points to its files, and a workflow's edit tools to theirs (S21.11).
+func TestFilesOfAuthors(t *testing.T) {
+	t.Parallel()
+	denied, only := read(t, secrets, condition.Restricts), read(t, sources, condition.Requires)
+	tools := facet.Tools{
+		"mcp__x__save": {Reads: []string{}, Writes: []string{"/to", "/more/*"}},
+		"mcp__x__show": {Reads: []string{"/file"}, Writes: []string{}},
+		"mcp__x__half": {Writes: []string{"/to"}},
+		"mcp__x__line": {Command: "/line"},
+		"mcp__x__shut": {Reads: []string{"/file"}, Closed: true},
+		"Read":         {Reads: []string{}, Writes: []string{}},
+	}
+	edits := map[string]workflow.EditTool{
+		"save_all": {Kind: workflow.EditWrite, Path: "f", Content: "c"}, "Write": {Kind: workflow.EditWrite, Path: "f", Content: "c"},
+		"move_all": {Kind: workflow.EditMove, From: "a", To: "b"},
+	}
+	const yes, no, doubt = condition.True, condition.False, condition.Doubt
+	for _, row := range []struct {
+		tool, input    string
+		secret, source condition.Truth
+	}{
+		{"mcp__x__save", `{"to": "/repo/src/a"}`, yes, yes}, // it may be a folder with such files
+		{"mcp__x__save", `{"to": "/repo/src/a", "more": ["/repo/out"]}`, yes, no},
+		{"mcp__x__save", `{"to": "src/a"}`, yes, no},
+		{"mcp__x__save", `{"to": 5}`, doubt, doubt},
+		{"mcp__x__save", `{"to": "~/src/a"}`, yes, no},
+		{"mcp__x__save", `{}`, doubt, doubt},
+		{"mcp__x__save", `{"to": "/repo/conf"}`, yes, no},
+		{"mcp__x__show", `{"file": "/repo/conf/secret.txt"}`, yes, yes},
+		{"mcp__x__show", `{"file": ["/repo/src/a"]}`, doubt, yes},
+		{"mcp__x__half", `{"to": "/repo/src/a"}`, yes, yes},
+		{"mcp__x__half", `{}`, doubt, doubt},
+		{"mcp__x__line", `{"line": "cat /repo/src/a > /repo/src/b"}`, no, yes},
+		{"mcp__x__line", `{"line": "cat conf/secret.txt"}`, yes, yes},
+		{"mcp__x__line", `{"line": "touch src/b"}`, doubt, no},
+		{"mcp__x__line", `{}`, no, yes},
+		{"mcp__x__line", `{"line": 5}`, doubt, doubt},
+		{"mcp__x__shut", `{"file": "/repo/conf/secret.txt"}`, yes, yes},
+		{"mcp__x__shut", `{"file": "/repo/src/a", "to": "/repo/out"}`, doubt, doubt},
+		{"mcp__x__none", `{}`, doubt, doubt},
+		{"Read", `{"file_path": "conf/secret.txt"}`, yes, yes},
+		{"save_all", `{"f": "src/a", "c": "x"}`, no, yes},
+		{"save_all", `{"f": "conf/secret.txt", "c": "x"}`, yes, no},
+		{"save_all", `{"f": "src/a"}`, doubt, doubt},
+		{"move_all", `{"a": "conf", "b": "src/a"}`, yes, no},
+		{"Write", `{"f": "src/a", "c": "x", "file_path": "conf/secret.txt", "content": "x"}`, yes, no},
+	} {
+		facts := facet.Of(facet.Subject{Tool: row.tool, Input: []byte(row.input), Workspace: "/repo", Tools: tools, Edits: edits})
+		secret, source := denied.Judge(facts, condition.Restricts), only.Judge(facts, condition.Requires)
+		if secret != row.secret || source != row.source {
+			t.Errorf("%s %s: a secret: %v, only sources: %v (%+v)", row.tool, row.input, secret, source, facts.Facet(condition.Files))
 		}
 	}
 }

@@ -12,9 +12,7 @@ import (
 
 // looker is how a tool that only reads names its files.
 type looker struct {
-	// files are its arguments that name one or a list of them.
-	files wordSet
-	// others are its further texts, which name none.
+	// others are its texts that are no path.
 	others wordSet
 	// below is true where a folder stands for everything under it, and here where the present one is meant without any.
 	below, here bool
@@ -53,14 +51,9 @@ const filesystem = "mcp__filesystem__"
 // tool notes the files of a tool that is no shell. It returns false for one that is not known; the files that its
 // name and input show are noted all the same.
 func (t *touched) tool(name string, input document.Value) (known bool) {
-	served := strings.HasPrefix(name, filesystem)
-	known = served || toolname.Known(name)
-	if served { // the folder that a server is in is not known
-		t.names.goesAway()
-	}
+	known = strings.HasPrefix(name, filesystem) || toolname.Known(name)
 	var buf [toolname.LongestFolded]byte
-	folded := string(toolname.Folded(&buf, name))
-	look, is := lookers[folded]
+	look, is := lookers[string(toolname.Folded(&buf, name))]
 	switch forms := toolinput.FormsOf(name); {
 	case fileless.has(name):
 		return true
@@ -95,10 +88,12 @@ func (t *touched) edit(c *toolinput.Change, whole, moved bool) {
 	}
 }
 
+const beginsHome = "the name of a file begins with ~; write it in full"
+
 // home notes that tools differ in a name that begins with ~.
 func (t *touched) home(name string) {
 	if strings.HasPrefix(name, "~") {
-		t.unclear("the name of a file begins with ~; write it in full")
+		t.unclear(beginsHome)
 	}
 }
 
@@ -108,11 +103,12 @@ func (t *touched) looks(look looker, input document.Value) {
 	if look.writes {
 		use = t.change
 	}
-	pattern, named := "", 0
+	pattern, last, named := "", "", 0
 	note := func(name string) {
 		t.home(name)
 		if name != "" {
 			use(name, look.below)
+			last = name
 			named++
 		}
 	}
@@ -138,7 +134,7 @@ func (t *touched) looks(look looker, input document.Value) {
 	}
 	switch {
 	case look.pattern:
-		t.searched(pattern, named)
+		t.searched(pattern, last)
 	case named == 0 && look.here:
 		use(".", look.below)
 	case named == 0:
@@ -146,8 +142,8 @@ func (t *touched) looks(look looker, input document.Value) {
 	}
 }
 
-// searched notes the folder that a pattern of names begins in. The names below are no files that it reads.
-func (t *touched) searched(pattern string, named int) {
+// searched notes the folder that a pattern of names begins in, which may be in another. The names below are no files that it reads.
+func (t *touched) searched(pattern, in string) {
 	t.home(pattern)
 	at := strings.IndexAny(pattern, "*?[{")
 	if at < 0 {
@@ -157,7 +153,9 @@ func (t *touched) searched(pattern string, named int) {
 	switch {
 	case strings.Contains(pattern, ".."), strings.ContainsAny(pattern, "\\") && !t.names.root.Windows:
 		t.doubt("its pattern may lead to another folder; write one without ..", condition.Reads)
-	case strings.HasPrefix(pattern, "/"), named == 0:
+	case strings.HasPrefix(pattern, "/"), in == "":
 		t.read(folder, false)
+	default:
+		t.read(in+"/"+folder, false)
 	}
 }

@@ -12,7 +12,10 @@ var gitFacets = []condition.Facet{condition.GitVerb, condition.GitRefs, conditio
 
 // gitFacet returns a facet of git: what the commands of the line push.
 func (f *Facts) gitFacet(name condition.Facet) condition.Set {
-	return f.overCommands(gitFacets, gitCommand).set(name)
+	d, _ := f.described()
+	all := f.overCommands(d.Git != nil, gitFacets, gitCommand)
+	f.partsDescribed(all, gitFacets, d.Git)
+	return all.set(name)
 }
 
 var (

@@ -13,7 +13,10 @@ var k8sFacets = []condition.Facet{condition.K8sVerb, condition.K8sResource, cond
 
 // k8sFacet returns a facet of Kubernetes: what the commands of the line reach.
 func (f *Facts) k8sFacet(name condition.Facet) condition.Set {
-	return f.overCommands(k8sFacets, k8sCommand).set(name)
+	d, _ := f.described()
+	all := f.overCommands(d.K8s != nil, k8sFacets, k8sCommand)
+	f.partsDescribed(all, k8sFacets, d.K8s)
+	return all.set(name)
 }
 
 var (

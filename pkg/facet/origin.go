@@ -2,10 +2,21 @@ package facet
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 )
+
+// fact returns a fact about the caller or the run; ok is false for a facet of the call itself.
+func (s *Subject) fact(name condition.Facet) (set condition.Set, ok bool) {
+	switch family, _, _ := strings.Cut(string(name), "."); family {
+	case "caller", "session", "state", "workflow":
+		return s.origin(name), true
+	default:
+		return condition.Set{}, false
+	}
+}
 
 // origin returns who makes the call, and where its run is. A fact that the subject lacks is not known.
 func (s *Subject) origin(name condition.Facet) condition.Set {

@@ -16,7 +16,9 @@ var sqlFacets = []condition.Facet{condition.SQLKinds, condition.SQLTables, condi
 // sqlFacet returns a facet of SQL: what the clients of databases of the line are given.
 func (f *Facts) sqlFacet(name condition.Facet) condition.Set {
 	count := 0
-	all := f.overCommands(sqlFacets, func(p parts, _ *shell.Plan, c shell.Command) { count += sqlCommand(p, c) })
+	d, _ := f.described()
+	all := f.overCommands(d.SQL != nil, sqlFacets, func(p parts, _ *shell.Plan, c shell.Command) { count += sqlCommand(p, c) })
+	count += f.sqlDescribed(all)
 	if name == condition.SQLStatements && count > 0 {
 		all.add(name, condition.Element{Value: document.NumberValue(strconv.Itoa(count))})
 	}

@@ -133,6 +133,7 @@ func TestParsePolicyProblems(t *testing.T) {
 		"all under one":         {with(`"default":"deny","allow":[{"capability":"*","when":{"/a":1}}]`), ""},
 		"id empty":              {rule(`"id":""`), "EMPTY /allow/0/id"},
 		"id twice":              {with(`"ask":[{"id":"x","capability":"bash"}],"deny":[{"id":"x","capability":"mcp:a"}]`), "DUPLICATE_ITEM /deny/0/id"},
+		"a broken condition":    {with(`"deny":[{"capability":"mcp:a","when":{"/a":{"lt":[]}}}],"ask":[{"capability":"mcp:a"}]`), "TYPE /deny/0/when/~1a/lt; TYPE /deny/0/when/~1a/lt"},
 		"message":               {with(`"deny":[{"capability":"bash","message":"Use make."}]`), ""},
 		"message empty":         {with(`"ask":[{"capability":"bash","message":""}]`), "EMPTY /ask/0/message"},
 		"message of two lines":  {rule(`"message":"a\nb"`), "RANGE /allow/0/message"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -76,9 +77,9 @@ func (w *simulation) notice(s binding, at *workflow.View, a call, id string) (to
 		}
 		t = parent
 	}
-	n := toolcall.Observe(s.of.machine, family, at, toolcall.Call{Tool: a.tool, Input: a.input, Jail: a.jail}, "")
+	n := toolcall.Observe(s.of.machine, family, at, facet.InRun(s.of.machine, at, toolcall.Call{Tool: a.tool, Input: a.input, Jail: a.jail}), "")
 	w.observed, _ = w.observed.Elapse(w.now)
-	open := evidence.Call{ID: id, RunID: s.run.ID, Tool: a.tool, What: n.What, Digest: a.digest(), By: actor, At: w.now}
+	open := evidence.Call{ID: id, RunID: s.run.ID, Tool: a.tool, What: n.What, Digest: a.digest(), By: actor, At: w.now, Spares: n.Spares}
 	if deadline := effectDeadline(family); n.Affects && deadline > 0 {
 		open.Due = w.now.Add(deadline)
 	}

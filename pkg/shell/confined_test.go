@@ -461,8 +461,8 @@ func TestAimedLines(t *testing.T) {
 func TestTargetOpen(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ entry, want string }{
-		{"kubectl -n staging get", "-n [--context --cluster --kubeconfig --server --user --all-namespaces]"},
-		{"kubectl -nstaging get *", "-n [--context --cluster --kubeconfig --server --user --all-namespaces]"},
+		{"kubectl -n staging get", "-n [--context --cluster --kubeconfig --server --user]"},
+		{"kubectl -nstaging get *", "-n [--context --cluster --kubeconfig --server --user]"},
 		{"kubectl get", " []"},
 		{"helm --namespace=staging list", "-n [--kube-context --kubeconfig --kube-apiserver]"},
 		{"psql -h staging-db -f", "-h [--dbname --port --username a connection string]"},
@@ -475,7 +475,7 @@ func TestTargetOpen(t *testing.T) {
 		{"tool -n staging", " []"},
 		{getStaging, " []"},
 		{onlyPods, " []"},
-		{`{"words":["kubectl","-n","staging","get"]}`, "-n [--context --cluster --kubeconfig --server --user --all-namespaces]"},
+		{`{"words":["kubectl","-n","staging","get"]}`, "-n [--context --cluster --kubeconfig --server --user]"},
 		{`{"words":["kubectl","-n","staging","get"],"exact":true}`, " []"},
 		{"@inert", " []"},
 		{"*", " []"},

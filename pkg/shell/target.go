@@ -22,7 +22,7 @@ type client struct {
 // gets no warning.
 var clients = sync.OnceValue(func() map[string]client {
 	kubernetes := [][]string{
-		{"-n", "--namespace"}, {"--context"}, {"--cluster"}, {"--kubeconfig"}, {"-s", "--server"}, {"--user"}, {"-A", "--all-namespaces"},
+		{"-n", "--namespace"}, {"--context"}, {"--cluster"}, {"--kubeconfig"}, {"-s", "--server"}, {"--user"},
 	}
 	postgres := client{targets: [][]string{{"-h", "--host"}, {"-d", "--dbname"}, {"-p", "--port"}, {"-U", "--username"}}, also: "a connection string"}
 	mysql := client{targets: [][]string{{"-h", "--host"}, {"-D", "--database"}, {"-P", "--port"}, {"-u", "--user"}, {"-S", "--socket"}}}

@@ -44,6 +44,12 @@ func checkCalls(state *workflow.StateView, call Call) (code Code, why string) {
 	return code, why
 }
 
+// HoldsCalls reports that every entry of a state's calls that is about a call holds for its facts (S21.10).
+func HoldsCalls(state *workflow.StateView, call Call) bool {
+	code, _ := checkCalls(state, call)
+	return code == ""
+}
+
 // mayRunLines reports a call that may run commands, to which rules about shells apply as well.
 func mayRunLines(state *workflow.StateView, call Call) bool {
 	return isShell(state, call.Tool) || RunsCommands(call.Tool, call.Input)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/jail"
@@ -21,6 +22,8 @@ type Notice struct {
 	// Voids: it is not proved to only read, so it may change files, and What names it, shortened.
 	Voids bool
 	What  string
+	// Spares names the evidence that its changes certainly leave as it is (evidence.Spec.SparedBy).
+	Spares []string
 	// Background: its work may continue after its report (S14.6).
 	Background bool
 	// Affects: it may have an effect, in the workspace or elsewhere, so that its report is
@@ -43,7 +46,7 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 	conclusive := false
 	if isShell {
 		n.What, plan, conclusive = parseLine(at, call)
-		n.Voids = plan == nil || !planOnlyReads(m, family, plan)
+		n.Voids = plan == nil || !planOnlyReads(m, family, plan, call.Facts)
 		n.Affects = n.Voids
 		n.Background = leavesRunning(call, n.What, plan)
 		n.hold(m, at, state, call)
@@ -61,10 +64,11 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 			n.What = ""
 		}
 	}
+	n.Spares = spares(&n, family, call.Facts)
 	for i := range m.Evidence() {
 		spec := &m.Evidence()[i]
 		asShell := isShell && spec.Command != "" && isShellName(state, spec.Tool) && waits(call.Tool)
-		if spec.Tool == "" || call.Tool != spec.Tool && qualified != spec.Tool && !asShell {
+		if spec.Tool == "" || call.Tool != spec.Tool && qualified != spec.Tool && !asShell || !spec.Gives(call.Facts) {
 			continue
 		}
 		if spec.Command == "" || conclusive && !slices.ContainsFunc(plan.Commands, detaches) && m.Checks(i, plan) {
@@ -72,6 +76,22 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 		}
 	}
 	return n
+}
+
+// spares names the evidence of a family that a call which may change files leaves as it is.
+func spares(n *Notice, family []*workflow.Machine, facts condition.Call) []string {
+	if !n.Voids {
+		return nil
+	}
+	var names []string
+	for _, m := range family {
+		for i := range m.Evidence() {
+			if spec := &m.Evidence()[i]; spec.Spares(facts) && !slices.Contains(names, spec.SparedBy()) {
+				names = append(names, spec.SparedBy())
+			}
+		}
+	}
+	return names
 }
 
 // hold removes acts from a notice that the kernel keeps the line from: to change the workspace, where
@@ -119,7 +139,7 @@ func readsOnly(m *workflow.Machine, family []*workflow.Machine, call Call, quali
 	switch {
 	case slices.Contains(toolname.Client, call.Tool):
 		return !continues(call)
-	case slices.Contains(looks, call.Tool), reconciles(m, call.Tool, qualified), isCheckTool(family, call.Tool, qualified):
+	case slices.Contains(looks, call.Tool), reconciles(m, call.Tool, qualified), isCheckTool(family, call, qualified):
 		return true
 	}
 	if slices.ContainsFunc(m.Meta().ReadTools, func(entry string) bool {
@@ -151,15 +171,15 @@ func reconciles(m *workflow.Machine, tool, qualified string) bool {
 	return slices.ContainsFunc(m.Meta().Reconcile, func(r workflow.Reconcile) bool { return r.Tool == tool || r.Tool == qualified })
 }
 
-func isCheck(family []*workflow.Machine, c shell.Command) bool {
-	return !detaches(c) && slices.ContainsFunc(family, func(of *workflow.Machine) bool { return of.IsCheck(c) })
+func isCheck(family []*workflow.Machine, c shell.Command, facts condition.Call) bool {
+	return !detaches(c) && slices.ContainsFunc(family, func(of *workflow.Machine) bool { return of.IsCheck(c, facts) })
 }
 
 // isCheckTool reports a tool that evidence asks for, of which no command line is compared.
-func isCheckTool(family []*workflow.Machine, tool, qualified string) bool {
+func isCheckTool(family []*workflow.Machine, call Call, qualified string) bool {
 	return slices.ContainsFunc(family, func(of *workflow.Machine) bool {
 		return slices.ContainsFunc(of.Evidence(), func(spec evidence.Spec) bool {
-			return spec.Tool != "" && spec.Command == "" && (spec.Tool == tool || spec.Tool == qualified)
+			return spec.Tool != "" && spec.Command == "" && (spec.Tool == call.Tool || spec.Tool == qualified) && spec.Gives(call.Facts)
 		})
 	})
 }
@@ -275,30 +295,30 @@ func parseLine(at *workflow.View, call Call) (line string, plan *shell.Plan, con
 // ProvedToRead reports that a line of a shell changes no files, as Observe has it.
 func ProvedToRead(m *workflow.Machine, family []*workflow.Machine, line string) bool {
 	plan, err := shell.Parse(line)
-	return err == nil && planOnlyReads(m, family, plan)
+	return err == nil && planOnlyReads(m, family, plan, nil)
 }
 
 // planOnlyReads reports that a line changes no files: no part of it writes, hides or is unknown, and
 // each of its commands looks, is declared to read, or is one of the authors' checks.
-func planOnlyReads(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan) bool {
-	if changes(m, family, plan) {
+func planOnlyReads(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan, facts condition.Call) bool {
+	if changes(m, family, plan, facts) {
 		return false
 	}
 	return !slices.ContainsFunc(plan.Commands, func(c shell.Command) bool {
-		return !c.Looks() && m.Meta().Commands[c.Program()] != workflow.CommandReads && !isCheck(family, c)
+		return !c.Looks() && m.Meta().Commands[c.Program()] != workflow.CommandReads && !isCheck(family, c, facts)
 	})
 }
 
 // changes reports that a line may change files. It is write detection (R3) for one
 // purpose more: unseen acts count as changes too, but for the checks that authors have
 // named.
-func changes(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan) bool {
+func changes(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan, facts condition.Call) bool {
 	meta := m.Definition().Meta
 	check := func(command int) bool {
 		if command < 0 {
 			return false
 		}
-		return isCheck(family, plan.Commands[command])
+		return isCheck(family, plan.Commands[command], facts)
 	}
 	for _, f := range plan.Findings {
 		opaque := f.Kind == shell.Opaque

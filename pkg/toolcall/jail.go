@@ -92,7 +92,7 @@ func (o *objections) profile(m *workflow.Machine, at *workflow.View, state *work
 	c := callOf(state)
 	c.Level, c.Workspace, c.Folder = o.jail.level, at.Workspace, o.jail.folder
 	o.choices(&c)
-	c.Check = o.plan != nil && slices.ContainsFunc(o.plan.Commands, m.IsCheck)
+	c.Check = o.plan != nil && slices.ContainsFunc(o.plan.Commands, m.MayCheck)
 	c.Reread = c.Check && m.LeavesRunning()
 	p := jail.Compile(*o.jail.rules, c)
 	return &p

@@ -335,3 +335,39 @@ func TestLeaseOfOwnShell(t *testing.T) {
 		t.Errorf("a condition on inputs covers a command line: %v", err)
 	}
 }
+
+// TestLeaseOnlyFiles: S21.16: a pattern of files knows names that lead elsewhere, and covers no member that the condition does not name.
+func TestLeaseOnlyFiles(t *testing.T) {
+	t.Parallel()
+	rule, err := toolcall.NewLeaseRule(nil, "Write", "", []byte(`{"writes":["docs/**"],"/file_path":{"exists":true},"/content":{"exists":true}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := rule.Rest([]byte(`{"file_path":"docs/a.md","content":"x"}`))
+	for input, want := range map[string]bool{
+		`{"file_path":"docs/b.md","content":"y"}`:                   true,
+		`{"content":"../ \\ %","file_path":"./docs//c/d.md"}`:       true,
+		`{"file_path":"docs/../etc/x","content":"y"}`:               false,
+		`{"file_path":"docs/a/../../x","content":"y"}`:              false,
+		`{"file_path":"../docs/x","content":"y"}`:                   false,
+		`{"file_path":"/etc/passwd","content":"y"}`:                 false,
+		`{"file_path":"/docs/x","content":"y"}`:                     false,
+		`{"file_path":"~/docs/x","content":"y"}`:                    false,
+		`{"file_path":"DOCS/x","content":"y"}`:                      false,
+		`{"file_path":"docs\u2215..\u2215x","content":"y"}`:         false,
+		`{"file_path":"docs/a\u0000","content":"y"}`:                false,
+		`{"file_path":"docs/..\\..\\x","content":"y"}`:              false,
+		`{"file_path":"src/docs/x","content":"y"}`:                  false,
+		`{"file_path":["docs/x"],"content":"y"}`:                    false,
+		`{"file_path":"docs/x","content":"y","path":"/etc/passwd"}`: false,
+		`{"file_path":"docs/x","content":"y","file_path2":"x"}`:     false,
+		`{"file_path":"docs/x","content":"y","FILE_PATH":"/etc/x"}`: false,
+		`{"file_path":"docs/x","file_path":"/etc/x","content":"y"}`: false,
+		`{"filePath":"docs/x","content":"y"}`:                       false,
+		`{"file_path":"docs/x"}`:                                    false,
+	} {
+		if got := rule.Match(nil, withFacts("Write", input), rest); got != want {
+			t.Errorf("%s: %t (%s)", input, got, rule.Against(withFacts("Write", input)))
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (r ruler) rule(fields string) string {
 func (r ruler) definitions(t *testing.T) (m *verify.Model, property string) {
 	t.Helper()
 	for {
-		entries, text := "", ""
+		entries := ""
 		if r.IntN(2) == 0 {
 			entries = fmt.Sprintf(`"calls": [{"tool": %q, "only": %s}],`, r.of(payTool, "mcp__pay__*"), r.condition(2))
 		}
@@ -74,7 +74,7 @@ func (r ruler) definitions(t *testing.T) (m *verify.Model, property string) {
 			}
 			lists[list] = append(lists[list], r.rule(strings.Join(fields, ", ")))
 		}
-		text = `{"name": "p", "role": "agent"`
+		text := `{"name": "p", "role": "agent"`
 		if r.IntN(3) == 0 {
 			text += `, "default": "deny"`
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/verify"
 )
 
-// TestConditions: calls are explored by the classes of values that conditions tell apart (S21.10, S21.20).
+// TestConditions: calls are explored by the classes of values that conditions distinguish (S21.10, S21.20).
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	const (
@@ -67,6 +67,15 @@ func TestConditions(t *testing.T) {
 		"a facet, another":           {release, deny(`when: {host: ["evil.com"]}`), badHost, verify.Undecided, "it depends on host"},
 		"a facet in two stances":     {release, policy(`deny: [{capability: "mcp:mail:send", unless: {host: ["a.org"]}}, {capability: "mcp:mail:send", when: {host: ["a.org"]}}]`), mailNever, verify.Undecided, ""},
 		"a window":                   {release, policy(`windows: {w: {days: [mon-fri], zone: UTC, from: "09:00", to: "17:00"}}, deny: [{capability: "mcp:mail:send", unless: {time: w}}, {capability: "mcp:mail:send", when: {time: w}}]`), mailNever, verify.Undecided, ""},
+		"files elsewhere":            {calls(`{writes: ["src/**"]}`), "", `{never: {tool: "mcp__mail__send", when: {writes: ["secrets/**"]}}}`, verify.Proved, ""},
+		"files there":                {calls(`{writes: ["src/**"]}`), "", `{never: {tool: "mcp__mail__send", when: {writes: ["**/*.pem"]}}}`, verify.Undecided, ""},
+		"files that are both":        {release, deny(`unless: {writes: ["src/**"]}`), `{never: {tool: "mcp__mail__send", when: {writes: ["src"]}}}`, verify.Undecided, ""},
+		"hosts elsewhere":            {calls(`{host: ["*.a.org"]}`), "", `{never: {tool: "mcp__mail__send", when: {host: ["a.org", "*.b.org"]}}}`, verify.Proved, ""},
+		"hosts there":                {calls(`{host: ["*.a.org"]}`), "", `{never: {tool: "mcp__mail__send", when: {host: ["*.b.a.org"]}}}`, verify.Undecided, ""},
+		"texts elsewhere":            {calls(`{"/to": {like: "*@example.com"}}`), "", `{never: {tool: "mcp__mail__send", when: {"/to": {like: "*@evil.org"}}}}`, verify.Proved, ""},
+		"texts there":                {calls(`{"/to": {like: "*@example.com"}}`), "", `{never: {tool: "mcp__mail__send", when: {"/to": {like: "eve@*"}}}}`, verify.Undecided, ""},
+		"one text of many":           {calls(`{"/to/*": {each: some, like: "*@example.com"}}`), "", `{never: {tool: "mcp__mail__send", when: {"/to/*": {like: "*@evil.org"}}}}`, verify.Refuted, "evil.org"},
+		"no text of many":            {calls(`{"/to/*": {like: "*@example.com"}}`), "", `{never: {tool: "mcp__mail__send", when: {"/to/*": {like: "*@evil.org"}}}}`, verify.Proved, ""},
 		"the state":                  {calls(`{state: [b]}`), "", mailNever, verify.Proved, ""},
 		"this state":                 {calls(`{state: [a]}`), "", mailNever, verify.Refuted, "mcp__mail__send"},
 		"the caller":                 {calls(`{"caller.name": [ann]}`), "", mailNever, verify.Undecided, ""},

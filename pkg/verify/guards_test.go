@@ -6,8 +6,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/verify"
 )
 
-// TestShortGuards: guards in the short form are explored by the values that they distinguish (S21.17); where
-// these cannot be listed, nothing is proved.
+// TestShortGuards: guards in the short form are explored by the values that they distinguish (S21.17). Where
+// a guard has too many of them, the verdict is NOT PROVED.
 func TestShortGuards(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

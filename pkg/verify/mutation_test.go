@@ -78,6 +78,21 @@ func mutants(t testing.TB, e *example) (all []mutant) {
 		if s["max_iterations"] != nil {
 			add("limit removed", name, func(def fields) bool { delete(state(def, name), "max_iterations"); return true })
 		}
+		calls, _ := s["calls"].([]any)
+		for i := range calls {
+			add("condition removed", fmt.Sprint(name, " ", i), func(def fields) bool {
+				s := state(def, name)
+				s["calls"] = slices.Delete(s["calls"].([]any), i, i+1)
+				return true
+			})
+			for _, looks := range slices.Sorted(maps.Keys(calls[i].(fields)["only"].(fields))) {
+				add("condition removed", fmt.Sprint(name, " ", i, " ", looks), func(def fields) bool {
+					only := state(def, name)["calls"].([]any)[i].(fields)["only"].(fields)
+					delete(only, looks)
+					return len(only) > 0
+				})
+			}
+		}
 		on, key := s["on"], "on"
 		if on == nil {
 			on, key = s["answers"], "answers"
@@ -118,6 +133,9 @@ func mutants(t testing.TB, e *example) (all []mutant) {
 				return true
 			})
 		}
+	}
+	if meta, ok := def["meta"].(fields); ok && meta["policy"] != nil {
+		add("policy removed", "meta", func(def fields) bool { delete(def["meta"].(fields), "policy"); return true })
 	}
 	if meta, ok := def["meta"].(fields); ok && meta["enforcement"] != nil {
 		add("enforcement removed", "meta", func(def fields) bool { delete(def["meta"].(fields), "enforcement"); return true })
@@ -160,7 +178,7 @@ func drop(way any, field string) bool {
 
 // killedBy are the properties that a mutant does not keep; nil where the product refuses
 // the mutant itself.
-func (m *mutant) killedBy(t testing.TB, e *example) (names []string, refused bool) {
+func (m *mutant) killedBy(t testing.TB, e *example) (by []string, refused bool) {
 	v, problems := document.ParseAll(m.text, document.Limits{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -182,12 +200,13 @@ func (m *mutant) killedBy(t testing.TB, e *example) (names []string, refused boo
 	}
 	changed := *e.model
 	changed.Main = d
+	changed.Policies = slices.DeleteFunc(slices.Clone(changed.Policies), func(p verify.Policy) bool { return !names(d, p.Text) })
 	for _, r := range verify.Check(&changed, e.properties, verify.Options{MaxStates: 100_000}).Results {
 		if r.Verdict != verify.Proved {
-			names = append(names, r.Property.Name)
+			by = append(by, r.Property.Name)
 		}
 	}
-	return names, false
+	return by, false
 }
 
 // unseenBecause says of one mutant what it newly allows, of which no property speaks: by the
@@ -218,6 +237,8 @@ var unseen = map[string]string{
 	"limit removed":       "no property counts calls",
 	"guard dropped":       "no property asks for what the guard asks for",
 	"ways out removed":    "no run comes there, or the product itself ends it",
+	"condition removed":   "no property is about what the condition asks for",
+	"policy removed":      "no property is about what the policy asks for",
 	"policy rule removed": "no property is about what the rule asks for",
 	"transition added":    "it leads nowhere that a property asks anything for",
 	"approval removed":    "no property asks for the approval",

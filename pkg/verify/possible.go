@@ -46,8 +46,16 @@ func (c checker) canBeDecided(p *workflow.Property) report.Result {
 		state string
 		event string
 	}
-	var wrong *question
+	var wrong, open *question
 	var at int32
+	note := func(q question, i int32) {
+		switch {
+		case !q.of.Decidable(q.kind, p.People):
+			wrong, at = &q, i
+		case open == nil && !q.of.DecidableByAll(q.kind, p.People):
+			open = &q
+		}
+	}
 	g := c.Explore(p.Name, explore.Visitor{
 		GlobalState: func(g *explore.Graph, i int32) bool {
 			w := g.Globals[i].GlobalState
@@ -56,12 +64,11 @@ func (c checker) canBeDecided(p *workflow.Property) report.Result {
 					if wrong != nil || n.Run.Status.Ended() {
 						return
 					}
-					if lane.Approval.Pending() && !n.Unit.Decidable(consent.Transition, p.People) {
-						wrong, at = &question{n.Unit, consent.Transition, lane.State, lane.Approval.Event}, i
-						return
+					if lane.Approval.Pending() {
+						note(question{n.Unit, consent.Transition, lane.State, lane.Approval.Event}, i)
 					}
-					if tool := c.Asked(w, path, n, &lane); tool != "" && !n.Unit.Decidable(consent.ToolCall, p.People) {
-						wrong, at = &question{n.Unit, consent.ToolCall, lane.State, tool}, i
+					if tool := c.Asked(w, path, n, &lane); tool != "" && wrong == nil {
+						note(question{n.Unit, consent.ToolCall, lane.State, tool}, i)
 					}
 				}
 			})
@@ -69,6 +76,11 @@ func (c checker) canBeDecided(p *workflow.Property) report.Result {
 		},
 	}, nil)
 	r := c.proved(g, false)
+	if wrong == nil && open != nil {
+		r.Verdict = report.Undecided
+		r.Reason = fmt.Sprintf("%s has terms of approvals under which no approver could grant what is asked in state %s, if all of them applied at once",
+			document.Quote(open.of.Machine.Name()), document.Quote(open.state))
+	}
 	if wrong == nil {
 		return r
 	}

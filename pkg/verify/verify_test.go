@@ -85,6 +85,10 @@ var cases = []struct {
 	{"a trap", strings.Replace(release, "DONE: released", "DONE: {target: released, guard: covered}", 1), "", `{always_possible: true}`, verify.Refuted, "79"},
 	{"a decision", release, "", `{can_be_decided: true}`, verify.Proved, ""},
 	{"a decision by too few", release, "", `{can_be_decided: true, people: {approver: [ann]}}`, verify.Refuted, "2 approvals"},
+	{"a decision by all terms", `{id: w, initial: a, meta: {approval: {terms: [{when: {state: a}, required: 2}]}}, states: {a: {on: {GO: {target: z, requires_approval: true}}}, z: {type: final}}}`, "", `{can_be_decided: true, people: {approver: [ann, bob]}}`, verify.Proved, ""},
+	{"a decision by too few for a term", `{id: w, initial: a, meta: {approval: {terms: [{when: {state: a}, required: 2}]}}, states: {a: {on: {GO: {target: z, requires_approval: true}}}, z: {type: final}}}`, "", `{can_be_decided: true, people: {approver: [ann]}}`, verify.Undecided, "if all of them applied"},
+	{"a decision by someone whom a term names", `{id: w, initial: a, meta: {approval: {terms: [{when: {state: a}, approvers: {names: [carol]}}]}}, states: {a: {on: {GO: {target: z, requires_approval: true}}}, z: {type: final}}}`, "", `{can_be_decided: true, people: {approver: [ann]}}`, verify.Proved, ""},
+	{"a decision by a role that nobody has", `{id: w, initial: a, meta: {approval: {terms: [{when: {state: a}, approvers: {roles: [security]}}]}}, states: {a: {on: {GO: {target: z, requires_approval: true}}}, z: {type: final}}}`, "", `{can_be_decided: true, people: {approver: [ann], security: []}}`, verify.Undecided, "if all of them applied"},
 	{"a decision by the requester", release, "", `{can_be_decided: true, people: {approver: [ann, agent]}}`, verify.Refuted, "1 people"},
 	{
 		"a call that may need no approval, next to one that does", `{id: w, initial: a, states: {a: {allowed_tools: [WebFetch, WebSearch], max_edit_lines: 5, on: {END: z}}, z: {type: final}},

@@ -13,7 +13,7 @@ import (
 const withTerms = `{"id": "w", "initial": "a", "meta": {"approval": {"approvers": {"names": ["ann", "bob", "cid"]}, "terms": %s}},
 	"states": {"a": {"on": {"X": {"target": "z", "requires_approval": true}}}, "z": {"type": "final"}}}`
 
-// TestApprovalTerms: S21.15: every term that holds or is in doubt applies, by the facts of what is asked about.
+// TestApprovalTerms: S21.15: every term that holds or is in doubt applies, by the facts of the call or event.
 func TestApprovalTerms(t *testing.T) {
 	t.Parallel()
 	def, problems := workflow.Parse(fmt.Appendf(nil, withTerms, `[
@@ -24,7 +24,7 @@ func TestApprovalTerms(t *testing.T) {
 		t.Fatal(problems)
 	}
 	m := workflow.Compile(def, 1)
-	for input, want := range map[string]string{ // of an event, which pushes nothing
+	for input, want := range map[string]string{ // of an event, which is no push
 		`{"amount": 9999}`:                            "1",
 		`{"amount": 10000}`:                           "2 /0",
 		`{"amount": 1e4}`:                             "2 /0",
@@ -68,7 +68,7 @@ func TestApprovalTermsOfEvents(t *testing.T) {
 	for when, applies := range map[string]bool{
 		`{"writes": ["infra/**"]}`:                     false,
 		`{"money": {"gte": 1}}`:                        false,
-		`{"not": {"writes": ["docs/**"]}}`:             false, // nothing is written outside
+		`{"not": {"writes": ["docs/**"]}}`:             false, // an event writes no file
 		`{"state": "a"}`:                               true,
 		`{"state": "b"}`:                               false,
 		`{"workflow": "w", "caller.name": "agent"}`:    true,
@@ -94,7 +94,7 @@ func TestApprovalTermsOfEvents(t *testing.T) {
 	}
 }
 
-// TestApprovalTermsAreChecked: S21.15: terms that ask for nothing, or that can never be met, are errors that say what to write.
+// TestApprovalTermsAreChecked: S21.15: terms without a demand, or that can never be met, are errors with a fix.
 func TestApprovalTermsAreChecked(t *testing.T) {
 	t.Parallel()
 	for terms, want := range map[string]string{
@@ -117,6 +117,35 @@ func TestApprovalTermsAreChecked(t *testing.T) {
 		_, problems := workflow.Parse(fmt.Appendf(nil, withTerms, terms))
 		if !problems.HasErrors() || !strings.Contains(fmt.Sprint(problems), want) {
 			t.Errorf("%s: %v, want %q", terms, problems, want)
+		}
+	}
+}
+
+// TestDroppedTerms: S21.15, S17.3: a version without a term, or with another one, may ask for less.
+func TestDroppedTerms(t *testing.T) {
+	t.Parallel()
+	meta := func(terms string) workflow.Meta {
+		def, problems := workflow.Parse(fmt.Appendf(nil, withTerms, terms))
+		if problems.HasErrors() {
+			t.Fatal(terms, problems)
+		}
+		return workflow.Compile(def, 1).Meta()
+	}
+	const a, b = `{"when": {"/a": {"gte": 100}}, "required": 2}`, `{"when": {"/b": "x"}, "approvers": {"names": ["sec"]}}`
+	both := meta(`[` + a + `,` + b + `]`)
+	for terms, want := range map[string]struct{ drops, same bool }{
+		`[` + a + `,` + b + `]`: {false, true}, `[` + b + `,` + a + `]`: {false, false}, `[` + a + `]`: {true, false},
+		`[` + a + `,` + b + `,{"when": {"/c": 1}, "required": 3}]`:  {false, false},
+		`[{"when": {"/a": {"gte": 200}}, "required": 2},` + b + `]`: {true, false},
+		`[{"when": {"/a": {"gte": 1e2}}, "required": 3},` + b + `]`: {true, false},
+		`[{"when": {"/a": {"gte": 1e2}}, "required": 2},` + b + `]`: {false, true},
+	} {
+		other := meta(terms)
+		if got := both.DropsApprovalTerm(&other); got != want.drops {
+			t.Errorf("%s: drops %t", terms, got)
+		}
+		if got := both.SameApproval(&other); got != want.same {
+			t.Errorf("%s: the same %t", terms, got)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestShortGuards(t *testing.T) {
 		{`{"not": {"/list/*": "eu"}}`, `{"list": ["us", "eu"]}`, false, "does not pass"},
 		{`{"not": {"/list/*": "eu"}}`, `{"list": ["us", "uk"]}`, true, ""},
 		{`{"not": {"all": [{"/list/*": "eu"}, {"field": "n", "op": "exists"}]}}`, `{"n": 1, "list": ["us", "eu"]}`, false, "does not pass"},
-		// Joined with others, doubt is what it is in conditions.
+		// Doubt is joined with other guards as in conditions.
 		{`{"all": [{"/x": 1}, {"field": "y", "op": "eq", "value": 1}]}`, `{"x": 1, "y": 1}`, true, ""},
 		{`{"all": [{"/x": 1}, {"field": "y", "op": "eq", "value": 1}]}`, `{"y": 1}`, false, "missing"},
 		{`{"any": [{"/x": 1}, {"field": "y", "op": "eq", "value": 1}]}`, `{"y": 1}`, true, ""},
@@ -74,7 +74,7 @@ func TestShortGuards(t *testing.T) {
 	}
 }
 
-// TestShortGuardsSayNothing: what a guard needs names no value of the context, since events have it
+// TestShortGuardsSayNothing: the requirement of a guard names no value of the context, since events have it
 // (S2.7, S21.17).
 func TestShortGuardsSayNothing(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ package workflow
 import (
 	"slices"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/pathglob"
@@ -278,12 +279,23 @@ func (m *Machine) Checks(i int, plan *shell.Plan) bool {
 	})
 }
 
-// IsCheck reports that a command is one that some evidence asks for.
-func (m *Machine) IsCheck(c shell.Command) bool {
+// MayCheck reports that a command is one that some evidence asks for, in some call.
+func (m *Machine) MayCheck(c shell.Command) bool {
 	return slices.ContainsFunc(m.checks, func(check *shell.List) bool {
 		_, ok := check.Match(c)
 		return ok
 	})
+}
+
+// IsCheck reports that a command is one that some evidence asks for. facts are those of its call; nil where they are
+// not known.
+func (m *Machine) IsCheck(c shell.Command, facts condition.Call) bool {
+	for i, check := range m.checks {
+		if _, ok := check.Match(c); ok && m.definition.Evidence[i].Gives(facts) {
+			return true
+		}
+	}
+	return false
 }
 
 // ReadsOutput returns the tools whose results the evidence reads.

@@ -21,7 +21,7 @@ var evidenceRule = document.NameRule{What: "evidence", Prefix: branchDone}
 
 // The fields of each kind of evidence (S14.1).
 var (
-	callFields     = []string{"tool", "command", "exact", "outcome", "output", "after", "within", "max_age", "count"}
+	callFields     = []string{"tool", "command", "exact", "when", "outcome", "output", "after", "within", "max_age", "count"}
 	stateFact      = []string{"state", "op", "value", "writer", "max_age"}
 	approvalFact   = []string{"approval", "within", "max_age"}
 	evidenceFields = slices.Compact(slices.Sorted(slices.Values(slices.Concat(callFields, stateFact, approvalFact))))
@@ -143,15 +143,33 @@ func (r evidenceSection) callEvidence(f document.Fields, spec *evidence.Spec) {
 		}
 		r.test(output, spec.Output)
 	}
-	if after, ok := f.Enum("after", "edit"); ok {
-		spec.AfterEdit = after == "edit"
+	if v, ok := f.Value.Get("when"); ok {
+		spec.When = condition.Read(&r.report, v, f.At.Key("when"), condition.Use{Stance: condition.Allows})
 	}
+	r.after(f, spec)
 	r.within(f, spec)
 	if n, ok := f.Integer("count", 1); ok {
 		spec.Count = int(min(n, maxCount))
 		if n > maxCount {
 			r.report.Errorf(f.At.Key("count"), document.CodeRange, "it must be at most %d", maxCount)
 		}
+	}
+}
+
+// after reads which later calls void an evidence: those that may change files, or of these the ones that may
+// meet a condition (S21.17).
+func (r evidenceSection) after(f document.Fields, spec *evidence.Spec) {
+	if v, _ := f.Value.Get("after"); v.Kind() != document.Object {
+		after, ok := f.Enum("after", "edit")
+		spec.AfterEdit = ok && after == "edit"
+		return
+	}
+	after, _ := f.Object("after")
+	after.Known("\"after\"", "change")
+	after.Require("change")
+	spec.AfterEdit = true
+	if v, ok := after.Value.Get("change"); ok {
+		spec.Change = condition.Read(&r.report, v, after.At.Key("change"), condition.Use{Stance: condition.Restricts})
 	}
 }
 

@@ -17,7 +17,7 @@ const module = "github.com/interlock-run/interlock/"
 var levels = map[string]int{
 	"pkg/authority": 0, "pkg/workflow": 0, "pkg/process": 0, "pkg/shell": 0, "pkg/toolcall": 0, "pkg/toolinput": 0, "pkg/facet": 0, "pkg/jail": 0,
 	"pkg/rules": 0, "pkg/importer": 0, "pkg/document": 0, "pkg/consent": 0, "pkg/jsonobject": 0,
-	"pkg/pathglob": 0, "pkg/verify": 0, "pkg/verify/conform": 0, "pkg/verify/suggest": 0, "pkg/attack": 0, "pkg/receipt": 0, "pkg/condition": 0, "pkg/sqlscan": 0, "pkg/evidence": 0, "pkg/diagram": 0, "pkg/scenario": 0, "pkg/session": 0,
+	"pkg/pathglob": 0, "pkg/verify": 0, "pkg/verify/conform": 0, "pkg/verify/suggest": 0, "pkg/attack": 0, "pkg/receipt": 0, "pkg/condition": 0, "pkg/mail": 0, "pkg/sqlscan": 0, "pkg/evidence": 0, "pkg/diagram": 0, "pkg/scenario": 0, "pkg/session": 0,
 	"pkg/visible": 0, "pkg/placeholder": 0, "services/internal/hookevent": 0, "pkg/toolname": 0, "pkg/pricing": 0, "pkg/webhook": 0, "pkg/randtest": 1, "pkg/internal/randtest": 0, "pkg/disktest": 0, "pkg/certtest": 0, "pkg/internal/reread": 0, "pkg/internal/tlsfiles": 1, "pkg/internal/dial": 1,
 
 	"pkg/store": 1, "pkg/health": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1,

@@ -117,7 +117,7 @@ func TestViewsOfTheSDKAreComplete(t *testing.T) {
 		"edit_patch", "edited_by", // for the console
 		"asker.root_session_id",                                       // its tree has it
 		"terms", "votes", "escalated", "escalates_at", "escalates_to", // how it is decided is for the console
-		"by", "decided_at", "used_at", "used_by", "you", "why", "unlocks", "previous", "command",
+		"by", "decided_at", "used_at", "used_by", "you", "why", "unlocks", "previous", "command", "facts",
 	)
 }
 

@@ -482,7 +482,11 @@ function facts(a: Approval): string {
   };
   return visible(
     all
-      .filter(([name, f]) => ["reads", "writes", "host"].includes(name) || (f.values?.length && !/^(caller|session|state|workflow|files)\b/.test(name)))
+      .filter(
+        ([name, f]) =>
+          ["reads", "writes", "host"].includes(name) ||
+          (f.values?.length && !/^(caller|session|state|workflow|files)\b/.test(name)),
+      )
       .map(([name, f]) => {
         const values = (f.values ?? []).map(value);
         if (values.length === 0) return `${name}: ${f.known ? "-" : "not known"}`;

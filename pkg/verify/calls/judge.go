@@ -62,6 +62,8 @@ type Judge struct {
 	answers  map[callKey]Answer
 	lines    map[[2]string][]string // of an entry and a command
 	tooLong  map[[2]string]bool
+
+	vocabularies vocabularies
 }
 
 // NewJudge returns a judge of the calls in a system.
@@ -192,7 +194,7 @@ func (j *Judge) judgeAs(of *model.Unit, lane *workflow.View, tool, capability st
 	if state := of.Machine.State(lane.State); toolcall.Shell(state, tool) && q.judge(nil, object("command", "true")).Code == toolcall.CodeCommandUnparsable {
 		return Answer{} // its lines are of another language, and none can be read
 	}
-	all := worlds{known: q.known}
+	all := worlds{known: q.known, vocabularies: &j.vocabularies}
 	var found Answer
 	var candidates []document.Value
 	asks, certain := true, true

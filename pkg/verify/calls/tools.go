@@ -52,11 +52,24 @@ func listsOf(m *workflow.Machine) (all []string) {
 	for i := range m.Definition().States {
 		s := m.State(m.Definition().States[i].Name)
 		all = append(append(append(all, s.AllowedTools...), s.DisallowedTools...), s.AllowedCommandsTool)
+		all = append(all, toolsOfCalls(s)...)
 	}
 	for tool := range m.Meta().EditTools {
 		all = append(all, tool)
 	}
 	return append(all, readTools(m)...)
+}
+
+// toolsOfCalls returns names, or prefixes with a trailing *, of the tools that the calls of a state are about.
+func toolsOfCalls(s *workflow.StateView) (all []string) {
+	for i := range s.Calls {
+		if rule := &s.Calls[i]; rule.Tool != "" {
+			all = append(all, rule.Tool)
+		} else {
+			all = append(all, ToolsOfCapability(rule.Capability)...)
+		}
+	}
+	return all
 }
 
 // readTools returns those that a workflow declares to read.
@@ -100,7 +113,7 @@ func (j *Judge) listTools(of *model.Unit, state, prefix string) []string {
 	if s.AllowedCommandsTool != "" {
 		add(s.AllowedCommandsTool)
 	}
-	for _, entry := range slices.Concat(s.AllowedTools, s.DisallowedTools, j.policyTools, toolname.Client, readTools(of.Machine)) {
+	for _, entry := range slices.Concat(s.AllowedTools, s.DisallowedTools, toolsOfCalls(s), j.policyTools, toolname.Client, readTools(of.Machine)) {
 		start, open := strings.CutSuffix(entry, "*")
 		switch {
 		case !open:

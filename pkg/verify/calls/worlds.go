@@ -18,8 +18,10 @@ type worlds struct {
 	// known judges comparisons with facts that the exploration knows; it may be nil.
 	known func(condition.Comparison, condition.Stance) (condition.Truth, bool)
 
-	pointers map[string]*vocabulary
-	lookedAt map[string]bool
+	// vocabularies are those that were made before.
+	vocabularies *vocabularies
+	pointers     map[string]*vocabulary
+	lookedAt     map[string]bool
 	// found is true once a pointer has a comparison that its vocabulary lacks: all begins again.
 	found bool
 
@@ -27,6 +29,7 @@ type worlds struct {
 	at             int
 	classes        map[string]condition.Class
 	results        map[term]condition.Truth
+	chosen         []chosen
 }
 
 // vocabulary has the classes of one pointer.
@@ -36,11 +39,29 @@ type vocabulary struct {
 	complete    bool
 }
 
-// add adds a comparison. Of the classes with the same results, it keeps the one that is shortest to write.
-func (v *vocabulary) add(c condition.Comparison) {
-	v.comparisons = append(v.comparisons, c)
+// vocabularies keeps vocabularies, which many tools have in common.
+type vocabularies struct{ made []*vocabulary }
+
+// with returns the vocabulary with one more comparison than another, which may be nil.
+func (all *vocabularies) with(before *vocabulary, c condition.Comparison) *vocabulary {
+	v := &vocabulary{comparisons: []condition.Comparison{c}}
+	if before != nil {
+		v.comparisons = append(slices.Clone(before.comparisons), c)
+	}
+	for _, known := range all.made {
+		if slices.Equal(known.comparisons, v.comparisons) {
+			return known
+		}
+	}
+	v.fill()
+	all.made = append(all.made, v)
+	return v
+}
+
+// fill lists the classes. Of those with the same results, it keeps the one that is shortest to write.
+func (v *vocabulary) fill() {
 	all, complete := condition.Classes(v.comparisons)
-	v.classes, v.complete = nil, complete
+	v.complete = complete
 	places := map[string]int{}
 	for _, class := range all {
 		key := v.results(class)
@@ -95,6 +116,7 @@ func (w *worlds) each(visit func(condition.Chosen) bool) bool {
 		if n == mostWorlds {
 			return false
 		}
+		w.chosen = nil
 		w.at, w.found, w.classes, w.results = 0, false, map[string]condition.Class{}, map[term]condition.Truth{}
 		going := visit(w.judge)
 		switch {
@@ -139,12 +161,9 @@ func (w *worlds) judge(c condition.Comparison, s condition.Stance) condition.Tru
 		return w.free(c, s)
 	}
 	v := w.pointers[c.Looks()]
-	if v == nil {
-		v = &vocabulary{}
+	if v == nil || !slices.Contains(v.comparisons, c) {
+		v = w.vocabularies.with(v, c)
 		w.pointers[c.Looks()] = v
-	}
-	if !slices.Contains(v.comparisons, c) {
-		v.add(c)
 		w.found = true
 	}
 	switch {
@@ -164,15 +183,43 @@ func (w *worlds) judge(c condition.Comparison, s condition.Stance) condition.Tru
 	return c.Judge(class, s)
 }
 
-// free returns any result.
+// free returns any result that agrees with those which were chosen before.
 func (w *worlds) free(c condition.Comparison, s condition.Stance) condition.Truth {
 	t := termOf(c, s)
-	result, chosen := w.results[t]
-	if !chosen {
-		result = []condition.Truth{condition.True, condition.False, condition.Doubt}[w.choose(3)]
-		w.results[t] = result
+	if result, chosen := w.results[t]; chosen {
+		return result
 	}
+	all := []condition.Truth{condition.False}
+	for _, t := range []condition.Truth{condition.Doubt, condition.True} {
+		if !slices.ContainsFunc(w.chosen, func(other chosen) bool { return other.contradicts(c, s, t) }) {
+			all = append(all, t)
+		}
+	}
+	result := all[w.choose(len(all))]
+	w.results[t] = result
+	w.chosen = append(w.chosen, chosen{c, s, result})
 	return result
+}
+
+// chosen is a comparison in its stance with its result in this world.
+type chosen struct {
+	condition.Comparison
+	stance condition.Stance
+	result condition.Truth
+}
+
+// contradicts reports that no call has this result and another one.
+func (o *chosen) contradicts(c condition.Comparison, s condition.Stance, t condition.Truth) bool {
+	switch {
+	case o.result == condition.True && t == condition.True:
+		return o.Excludes(o.stance, c, s)
+	case o.result == condition.True && t == condition.Doubt:
+		return o.Refutes(o.stance, c, s)
+	case o.result == condition.Doubt && t == condition.True:
+		return c.Refutes(s, o.Comparison, o.stance)
+	default:
+		return false
+	}
 }
 
 // looks returns the pointers and facets of the comparisons that were made, sorted.

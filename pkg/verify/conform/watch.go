@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/verify/calls"
@@ -302,10 +303,10 @@ func metAll(condition.Comparison, condition.Stance) condition.Truth { return con
 // notice notes the effect of an allowed call on evidence.
 func (w *watcher) notice(r *watched, at *workflow.View, d *Traced) {
 	family := w.family(r)
-	n := toolcall.Observe(family[0], family, at, toolcall.Call{Tool: d.Tool, Input: d.Input, Jail: d.Jail}, d.Qualified)
+	n := toolcall.Observe(family[0], family, at, facet.InRun(family[0], at, toolcall.Call{Tool: d.Tool, Qualified: d.Qualified, Input: d.Input, Jail: d.Jail}), d.Qualified)
 	w.record, _ = w.record.Elapse(d.Time)
 	if n.Voids {
-		open := evidence.Call{ID: d.CallID, RunID: r.trace.RunID, Tool: d.Tool, What: n.What, At: d.Time}
+		open := evidence.Call{ID: d.CallID, RunID: r.trace.RunID, Tool: d.Tool, What: n.What, At: d.Time, Spares: n.Spares}
 		if n.Background {
 			open.Background = evidence.Unnamed
 		}

@@ -78,7 +78,7 @@ func (x *Explorer) evidenceMove(w *model.GlobalState, path []int, n *model.Node,
 		if !a.Possible {
 			continue
 		}
-		doubtful = doubtful || !a.Certain
+		doubtful = doubtful || !a.Certain || spec.When != nil                                  // conditions are not explored here
 		if most := n.Unit.Machine.State(lane.State).MaxIterations; most > 0 && !w.MayPause() { // a pause makes a new entry
 			spends = true
 			doubtful = doubtful || int64(spec.Count) > most

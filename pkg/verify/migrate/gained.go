@@ -49,6 +49,9 @@ func gainedIn(old, c *explore.Explorer, was, is workflow.View) []gain {
 			all = append(all, gainOf(GainTool, "%s", showTool(c, tool)))
 			continue
 		}
+		if input := c.GainedByCalls(a, b, tool); input != "" {
+			all = append(all, gainOf(GainTool, "%s with %s", showTool(c, tool), input))
+		}
 		shells = shells || toolcall.Shell(b, tool)
 		if toolcall.Shell(b, tool) != toolcall.Shell(a, tool) {
 			all = append(all, gainOf(GainCommand, "%s runs command lines in one of the two only", showTool(c, tool)))
@@ -104,9 +107,6 @@ func gainedLimits(a, b *workflow.StateView) []gain {
 		case l.is > l.was:
 			all = append(all, gainOf(GainLimit, "%s %d, and it was %d", l.name, l.is, l.was))
 		}
-	}
-	for _, rule := range a.DropsCalls(&b.State) {
-		all = append(all, gainOf(GainTool, "%s with input that %s does not hold for", rule.Pattern(), rule.Only.Value()))
 	}
 	if a.NoUnknownEffects && !b.NoUnknownEffects {
 		all = append(all, gainOf(GainTransition, "entering it no longer needs the outcome of every call"))

@@ -25,7 +25,11 @@ func assemble(of consent.Terms, kind consent.Kind, holders map[string][]string) 
 		eligible.Roles = []string{consent.RoleApprover}
 	}
 	need := max(of.Required, of.DenyThreshold, 1) + 1 // nobody by one name is needed where a role will do
-	for _, group := range []consent.Approvers{eligible, of.Escalation.To} {
+	groups := []consent.Approvers{eligible, of.Escalation.To}
+	for _, circle := range of.Also {
+		groups, need = append(groups, circle.Eligible), max(need, circle.Required+1)
+	}
+	for _, group := range groups {
 		for _, role := range group.Roles {
 			names, known := holders[role]
 			if !known {
@@ -144,6 +148,11 @@ func (u *Unit) Decidable(kind consent.Kind, holders map[string][]string) bool {
 		kind = consent.ProcessStep
 	}
 	return assemble(u.Machine.Meta().Approval, kind, holders).Grantable()
+}
+
+// DecidableByAll reports that humans can grant it when every term of meta.approval applies.
+func (u *Unit) DecidableByAll(kind consent.Kind, holders map[string][]string) bool {
+	return assemble(u.Machine.ApprovalFor(nil), kind, holders).Grantable()
 }
 
 // WhyNot says why humans cannot grant an approval of a kind.

@@ -57,8 +57,8 @@ type Options struct {
 	MinRuns int
 	// DropTransitions removes transitions that were never taken, too.
 	DropTransitions bool
-	// Conditions proposes conditions on the inputs of calls, too. What agents do decides what they are, so a
-	// person must read them.
+	// Conditions proposes conditions on the inputs of calls, too. Agents choose these inputs, so a person must
+	// read the conditions.
 	Conditions bool
 	// MaxStates bounds the proof that the suggestion gives no new right; 0 means DefaultStates.
 	MaxStates int

@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// seenCall is one call with what it did.
+// seenCall is one call with its facts.
 type seenCall struct {
 	run   string
 	facts condition.Call
@@ -28,7 +28,7 @@ type seenCalls struct {
 	hidden bool
 }
 
-// values takes down what a call did.
+// values notes the facts of a call.
 func (s *suggester) values(m *workflow.Machine, in *seenIn, t *conform.Trace, d *conform.Traced, run *workflow.Run) {
 	calls := in.values[d.Tool]
 	if calls == nil {
@@ -74,8 +74,8 @@ func (s *suggester) conditions(state *workflow.StateView, in *seenIn) []document
 	return entries
 }
 
-// condition returns the keys that hold for every call, each proposed only if the calls of all other runs
-// would have proposed it as wide: what one run alone did is no rule.
+// condition returns the keys that hold for every call. A key needs the support of at least two runs: without
+// any one of them, the others must propose a value that holds for its calls.
 func (c *seenCalls) condition() (only []document.Member) {
 	for _, key := range c.keys() {
 		all := proposed(key, c.all)

@@ -205,6 +205,6 @@ func (a Attempt) notice(level jail.Level) toolcall.Notice {
 	if a.At.Unbound {
 		return toolcall.Notice{}
 	}
-	call := toolcall.Call{Tool: a.Req.Tool, Input: a.Req.Input, Folder: a.Req.Folder, Jail: level}
+	call := toolcall.Call{Tool: a.Req.Tool, Input: a.Req.Input, Folder: a.Req.Folder, Jail: level, Facts: a.StateFacts}
 	return toolcall.Observe(a.At.Machine, a.At.Machines(), a.At.Run, call, a.Req.Qualified)
 }

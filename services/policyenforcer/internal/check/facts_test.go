@@ -90,3 +90,32 @@ func logged(t *testing.T, s *stage.Stage) []string {
 	}
 	return facts
 }
+
+// TestDescriptionsAreTheirAuthors: the description of a workflow is known to its states alone, and that of a policy to that
+// policy alone: nobody can describe a tool otherwise for the rules of another (S21.14).
+func TestDescriptionsAreTheirAuthors(t *testing.T) {
+	t.Parallel()
+	const workflow = `{"id": "w", "initial": "a", "meta": {"tools": {"mcp__web__get": {"urls": ["/url"], "closed": true}}}, "states": {
+		"a": {"calls": [{"capability": "mcp:web", "only": {"host": "good.example"}}], "on": {"GO": "z"}}, "z": {"type": "final"}}}`
+	s := stage.New(t, workflow)
+	a := s.App()
+	ask := func(host string) *check.Decision {
+		return stage.Ask(t, a, check.Request{Tool: "mcp__web__get", Input: []byte(`{"url": "https://` + host + `/"}`)})
+	}
+	stage.Expect(t, ask("good.example"), toolcall.Allow, "")
+	stage.Expect(t, ask("evil.org"), toolcall.Deny, toolcall.CodeCallNotAllowed)
+
+	s = stage.New(t, workflow)
+	s.Put(t, "p", `{"role": "agent", "deny": [{"capability": "mcp:web", "unless": {"host": ["good.example", "evil.org"]}}]}`,
+		policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a = s.App()
+	stage.Expect(t, ask("good.example"), toolcall.Deny, toolcall.CodeCallUnclear)
+
+	s = stage.New(t, strings.Replace(workflow, `"urls": ["/url"]`, `"hosts": []`, 1))
+	s.Put(t, "p", `{"role": "agent", "meta": {"tools": {"mcp__web__get": {"urls": ["/url"]}}},
+		"deny": [{"capability": "mcp:web", "unless": {"host": "good.example"}}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a = s.App()
+	if d := stage.Ask(t, a, check.Request{Tool: "mcp__web__get", Input: []byte(`{"url": "https://evil.org/"}`)}); d.Verdict.Decision != toolcall.Deny {
+		t.Errorf("the policy goes by the description of the workflow: %+v", d)
+	}
+}

@@ -111,6 +111,7 @@ func (p *Plan) open(record *evidence.Record, now time.Time) bool {
 		ID: p.Req.CallID, RunID: p.At.Run.ID, Tool: p.Req.Tool, What: p.masks.Text(e.What), Digest: p.Digest,
 		By: p.Caller.Principal.Name, At: now,
 	}
+	call.Spares = e.Spares
 	if e.opens {
 		call.Due = now.Add(e.deadline)
 	}

@@ -143,7 +143,7 @@ func (o *Service) Settle(ctx context.Context, caller enforcer.Caller, target enf
 		}
 		next, call, open := read.Record.Settle(callID)
 		if open && call.Edits && outcome != NotExecuted { // it may have changed files until now
-			next = next.Edited(evidence.Edit{At: o.clock().UTC(), CallID: callID, What: call.What})
+			next = next.Edited(evidence.Edit{At: o.clock().UTC(), CallID: callID, What: call.What, Spares: call.Spares})
 		}
 		if !open {
 			if first, err := o.settledBefore(ctx, s.Root, callID); first != nil || err != nil {

@@ -109,7 +109,7 @@ var (
 	}
 	evidenceForm = &fmtShape{
 		order: []string{
-			"tool", "command", "exact", "outcome", "output", "state", "op", "value", "writer", "approval", "after", "within", "max_age", "count",
+			"tool", "command", "exact", "when", "outcome", "output", "state", "op", "value", "writer", "approval", "after", "within", "max_age", "count",
 		},
 		most: anyNumber, known: map[string]*fmtShape{"output": {order: []string{"pointer", "op", "value"}, most: anyNumber}},
 	}

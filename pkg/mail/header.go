@@ -1,4 +1,4 @@
-package rules
+package mail
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ import (
 // pair holds an object that names a header to the meaning of the header: {"name": "Bcc",
 // "value": "x@example.com"}. It returns the meaning. Every member next to the name may be
 // its value.
-func (m *mail) pair(v document.Value, at *document.Path) (means meaning, addresses int) {
+func (m *reader) pair(v document.Value, at *document.Path) (means meaning, addresses int) {
 	for name, field := range v.Members() {
 		if isHeaderName(name) && field.Kind() == document.String && means == neither {
 			means = headerOf(field.Str())
@@ -49,14 +49,14 @@ func headerOf(name string) meaning {
 }
 
 // header holds the value of a header to the list of its meaning.
-func (m *mail) header(means meaning, v document.Value, at *document.Path) (addresses int) {
+func (m *reader) header(means meaning, v document.Value, at *document.Path) (addresses int) {
 	switch means {
 	case sender:
-		if addresses = m.addresses(v, at, m.rules.from, "allowed_from"); addresses > 0 {
+		if addresses = m.addresses(v, at, m.lists.From, "allowed_from"); addresses > 0 {
 			m.from = true
 		}
 	case recipient:
-		addresses = m.addresses(v, at, m.rules.to, "allowed_to")
+		addresses = m.addresses(v, at, m.lists.To, "allowed_to")
 	case unclear:
 		m.setCause(at, "has a header whose name only looks like that of senders or recipients; write the name in plain letters")
 	default:
@@ -70,7 +70,7 @@ func isHeaders(name string) bool { return strings.Contains(folded(name), "header
 // headers reads the field of an email that has its headers, for those that are no
 // members of objects: lines, "Bcc: x@example.com", and lists of names and values,
 // ["Bcc", "x@example.com"]. It returns how many recipients they have.
-func (m *mail) headers(v document.Value, at *document.Path) (recipients int) {
+func (m *reader) headers(v document.Value, at *document.Path) (recipients int) {
 	switch v.Kind() {
 	case document.String:
 		name, value, ok := strings.Cut(v.Str(), ":")
@@ -104,7 +104,7 @@ func counted(means meaning, addresses int) (recipients int) {
 
 // lines refuses line breaks in all but bodies: in the text of a header they begin another
 // one. body is true for the value of a body.
-func (m *mail) lines(v document.Value, at *document.Path, body bool) {
+func (m *reader) lines(v document.Value, at *document.Path, body bool) {
 	switch v.Kind() {
 	case document.String:
 		if !body && breaks(v.Str()) {
@@ -149,27 +149,30 @@ func isBodyValue(name string) bool {
 	}
 }
 
-// address is one mailbox. Its domain is in lower case.
-type address struct{ local, domain string }
+// Address is one mailbox. Its domain is in lower case.
+type Address struct{ Local, Domain string }
 
-// parseAddress reads name@example.com, alone or as Name <name@example.com>. It refuses
+// String returns name@example.com.
+func (a Address) String() string { return a.Local + "@" + a.Domain }
+
+// ParseAddress reads name@example.com, alone or as Name <name@example.com>. It refuses
 // ambiguous forms: lists, quotes, comments, routes.
-func parseAddress(text string) (address, bool) {
+func ParseAddress(text string) (Address, bool) {
 	if name, rest, named := strings.Cut(text, "<"); named {
 		inner, closed := strings.CutSuffix(rest, ">")
 		if !closed || strings.ContainsFunc(name, notInName) {
-			return address{}, false
+			return Address{}, false
 		}
 		text = inner
 	}
 	local, domain, ok := strings.Cut(text, "@")
 	if !ok || local == "" || strings.ContainsFunc(text, notInMailbox) || strings.Contains(domain, "@") {
-		return address{}, false
+		return Address{}, false
 	}
 	if domain == "" || strings.HasPrefix(domain, ".") || strings.HasSuffix(domain, ".") || strings.Contains(domain, "..") {
-		return address{}, false
+		return Address{}, false
 	}
-	return address{local, lowerASCII(domain)}, true
+	return Address{local, lowerASCII(domain)}, true
 }
 
 func notInName(c rune) bool { return !unicode.IsPrint(c) || strings.ContainsRune("@,;:<>()[]\\\"", c) }
@@ -187,18 +190,18 @@ func lowerASCII(s string) string {
 	}, s)
 }
 
-// addressList is the addresses that a policy allows. Nil means any.
-type addressList []string
+// List has addresses, or patterns of them. Nil means any.
+type List []string
 
-// admits reports an address that is on the list. The domain is compared without
+// Admits reports an address that is on the list. The domain is compared without
 // case, the rest exactly, and a * stands for any characters of its side of the @.
-func (list addressList) admits(a address) bool {
+func (list List) Admits(a Address) bool {
 	for _, entry := range list {
 		if entry == "*" {
 			return true
 		}
 		local, domain, _ := strings.Cut(entry, "@")
-		if sideMatches(local, a.local) && sideMatches(lowerASCII(domain), a.domain) {
+		if sideMatches(local, a.Local) && sideMatches(lowerASCII(domain), a.Domain) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package rules
+package mail
 
 import (
 	"strings"
@@ -21,7 +21,7 @@ func isAside(name string) bool {
 }
 
 // strays holds the texts of a field whose name is not known.
-func (m *mail) strays(v document.Value, at *document.Path) {
+func (m *reader) strays(v document.Value, at *document.Path) {
 	switch v.Kind() {
 	case document.String:
 		m.stray(v.Str(), at)
@@ -34,13 +34,14 @@ func (m *mail) strays(v document.Value, at *document.Path) {
 }
 
 // stray refuses a text of only addresses, of which one is in no list.
-func (m *mail) stray(text string, at *document.Path) {
-	if m.rules.to == nil || !strings.Contains(text, "@") {
+func (m *reader) stray(text string, at *document.Path) {
+	if !strings.Contains(text, "@") {
 		return
 	}
 	for _, a := range onlyAddresses(text) {
-		if !m.rules.to.admits(a) && (m.rules.from == nil || !m.rules.from.admits(a)) {
-			m.setCause(at, "has "+document.Quote(a.local+"@"+a.domain)+", which is not in \"allowed_to\", by a name that is not known for recipients "+
+		m.found.Stray = append(m.found.Stray, a)
+		if m.lists.To != nil && !m.lists.To.Admits(a) && (m.lists.From == nil || !m.lists.From.Admits(a)) {
+			m.setCause(at, "has "+document.Quote(a.Local+"@"+a.Domain)+", which is not in \"allowed_to\", by a name that is not known for recipients "+
 				"(name those in \"to\", \"cc\" or \"bcc\", and leave other addresses out)")
 			return
 		}
@@ -49,16 +50,16 @@ func (m *mail) stray(text string, at *document.Path) {
 
 // onlyAddresses returns the addresses of a text of only addresses and names next to them; none for
 // any other text.
-func onlyAddresses(text string) (all []address) {
+func onlyAddresses(text string) (all []Address) {
 	parts := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(",;|\r\n", c) })
 	for _, part := range parts {
 		part = strings.TrimSpace(part)
-		if a, ok := parseAddress(withoutScheme(part)); ok {
+		if a, ok := ParseAddress(withoutScheme(part)); ok {
 			all = append(all, a)
 			continue
 		}
 		for word := range strings.FieldsSeq(part) {
-			a, ok := parseAddress(withoutScheme(strings.Trim(word, "<>()[]\"'")))
+			a, ok := ParseAddress(withoutScheme(strings.Trim(word, "<>()[]\"'")))
 			if !ok {
 				return nil
 			}
