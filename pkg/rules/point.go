@@ -20,7 +20,8 @@ type Point struct {
 // Timeouts of decision points.
 const (
 	usualTimeout   = 200 * time.Millisecond
-	longestTimeout = time.Second
+	// LongestTimeout is for all points of one call, too.
+	LongestTimeout = time.Second
 )
 
 // readPoint reads ask_pdp of a rule; nil for none.
@@ -42,7 +43,7 @@ func readPoint(f document.Fields) *Point {
 		switch {
 		case err != nil:
 			f.Report.Errorf(pf.At.Key("timeout"), document.CodeRange, "%s is not a duration; write one such as \"200ms\"", document.Quote(text))
-		case timeout < time.Millisecond || timeout > longestTimeout:
+		case timeout < time.Millisecond || timeout > LongestTimeout:
 			f.Report.Errorf(pf.At.Key("timeout"), document.CodeRange, "the timeout must be from 1ms to 1s, not %s", document.Quote(text))
 		default:
 			p.Timeout = timeout

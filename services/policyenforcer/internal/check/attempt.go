@@ -50,7 +50,7 @@ type Attempt struct {
 	// used has the approvals that the attempts of this check have used, by question.
 	used map[string]string
 	// outside has the answers of decision points in this check.
-	outside map[rules.Point]said
+	outside map[inquiry]said
 
 	*settings
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
@@ -41,7 +40,7 @@ func (c *Service) check(ctx context.Context, caller enforcer.Caller, req Request
 	}
 	first := Attempt{
 		Caller: caller, Req: req, Digest: toolcall.InputDigest(req.Tool, req.Input), Now: c.Clock().UTC(),
-		used: map[string]string{}, outside: map[rules.Point]said{}, settings: &c.settings,
+		used: map[string]string{}, outside: map[inquiry]said{}, settings: &c.settings,
 	}
 	look := c.Runs.Cached // the first try may use old data, which the commit detects; later ones read it again
 	d, err := retry.Do(ctx, req.Target.String(), func() (*Decision, error) {

@@ -49,16 +49,17 @@ func TestDecisionPoint(t *testing.T) {
 		code        toolcall.Code
 		says        string
 		asks        int32
+		kept        string // in the record
 	}{
-		{"Read", `{}`, false, toolcall.Allow, "", "", 0},
-		{"Write", `{"file_path": "good", "content": ""}`, false, toolcall.Allow, "", "", 1},
-		{"Write", `{"file_path": "bad", "content": ""}`, false, toolcall.Deny, toolcall.CodePolicyDenied, "unless a decision point agrees, and it does not", 1},
-		{"Write", `{"file_path": "break good", "content": ""}`, false, toolcall.Deny, toolcall.CodePolicyUnavailable, "gave no answer", 1},
-		{"Write", `{"file_path": "bad", "content": ""}`, true, toolcall.Allow, "", "was not asked in this dry run", 0},
-		{"Mail", `{"to": "good"}`, false, toolcall.Ask, toolcall.CodeApprovalRequired, "", 1},
-		{"Mail", `{"to": "bad"}`, false, toolcall.Deny, toolcall.CodePolicyDenied, "/deny/1", 1},
-		{"Mail", `{}`, false, toolcall.Ask, toolcall.CodeApprovalRequired, "", 0},
-		{"Mail", `{"to": "never good"}`, false, toolcall.Deny, toolcall.CodePolicyDenied, "/deny/2", 0}, // it is denied in any case
+		{"Read", `{}`, false, toolcall.Allow, "", "", 0, ""},
+		{"Write", `{"file_path": "good", "content": ""}`, false, toolcall.Allow, "", "", 1, `: yes"`},
+		{"Write", `{"file_path": "bad", "content": ""}`, false, toolcall.Deny, toolcall.CodePolicyDenied, "unless a decision point agrees, and it does not", 1, `: no"`},
+		{"Write", `{"file_path": "break good", "content": ""}`, false, toolcall.Deny, toolcall.CodePolicyUnavailable, "gave no answer", 1, `: no answer: a text`},
+		{"Write", `{"file_path": "bad", "content": ""}`, true, toolcall.Allow, "", "was not asked about it", 0, ""},
+		{"Mail", `{"to": "good"}`, false, toolcall.Ask, toolcall.CodeApprovalRequired, "", 1, `: yes"`},
+		{"Mail", `{"to": "bad"}`, false, toolcall.Deny, toolcall.CodePolicyDenied, "/deny/1", 1, `: no"`},
+		{"Mail", `{}`, false, toolcall.Deny, toolcall.CodeCallUnclear, "/deny/2", 0, ""}, // it is in doubt
+		{"Mail", `{"to": "never good"}`, false, toolcall.Deny, toolcall.CodePolicyDenied, "/deny/2", 0, ""}, // it is denied in any case
 	} {
 		before := asked.Load()
 		id := fmt.Sprint("call ", i)
@@ -80,7 +81,10 @@ func TestDecisionPoint(t *testing.T) {
 		}
 		logged, err := a.Log.Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: id})
 		if err != nil || logged.Code != row.code {
-			t.Errorf("%s %s is logged as %+v, %v", row.tool, row.input, logged, err)
+			t.Fatalf("%s %s is logged as %v, %v", row.tool, row.input, logged, err)
+		}
+		if got := string(logged.Facts); strings.Contains(got, `"ask_pdp"`) != (row.asks > 0) || !strings.Contains(got, row.kept) {
+			t.Errorf("%s %s is logged with the facts %s", row.tool, row.input, got)
 		}
 	}
 }

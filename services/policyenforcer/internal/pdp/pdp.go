@@ -57,8 +57,11 @@ func (c *Client) Ask(ctx context.Context, at *rules.Point, q *enforcer.Question)
 		return false, failed(ctx, at)
 	}
 	defer resp.Body.Close()
-	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); resp.StatusCode != http.StatusOK || err != nil || kind != "application/json" {
-		return false, fmt.Errorf("the status %d, with the type %q", resp.StatusCode, resp.Header.Get("Content-Type"))
+	if resp.StatusCode != http.StatusOK {
+		return false, fmt.Errorf("the status %d", resp.StatusCode)
+	}
+	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return false, errors.New("an answer whose type is not application/json")
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
 	switch {
@@ -73,7 +76,7 @@ func (c *Client) Ask(ctx context.Context, at *rules.Point, q *enforcer.Question)
 // failed returns an error without the URL, which agents do not learn.
 func failed(ctx context.Context, at *rules.Point) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("it took longer than %s", at.Timeout)
+		return fmt.Errorf("it took too long (its timeout is %s)", at.Timeout)
 	}
 	return errors.New("it could not be reached")
 }
