@@ -19,7 +19,7 @@ type Point struct {
 
 // Timeouts of decision points.
 const (
-	usualTimeout   = 200 * time.Millisecond
+	usualTimeout = 200 * time.Millisecond
 	// LongestTimeout is for all points of one call, too.
 	LongestTimeout = time.Second
 )

@@ -58,7 +58,7 @@ func TestDecisionPoint(t *testing.T) {
 		{"Write", `{"file_path": "bad", "content": ""}`, true, toolcall.Allow, "", "was not asked about it", 0, ""},
 		{"Mail", `{"to": "good"}`, false, toolcall.Ask, toolcall.CodeApprovalRequired, "", 1, `: yes"`},
 		{"Mail", `{"to": "bad"}`, false, toolcall.Deny, toolcall.CodePolicyDenied, "/deny/1", 1, `: no"`},
-		{"Mail", `{}`, false, toolcall.Deny, toolcall.CodeCallUnclear, "/deny/2", 0, ""}, // it is in doubt
+		{"Mail", `{}`, false, toolcall.Deny, toolcall.CodeCallUnclear, "/deny/2", 0, ""},                    // it is in doubt
 		{"Mail", `{"to": "never good"}`, false, toolcall.Deny, toolcall.CodePolicyDenied, "/deny/2", 0, ""}, // it is denied in any case
 	} {
 		before := asked.Load()
@@ -86,5 +86,34 @@ func TestDecisionPoint(t *testing.T) {
 		if got := string(logged.Facts); strings.Contains(got, `"ask_pdp"`) != (row.asks > 0) || !strings.Contains(got, row.kept) {
 			t.Errorf("%s %s is logged with the facts %s", row.tool, row.input, got)
 		}
+	}
+}
+
+// TestShadowsAskNoPoint: a shadow uses an answer that the enforced policy got, and says which point was not asked (S21.19).
+func TestShadowsAskNoPoint(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"decision": false}`) // the test sees the answer
+	}))
+	t.Cleanup(server.Close)
+	policy := func(tool string) string {
+		return fmt.Sprintf(`{"role": "agent", "deny": [{"capability": "tool:%s", "ask_pdp": {"url": %q, "timeout": "1s"}}]}`, tool, server.URL)
+	}
+	s := stage.New(t, stage.Open)
+	s.Put(t, "p", policy("Write"), policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	s.Put(t, "p", policy("*"), policystore.Indexed{Live: 1, Shadow: 2, Attachments: stage.ToRole(auth.Agent)})
+	a := s.App()
+	d := stage.Ask(t, a, check.Request{Tool: "Write", CallID: "1"})
+	stage.Expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied)
+	if len(d.Shadows) > 0 || asked.Load() != 1 {
+		t.Errorf("asked %d times: %+v", asked.Load(), d.Shadows)
+	}
+	d = stage.Ask(t, a, check.Request{Tool: "Read", CallID: "2"})
+	stage.Expect(t, d, toolcall.Allow, "")
+	if len(d.Shadows) != 1 || d.Shadows[0].Decision != toolcall.Allow || !strings.Contains(d.Shadows[0].Message, "was not asked about it") || asked.Load() != 1 {
+		t.Errorf("asked %d times: %+v", asked.Load(), d.Shadows)
 	}
 }
