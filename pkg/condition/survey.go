@@ -223,12 +223,16 @@ func Gap(pointer string, clauses []Placed) (document.Decimal, bool) {
 	slices.SortFunc(classes, func(a, b Class) int { return document.CompareNumbers(numberOf(a), numberOf(b)) })
 	below, gap := false, document.Decimal("")
 	for _, class := range classes {
-		switch covered := slices.ContainsFunc(about, func(p Placed) bool { return p.applies(class) != False }); {
-		case covered && gap != "":
+		most := False
+		for _, p := range about {
+			most = most.Or(p.applies(class))
+		}
+		switch {
+		case most == True && gap != "":
 			return gap, true
-		case covered:
+		case most == True:
 			below = true
-		case below && gap == "":
+		case most == False && below && gap == "":
 			gap = numberOf(class)
 		}
 	}

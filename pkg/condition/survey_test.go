@@ -87,6 +87,7 @@ func TestGap(t *testing.T) {
 		{[]string{`{"/n": {"lte": 100}}`, `{"/m": {"gt": 200}}`}, false},
 		{[]string{`{"/n": {"gt": 100}}`, `{"/n": {"gt": 200}}`}, false},
 		{[]string{`{"/n": {"lte": 100}}`, `{"not": {"/n": {"lte": 100}}}`}, false},
+		{[]string{`{"/n": {"gte": 0, "lte": 100}}`, `{"not": {"/n": {"lte": 1000}}}`, `{"/n": {"gt": 100, "lte": 1000}}`}, false}, // below 0 is none
 		{[]string{`{"/a/b": {"lte": 100}}`, `{"/a/b": {"gte": 100.5}}`}, true},
 	} {
 		var clauses []condition.Placed

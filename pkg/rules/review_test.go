@@ -13,7 +13,8 @@ func TestReview(t *testing.T) {
 	for name, row := range map[string]struct{ lists, want string }{
 		"fine": {`"deny": [{` + refund + `, "unless": {"/amount": {"lte": 1000}}}], "ask": [{` + refund + `, "when": {"/amount": {"gt": 100, "lte": 1000}}}],
 			"allow": [{` + refund + `, "when": {"/amount": {"lte": 100}}}]`, ""},
-		"a gap": {`"ask": [{` + refund + `, "when": {"/amount": {"gt": 200}}}], "allow": [{` + refund + `, "when": {"/amount": {"lte": 100}}}]`, "GAP /ask/0"},
+		"a number in doubt is no bound": {`"ask": [{` + refund + `, "when": {"/amount": {"gt": 100, "lte": 1000}}}], "deny": [{` + refund + `, "unless": {"/amount": {"lte": 1000}}}]`, ""},
+		"a gap":                         {`"ask": [{` + refund + `, "when": {"/amount": {"gt": 200}}}], "allow": [{` + refund + `, "when": {"/amount": {"lte": 100}}}]`, "GAP /ask/0"},
 		"a gap between other capabilities": {`"ask": [{"capability": "mcp:pay:pay", "when": {"/amount": {"gt": 200}}}],
 			"allow": [{` + refund + `, "when": {"/amount": {"lte": 100}}}]`, ""},
 		"never":  {`"deny": [{` + refund + `, "when": {"/amount": {"gt": 100, "lt": 10}}}]`, "NEVER_TRUE /deny/0"},
@@ -33,7 +34,7 @@ func TestReview(t *testing.T) {
 			_, problems := rules.ParsePolicy([]byte(`{"role": "agent", "default": "deny", ` + row.lists + `}`))
 			got := ""
 			for _, p := range problems {
-				got += string(p.Code) + " " + p.Pointer
+				got += p.Code + " " + p.Pointer
 			}
 			if got != row.want {
 				t.Errorf("got %q, want %q: %v", got, row.want, problems)

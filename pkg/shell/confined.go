@@ -138,6 +138,8 @@ func (r *confinedReading) word(words []Word, at int) int {
 		return 0
 	case !named && text != "" && (text[0] == '@' || text[0] == '+'):
 		return 0 // programs read options from a file so, or take it for one
+	case !named && clientOf(r.of.Words[0]).also != "" && strings.ContainsAny(text, "=:/"):
+		return 0 // a connection string, which names another target
 	}
 	r.literal = named && (at == 0 || r.literal)
 	r.operands++

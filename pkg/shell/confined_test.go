@@ -20,6 +20,7 @@ const (
 	single      = `{"words":["terraform","plan"],"options":{"-var":["env=staging"],"-no-color":true}}`
 	ends        = `{"words":["tool","run"],"options":{"-t":["a"],"--":true}}`
 	psqlStaging = `{"words":["psql"],"options":{"-h":["staging-db"],"-c":["SELECT 1"]},"exact":true}`
+	psqlOpen    = `{"words":["psql"],"options":{"-h":["staging-db"],"-c":["*"]}}`
 	patterned   = `{"words":["aws","s3","ls"],"options":{"--profile":["dev-*"],"--region":["eu-?","us-[12]"]}}`
 	dashValue   = `{"words":["tool"],"options":{"-t":["-x","*"]}}`
 )
@@ -79,6 +80,8 @@ terraform plan -no-color -var env=staging`,
 		ends: `tool run -t a -- x
 tool run -- -t a
 tool -t a -- run`,
+		psqlOpen: `psql -h staging-db -c 'SELECT 1'
+psql -h staging-db app -c 'SELECT 1'`,
 		psqlStaging: `psql -h staging-db -c 'SELECT 1'
 psql -c 'SELECT 1' --host=staging-db`,
 		patterned: `aws s3 ls --profile dev-a --region eu-1
@@ -261,6 +264,9 @@ terraform plan -no-color=false -var env=staging`,
 		ends: `tool run -t a -- -t b
 tool run -- -t
 tool run -- -x -t a`,
+		psqlOpen: `psql -h staging-db -c 'SELECT 1' postgres://prod-db/x
+psql -h staging-db host=prod-db -c 'SELECT 1'
+psql 'hostaddr = 10.0.0.1' -h staging-db -c 'SELECT 1'`,
 		psqlStaging: `psql -h prod-db -c 'SELECT 1'
 psql -h staging-db -c 'DROP TABLE x'
 psql -h staging-db -c 'SELECT 1' postgres://prod-db/x

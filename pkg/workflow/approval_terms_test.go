@@ -35,7 +35,7 @@ func TestApprovalTerms(t *testing.T) {
 		`{"amount": 1, "role": "db-admin"}`:           "1 /1",
 		`{"amount": 1, "role": 7}`:                    "1 /1",
 		`{"amount": 20000, "role": "db-admin"}`:       "2 /0 /1",
-		`{"amount": 9999.99999999999999999999999999}`: "1",
+		`{"amount": 9999.99999999999999999999999999}`: "2 /0", // programs with doubles read 10000
 	} {
 		v, problem := document.Parse([]byte(input), document.Limits{})
 		if problem != nil {

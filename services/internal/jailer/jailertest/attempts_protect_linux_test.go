@@ -3,7 +3,6 @@ package jailertest
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/interlock-run/interlock/pkg/jail"
 )

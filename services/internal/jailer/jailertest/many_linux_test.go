@@ -2,7 +2,6 @@ package jailertest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/interlock-run/interlock/pkg/jail"
 )

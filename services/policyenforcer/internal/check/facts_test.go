@@ -92,7 +92,7 @@ func logged(t *testing.T, s *stage.Stage) []string {
 }
 
 // TestDescriptionsAreTheirAuthors: the description of a workflow is known to its states alone, and that of a policy to that
-// policy alone: nobody can describe a tool otherwise for the rules of another (S21.14).
+// policy alone: no other can describe a tool otherwise for the rules of another (S21.14).
 func TestDescriptionsAreTheirAuthors(t *testing.T) {
 	t.Parallel()
 	const workflow = `{"id": "w", "initial": "a", "meta": {"tools": {"mcp__web__get": {"urls": ["/url"], "closed": true}}}, "states": {

@@ -77,7 +77,7 @@ func TestObservedBytesAfterClaim(t *testing.T) {
 		return r.Warning
 	}
 	report(stage.Agent, 10)
-	for range 2 { // the second one changes nothing
+	for range 2 { // the second one has no effect
 		if warning := report(stage.Witnessed, 950); !strings.Contains(warning, "950") {
 			t.Errorf("observed after the claim: %q", warning)
 		}

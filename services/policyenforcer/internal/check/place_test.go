@@ -30,7 +30,7 @@ func in(t *testing.T, a *app.App, who enforcer.Caller, session string) *check.De
 		if fault.ReasonOf(err) != fault.NotFound {
 			t.Fatal(err)
 		}
-		return nil // no run, and nothing that holds without one
+		return nil // no run, and no rule that holds without one
 	}
 	return d
 }

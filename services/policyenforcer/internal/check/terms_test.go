@@ -70,7 +70,7 @@ func refundLease(t *testing.T, s *stage.Stage, only, asked string, change func(*
 	})
 }
 
-// TestLeaseOnlyLetsPass: S9.6, S21.16: a lease lets the calls pass for which its condition holds, and what it does not name is as in the
+// TestLeaseOnlyLetsPass: S9.6, S21.16: a lease lets the calls pass for which its condition holds, and other arguments are as in the
 // call that was asked about; a call under other terms is asked about.
 func TestLeaseOnlyLetsPass(t *testing.T) {
 	t.Parallel()
