@@ -66,6 +66,12 @@ func ReadURL(text string) (u URL, ok bool, why string) {
 	return u, true, ""
 }
 
+// Loopback reports a host that is this machine.
+func (u URL) Loopback() bool {
+	address, err := netip.ParseAddr(u.Host)
+	return u.Host == "localhost" || err == nil && address.IsLoopback()
+}
+
 // withoutUser drops the account of ssh, which is part of its plain form; other schemes have none.
 func withoutUser(scheme, authority string) (string, bool) {
 	user, host, found := strings.Cut(authority, "@")

@@ -89,7 +89,7 @@ func compileRules(policy *Policy, version int64) []pattern {
 	}{{listDeny, policy.Deny}, {listAsk, policy.Ask}, {listAllow, policy.Allow}} {
 		for i := range list.rules {
 			rule := &list.rules[i]
-			by := &Source{Policy: policy.Name, Version: version, Place: list.place, Index: i, Pattern: rule.Capability, ID: rule.ID, Message: rule.Message, Looks: looks(rule.Clause)}
+			by := &Source{Policy: policy.Name, Version: version, Place: list.place, Index: i, Pattern: rule.Capability, ID: rule.ID, Message: rule.Message, Looks: looks(rule.Clause), Point: rule.Point}
 			c := &conditional{by: by, clause: rule.Clause, limits: all.ofRule(policy.Name, rule, by)}
 			if slices.Contains(lookedAt(rule.Clause), string(condition.Time)) {
 				c.windows = policy.Windows
@@ -106,7 +106,7 @@ func compileRules(policy *Policy, version int64) []pattern {
 func (c *conditional) outcome() outcome {
 	always := c.clause.IsZero()
 	switch {
-	case c.by.Place == listDeny && always:
+	case c.by.Place == listDeny && always && c.by.Point == nil:
 		return outcome{deny: c.by}
 	case c.by.Place == listDeny:
 		return outcome{denies: []*conditional{c}}

@@ -23,7 +23,10 @@ type conditional struct {
 
 // applies returns whether the rule is about a call. Without facts, it is in doubt.
 func (c *conditional) applies(call *Call) condition.Truth {
-	if call.Facts == nil {
+	switch {
+	case c.clause.IsZero():
+		return condition.True
+	case call.Facts == nil:
 		return condition.Doubt
 	}
 	return c.clause.Applies(c.facts(call), c.stance)
@@ -89,6 +92,10 @@ func (o *outcome) applied(call *Call, sum *outcome) (said *outcome, unclear *con
 	for _, c := range o.denies {
 		switch c.applies(call) {
 		case condition.True:
+			if c.by.Point != nil {
+				sum.outside = append(sum.outside, c.by)
+				continue
+			}
 			sum.deny = c.by
 			return sum, nil
 		case condition.Doubt:

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/condition"
@@ -139,6 +140,7 @@ func (s *Set) judgeConditions(call *Call, v Verdict, said, also *outcome, capabi
 	case doubtful != nil:
 		return v.unclear(call, doubtful)
 	}
+	v.Outside = slices.Concat(said.outside, also.outside)
 	return s.admit(call, v, said, also, capability, spends)
 }
 

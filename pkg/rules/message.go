@@ -46,6 +46,9 @@ func (v *Verdict) sentence() string {
 		return fmt.Sprintf("%s is denied: %s (%s) %s", what, v.By.name(), v.By.Pointer(), v.Detail)
 	case v.Code == toolcall.CodePolicyDenied && v.By != nil:
 		return what + " is denied: " + v.denial()
+	case v.Code == toolcall.CodePolicyUnavailable && v.By != nil && v.By.Point != nil:
+		return fmt.Sprintf("%s is denied: %s, unless a decision point agrees, and that gave no answer: %s. The call is valid; try again in a moment, or have an operator look at the decision point.",
+			what, v.rule("denies"), v.Detail)
 	case v.Code == toolcall.CodePolicyUnavailable && v.By != nil:
 		return fmt.Sprintf("%s is denied: %s limits it (%s), and it is not known %s. The call is valid; an operator must fix this.",
 			what, v.By.policy(), v.By.Pointer(), v.Detail)
@@ -98,6 +101,9 @@ func (v *Verdict) allowance() string {
 }
 
 func (v *Verdict) denial() string {
+	if v.By.Place == listDeny && v.By.Point != nil {
+		return v.rule("denies") + ", unless a decision point agrees, and it does not. Another call may be allowed; who runs the decision point can say why."
+	}
 	if v.By.Place == listDeny {
 		nothing := "No approval and no other input"
 		if v.asShell() {

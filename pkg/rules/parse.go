@@ -150,7 +150,7 @@ func ReadSessionBudget(f document.Fields) *MicroUSD {
 func overruled(f document.Fields, p *Policy) {
 	var denied []string
 	for i := range p.Deny {
-		if p.Deny[i].Clause.IsZero() && !f.Report.HasErrors() { // one that could not be read has conditions
+		if p.Deny[i].always() && !f.Report.HasErrors() { // one that could not be read has conditions
 			denied = append(denied, p.Deny[i].Capability)
 		}
 	}

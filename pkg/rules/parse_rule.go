@@ -26,7 +26,9 @@ func fieldsOf(list string) []string {
 	if list != listAllow {
 		fields = append(fields, "unless")
 	}
-	if list != listDeny {
+	if list == listDeny {
+		fields = append(fields, "ask_pdp")
+	} else {
 		fields = append(fields, "rate_limit", "budget_limit", "amount_limit")
 	}
 	return fields
@@ -47,11 +49,11 @@ func (rr *ruleReader) list(f document.Fields, name string) []Rule {
 		if rf, ok := f.Report.Object(v, at.At(i), "a rule"); ok {
 			rf.Known("a rule of \""+name+"\"", fields...)
 			rr.rule(rf, &rule, name)
-			plain := rule.Clause.IsZero() && !rule.limited()
+			plain := rule.always() && !rule.limited()
 			if plain && rule.Capability != "" && seen[rule.Capability] {
 				f.Report.Warnf(rf.At.Key("capability"), document.CodeDuplicateItem, "%s is listed more than once; remove one", document.Quote(rule.Capability))
 			}
-			seen[rule.Capability] = seen[rule.Capability] || rule.Clause.IsZero()
+			seen[rule.Capability] = seen[rule.Capability] || rule.always()
 		}
 		rules = append(rules, rule)
 	}
@@ -74,7 +76,9 @@ func (rr *ruleReader) rule(f document.Fields, rule *Rule, list string) {
 		use.Stance = condition.Allows
 	}
 	rule.Clause = condition.ReadClause(f, use)
-	if list != listDeny {
+	if list == listDeny {
+		rule.Point = readPoint(f)
+	} else {
 		readLimits(f, rule)
 	}
 	rule.Examples = readExamples(f, rule.Capability)

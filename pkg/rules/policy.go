@@ -51,7 +51,9 @@ type Rule struct {
 	Message    string
 	Capability string
 	// Clause is about every call of the capability when it is zero (S21).
-	Clause   condition.Clause
+	Clause condition.Clause
+	// Point must agree that the rule does not apply; nil for none. Only rules of Deny have one.
+	Point    *Point
 	Rate     *RateLimit   // nil: none
 	Budget   *BudgetLimit // nil: none
 	Amount   *AmountLimit // nil: none

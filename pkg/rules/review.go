@@ -37,7 +37,7 @@ func review(f document.Fields, p *Policy) {
 	}{{listDeny, p.Deny}, {listAsk, p.Ask}, {listAllow, p.Allow}} {
 		for i := range list.rules {
 			rule := &list.rules[i]
-			if rule.Clause.IsZero() || rule.Capability == "" {
+			if rule.Clause.IsZero() || rule.Point != nil || rule.Capability == "" {
 				continue
 			}
 			r := reviewed{rule, condition.Placed{Clause: rule.Clause}, list.name, f.At.Key(list.name).At(i)}

@@ -30,7 +30,8 @@ type Replayed struct {
 	Combined
 	// Changed is true when the decision is another than the recorded one.
 	Changed bool
-	// Unknown is true when the candidate looks at facts of the call that were not recorded. The call
+	// Unknown is true when the candidate looks at facts of the call that were not recorded, or a decision
+	// point outside would have to agree (S21.19). The call
 	// is then neither decided nor counted.
 	Unknown bool
 }
@@ -54,6 +55,12 @@ func Simulate(candidate *Set, calls []Recorded) iter.Seq[Replayed] {
 				continue
 			}
 			verdict := candidate.Decide(r.Call, nil)
+			if len(verdict.Outside) > 0 && r.without(candidate.name()).Decision != toolcall.Deny && verdict.Decision != toolcall.Deny {
+				if !yield(Replayed{Index: i, Unknown: true}) {
+					return
+				}
+				continue
+			}
 			answer := tally.Admit(Combine(r.without(candidate.name()), []Verdict{verdict}, nil), r.Now)
 			if !yield(Replayed{Index: i, Combined: answer, Changed: answer.Decision != decided(r.Decision)}) {
 				return

@@ -131,7 +131,8 @@ func TestSimulateIsWhatDecides(t *testing.T) {
 // TestSimulateWithoutFacts: what was not recorded is not known, and never a denial.
 func TestSimulateWithoutFacts(t *testing.T) {
 	t.Parallel()
-	candidate := compile(t, `{"role": "agent", "default": "deny", "deny": [{"capability": "mcp:db"}, {"capability": "mcp:db", "when": {"/a": 1}}],
+	candidate := compile(t, `{"role": "agent", "default": "deny", "deny": [{"capability": "mcp:db"}, {"capability": "mcp:db", "when": {"/a": 1}},
+			{"capability": "mcp:fs:y", "ask_pdp": {"url": "https://pdp.example.com/"}}, {"capability": "mcp:no", "ask_pdp": {"url": "https://pdp.example.com/"}}],
 		"allow": [{"capability": "mcp:fs", "when": {"/a": 1}}, {"capability": "mcp:web", "when": {"host": ["a.example"]}}, {"capability": "mcp:pay", "amount_limit": {"of": "/a", "max": 1, "period": "daily"}}]}`)
 	record := func(tool string, facts condition.Call) rules.Recorded {
 		return rules.Recorded{Call: rules.Call{Tool: tool, Session: "s", Now: noon, Facts: facts}, Decision: toolcall.Allow}
@@ -140,6 +141,7 @@ func TestSimulateWithoutFacts(t *testing.T) {
 	calls := []rules.Recorded{
 		record("mcp__fs__x", nil), record("mcp__fs__x", given), record("mcp__db__x", nil), record("mcp__pay__x", nil), record("mcp__pay__x", given),
 		record("mcp__pay__x", given), record("Read", nil), record("mcp__web__x", given),
+		record("mcp__fs__y", given), record("mcp__no__x", given), // a decision point would be asked (S21.19); it is denied in any case
 	}
 	var got []string
 	for r := range rules.Simulate(candidate, calls) {
@@ -152,7 +154,7 @@ func TestSimulateWithoutFacts(t *testing.T) {
 			got = append(got, string(r.Decision))
 		}
 	}
-	if want := []string{"unknown", "ALLOW", "DENY", "unknown", "ALLOW", "DENY", "DENY", "unknown"}; !slices.Equal(got, want) {
+	if want := []string{"unknown", "ALLOW", "DENY", "unknown", "ALLOW", "DENY", "DENY", "unknown", "unknown", "DENY"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

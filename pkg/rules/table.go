@@ -17,6 +17,8 @@ type outcome struct {
 	questions []*Source
 	// near is the closest rule that would allow other values of the call: see applied.
 	near *Source
+	// outside are the rules of deny that apply unless their decision points agree: see applied.
+	outside []*Source
 	// email is true for tools that send email.
 	email bool
 	// limits of all rules without conditions that match, in an order that does not depend on theirs.

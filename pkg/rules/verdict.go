@@ -32,6 +32,8 @@ type Verdict struct {
 	Spends []Spend
 	// Detail is the part of the sentence beyond the code.
 	Detail string
+	// Outside are the rules whose decision points must agree with a verdict that does not deny (S21.19).
+	Outside []*Source
 	// Excess is set when a limit denies.
 	Excess *Excess
 
@@ -136,6 +138,8 @@ type Source struct {
 	Message string
 	// Looks lists the pointers and facets of the conditions of the rule, for agents; empty for a rule without.
 	Looks string
+	// Point is the decision point that the rule asks; nil for none.
+	Point *Point
 }
 
 // Pointer returns the place as a JSON Pointer into the policy.

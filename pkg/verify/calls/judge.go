@@ -301,6 +301,14 @@ func (q *question) facts(input document.Value, tools facet.Tools) condition.Call
 	})
 }
 
+// agreed returns the answer for a decision that decision points may deny: possible, and not certain (S21.19).
+func agreed(d *rules.Combined, a Answer) Answer {
+	if len(d.Outside()) > 0 {
+		a.Certain, a.Depends = false, "it depends on a decision point outside of Interlock"
+	}
+	return a
+}
+
 // answer decides whether one of some inputs is allowed, by facts.
 func (q *question) answer(facts condition.Call, inputs []document.Value) Answer {
 	final := false
@@ -310,12 +318,12 @@ func (q *question) answer(facts condition.Call, inputs []document.Value) Answer 
 			if !q.Terms(q.of).Grantable() {
 				return Answer{Asks: true, Tool: q.tool, Input: input, Jail: q.level()}
 			}
-			if q.decide(facts, input, true).Decision == toolcall.Allow {
-				return q.happens(facts, Answer{Possible: true, Certain: true, Asks: true, Tool: q.tool, Input: input, Jail: q.level()})
+			if granted := q.decide(facts, input, true); granted.Decision == toolcall.Allow {
+				return q.happens(facts, agreed(&granted, Answer{Possible: true, Certain: true, Asks: true, Tool: q.tool, Input: input, Jail: q.level()}))
 			}
 		}
 		if d.Decision == toolcall.Allow {
-			return q.happens(facts, Answer{Possible: true, Certain: true, Tool: q.tool, Input: input, Jail: q.level()})
+			return q.happens(facts, agreed(&d, Answer{Possible: true, Certain: true, Tool: q.tool, Input: input, Jail: q.level()}))
 		}
 		final = final || WhateverInput(q.of.Machine, q.lane, q.tool, q.subject.Command, d) || refusedByConditions(d)
 	}
@@ -370,6 +378,7 @@ func (q *question) realAnswer(input document.Value) Answer {
 	if d.Decision != toolcall.Allow {
 		return Answer{}
 	}
+	a = agreed(&d, a)
 	return q.happens(facet.InRun(q.of.Machine, q.lane, toolcall.Call{Tool: q.tool, Input: written(input)}).Facts, a)
 }
 

@@ -439,6 +439,8 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 		c.open(OpenInput)
 	case v.Decision == d.Decision:
 		c.out.Decisions++
+	case len(v.Outside) > 0 && d.Decision == toolcall.Deny && d.Code == toolcall.CodePolicyDenied:
+		c.open(OpenPoint)
 	case v.Decision == toolcall.Ask && d.Decision == toolcall.Deny && d.Code == toolcall.CodePolicyDenied:
 		c.open(OpenRejected)
 	default:

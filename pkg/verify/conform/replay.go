@@ -58,6 +58,7 @@ type Divergence struct {
 // Why a call of a recorded run cannot be decided by a candidate.
 const (
 	OpenLimits   = "limits of policies are not counted over a replay"
+	OpenPoint    = "a decision point outside of Interlock decides"
 	OpenUnseen   = "the candidate asks for evidence that was not recorded"
 	OpenFrontier = "the further course is not known after a difference"
 )
@@ -350,6 +351,7 @@ func (r *replay) judgePolicies(m *workflow.Machine, at *workflow.View, d *Traced
 			return said, true
 		}
 	}
+	outside := false
 	for _, set := range r.by.Policies {
 		call := d.policyCall(m, at, input)
 		v := set.Decide(call, nil)
@@ -357,6 +359,7 @@ func (r *replay) judgePolicies(m *workflow.Machine, at *workflow.View, d *Traced
 			r.out.Open[OpenInput]++
 			return said, false
 		}
+		outside = outside || len(v.Outside) > 0
 		if strict(v.Decision) > strict(said.Decision) {
 			by := "policy"
 			if v.By != nil {
@@ -367,6 +370,10 @@ func (r *replay) judgePolicies(m *workflow.Machine, at *workflow.View, d *Traced
 		if v.Decision == toolcall.Allow && len(v.Spends) > 0 {
 			r.out.Open[OpenLimits]++
 		}
+	}
+	if outside && said.Decision != toolcall.Deny {
+		r.out.Open[OpenPoint]++
+		return said, false
 	}
 	if counts(d.Code) && said.Decision == toolcall.Allow && d.Code != toolcall.CodeMaxIterations {
 		r.out.Open[OpenCounter]++

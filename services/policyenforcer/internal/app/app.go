@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/pdp"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
@@ -75,7 +76,7 @@ func New(st store.Store, engine enforcer.Runs, announce Announcer, clock func() 
 	a.Checks = check.New(check.Config{
 		Store: st, Engine: engine, Announce: announce, Clock: clock, Log: log,
 		Decisions: a.Log, Runs: a.runs, Policies: a.Policies, Quota: a.quota, Calls: kept,
-		Sessions: cfg.Sessions, Approvals: cfg.Approvals, Shared: cfg.Shared, Masks: cfg.Masks, Places: cfg.Places, Jails: cfg.Jails,
+		Sessions: cfg.Sessions, Approvals: cfg.Approvals, Points: pdp.New(), Shared: cfg.Shared, Masks: cfg.Masks, Places: cfg.Places, Jails: cfg.Jails,
 		Observe: cfg.Observe, Answered: cfg.Answered, Described: a.Pins.Described,
 	})
 	a.Outcomes = outcome.New(outcome.Config{

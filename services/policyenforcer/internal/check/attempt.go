@@ -52,6 +52,8 @@ type Attempt struct {
 	Accepted facet.Tools
 	// used has the approvals that the attempts of this check have used, by question.
 	used map[string]string
+	// outside has the answers of decision points in this check.
+	outside map[inquiry]said
 
 	*settings
 }

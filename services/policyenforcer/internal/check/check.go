@@ -41,7 +41,7 @@ func (c *Service) check(ctx context.Context, caller enforcer.Caller, req Request
 	}
 	first := Attempt{
 		Caller: caller, Req: req, Digest: toolcall.InputDigest(req.Tool, req.Input), Now: c.Clock().UTC(),
-		used: map[string]string{}, settings: &c.settings,
+		used: map[string]string{}, outside: map[inquiry]said{}, settings: &c.settings,
 	}
 	look := c.Runs.Cached // the first try may use old data, which the commit detects; later ones read it again
 	d, err := retry.Do(ctx, req.Target.String(), func() (*Decision, error) {
@@ -114,13 +114,16 @@ func (c *Service) decide(ctx context.Context, a Attempt) (*Decision, error) {
 			return nil, err
 		}
 	}
+	if !a.Req.DryRun {
+		r = c.agreed(ctx, r)
+	}
 	if r.asks() {
 		if r, err = c.leased(ctx, r); err != nil {
 			return nil, err
 		}
 	}
 	if a.Req.DryRun {
-		return c.conclude(ctx, r)
+		return c.conclude(ctx, r.unasked())
 	}
 	r.Decision.Shadows = c.shadows(ctx, r)
 	if r.asks() {

@@ -77,8 +77,8 @@ func (a Attempt) looksAtTime() bool {
 // maxFacts bounds the facts in the log, in bytes.
 const maxFacts = 4 << 10
 
-// looked returns the values that the conditions of policies look at, by pointer or facet: a JSON object, masked.
-// It is nil for none.
+// looked returns the values that the conditions of policies look at, by pointer or facet, and the answers of decision points as
+// ask_pdp: a JSON object, masked. It is nil for none.
 func (a Attempt) looked() json.RawMessage {
 	if a.Std == nil {
 		return nil
@@ -96,8 +96,11 @@ func (a Attempt) looked() json.RawMessage {
 				continue // the record has its time
 			}
 			seen = append(seen, name)
-			out = appendFact(out, a.masks, name, known.Facts)
+			out = appendFact(out, a.masks, name, rules.ValuesOf(known.Facts, name))
 		}
+	}
+	if answers := a.answers(); len(answers) > 0 {
+		out = appendFact(out, a.masks, "ask_pdp", answers)
 	}
 	if len(out) == 0 {
 		return nil
@@ -106,9 +109,9 @@ func (a Attempt) looked() json.RawMessage {
 }
 
 // appendFact adds the values of a pointer or facet, unless there is no room. The first that has none is noted.
-func appendFact(out []byte, masks redact.Masks, name string, facts condition.Call) []byte {
+func appendFact(out []byte, masks redact.Masks, name string, values []document.Value) []byte {
 	const full = `,"[omitted]":true`
-	member := document.Member{Name: name, Value: document.ArrayValue(rules.ValuesOf(facts, name))}
+	member := document.Member{Name: name, Value: document.ArrayValue(values)}
 	fact := masks.Input(document.ObjectValue([]document.Member{member}).AppendJSON(nil))
 	switch {
 	case len(fact) < 2 || slices.Equal(out[max(0, len(out)-len(full)):], []byte(full)):

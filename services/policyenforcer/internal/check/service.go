@@ -45,6 +45,8 @@ type Config struct {
 	Sessions  enforcer.Sessions
 	// Approvals asks approvers. Without it, calls that need an approval are denied.
 	Approvals enforcer.Approvals
+	// Points asks decision points. Without it, calls about which a rule asks one are denied.
+	Points enforcer.Points
 	// Shared reads the values that approvals rest on. Without it, calls with such approvals are denied.
 	Shared enforcer.Shared
 	// Masks removes secrets from inputs before they are logged.

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -22,10 +23,10 @@ func (c *Service) shadows(ctx context.Context, r Ruling) []ledger.Shadow {
 		} else {
 			sets = append(sets, sh.Set)
 		}
-		other := r.combine(enforced.State, sets, Approval{})
-		if other.Decision != enforced.Decision || other.Code != enforced.Code {
+		other, unasked := r.heard(r.combine(enforced.State, sets, Approval{}))
+		if other.Decision != enforced.Decision || other.Code != enforced.Code || unasked != nil {
 			differing = append(differing, ledger.Shadow{
-				Policy: sh.Name, PolicyVersion: sh.Version, Decision: other.Decision, Code: other.Code, Message: other.Message(),
+				Policy: sh.Name, PolicyVersion: sh.Version, Decision: other.Decision, Code: other.Code, Message: noting(other.Message(), unasked),
 			})
 		}
 	}
@@ -40,7 +41,7 @@ func (c *Service) shadows(ctx context.Context, r Ruling) []ledger.Shadow {
 		return differing
 	}
 	shadowed := r.under(m)
-	other := shadowed.combine(shadowed.byState(), std.Live, Approval{})
+	other, unasked := shadowed.heard(shadowed.combine(shadowed.byState(), std.Live, Approval{}))
 	if other.Decision == enforced.Decision && other.Code == enforced.Code {
 		return differing
 	}
@@ -49,8 +50,17 @@ func (c *Service) shadows(ctx context.Context, r Ruling) []ledger.Shadow {
 		message = other.State.Message(m, shadowed.At.Run)
 	}
 	return append(differing, ledger.Shadow{
-		Workflow: s.Run.Workflow, WorkflowDigest: digest, Decision: other.Decision, Code: other.Code, Message: message,
+		Workflow: s.Run.Workflow, WorkflowDigest: digest, Decision: other.Decision, Code: other.Code, Message: noting(message, unasked),
 	})
+}
+
+// noting returns a message, and that the decision point of a rule was not asked; nil for none. Shadows use the answers
+// of points that the enforced policies ask, and ask none (S21.19).
+func noting(message string, unasked *rules.Source) string {
+	if unasked == nil {
+		return message
+	}
+	return strings.TrimSpace(message + " " + notAsked(unasked))
 }
 
 // under returns the attempt with another machine in place of the run's own.
