@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/facet"
 )
 
-// TestWorkspaceOfAnAgent: an absolute pattern restricts the files of a workspace that is in its folder, or holds it (S21.11): which folder the
-// workspace is may be what an agent says. An allowance is not wider for it.
+// TestWorkspaceOfAnAgent: an absolute pattern restricts files of a workspace in its folder, or above it: an agent may have
+// chosen the workspace. An allowance is not wider for it (S21.11).
 func TestWorkspaceOfAnAgent(t *testing.T) {
 	t.Parallel()
 	rule := read(t, `{"files": ["/etc/**", "/w/proj/.env"]}`, condition.Restricts)
@@ -45,7 +45,7 @@ func TestWorkspaceOfAnAgent(t *testing.T) {
 	}
 }
 
-// TestGitOptions has options of git that read or write files (S21.11), among other letters, by their beginnings, and behind others.
+// TestGitOptions has options of git for files, among other letters, by their beginnings, and behind others (S21.11).
 func TestGitOptions(t *testing.T) {
 	t.Parallel()
 	rule := read(t, `{"files": ["/etc/**", "conf/secret.txt"]}`, condition.Restricts)
