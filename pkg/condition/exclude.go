@@ -92,7 +92,7 @@ func meet(p, q pattern) bool {
 	switch p := p.(type) {
 	case pathPattern:
 		q, ok := q.(pathPattern)
-		return !ok || globsMeet(p.glob, q.glob)
+		return !ok || p.absolute != q.absolute || globsMeet(p.glob, q.glob) // the workspace may be in the folder of an absolute one
 	case refPattern:
 		q, ok := q.(refPattern)
 		return !ok || globsMeet(p.glob, q.glob)

@@ -80,6 +80,9 @@ func drawSet(r *rand.Rand, key string) (condition.Set, string) {
 		if r.IntN(4) == 0 {
 			e.Also = append(e.Also, valueOf())
 		}
+		if name := e.Value.Str(); key == "writes" && name != "" && name[0] != '/' && name[0] != '.' && r.IntN(2) == 0 {
+			e.Full = append(e.Full, document.StringValue("//etc/"+name))
+		}
 		set.Values = append(set.Values, e)
 	}
 	input := document.ObjectValue([]document.Member{{Name: "p", Value: valueOf()}})

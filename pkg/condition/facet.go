@@ -88,6 +88,9 @@ type Element struct {
 	// address in an IPv6 address. A restriction matches if one reading does, an allowance needs
 	// all.
 	Also []document.Value
+	// Full are the absolute names of a path in the workspace, each behind //. Restrictions compare absolute patterns with them:
+	// which folder the workspace is may be what an agent says.
+	Full []document.Value
 	// Below is true for a folder that stands for everything under it.
 	Below bool
 	// Unsure is true when the value may not be part of the set. Restrictions look at it,

@@ -308,6 +308,9 @@ func (l *leaf) judgeElement(r *run, e *Element, stance Stance) Truth {
 			t = t.And(u)
 		}
 	}
+	for i := 0; i < len(e.Full) && !stance.allows(); i++ {
+		t = t.Or(l.judgeReading(r, e.Full[i], e, stance))
+	}
 	return t
 }
 

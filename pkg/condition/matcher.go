@@ -255,6 +255,8 @@ func (m matcher) possible(op operator, v document.Value, at *document.Path) {
 		known = m.windows
 	case l.of == WordType && len(known) == 0 && v.Str() == "":
 		m.errorf(at, document.CodeEmpty, "the text is empty; write a value")
+	case l.facet == K8sResource && op != opContains && k8sWritten(v.Str()) != v.Str():
+		m.errorf(at, document.CodeName, "resources are written in the plural: %s", document.Quote(k8sWritten(v.Str())))
 	case l.of == AmountType && v.Number().Float64() < 0, l.of == NumberType && v.Number().Float64() < 0:
 		m.errorf(at, document.CodeRange, "%q is never below 0", l.key)
 	case l.of == NumberType && op <= opNeq && !v.Number().IsInteger():

@@ -6,7 +6,7 @@ import "net/netip"
 var networks = map[string][]netip.Prefix{
 	"any": prefixes("0.0.0.0/0", "::/0"),
 	// 100.64.0.0/10 is shared by the customers of a provider, and where one cloud keeps its metadata.
-	"private": prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"),
+	"private": prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7", "fec0::/10"),
 	// 0.0.0.0 and :: reach the own host as well.
 	"loopback":   prefixes("127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128"),
 	"link-local": prefixes("169.254.0.0/16", "fe80::/10"),

@@ -61,9 +61,12 @@ func (p pathPattern) matchName(name string, stance Stance, may, does func(pathgl
 	place, inside := strings.CutPrefix(name, "/")
 	climbs := strings.HasPrefix(name, "../")
 	windows := (pathglob.Root{Windows: true}).Outside(name)
+	full, inWorkspace := strings.CutPrefix(place, "/")
 	switch {
 	case strings.ContainsRune(name, 0):
 		return Doubt
+	case inside && inWorkspace:
+		return Of(p.absolute && matches(p.glob, full))
 	case inside: // an absolute name
 		if p.absolute || p.anyPlace && !stance.allows() {
 			return Of(matches(p.glob, place))

@@ -114,6 +114,9 @@ func like(pattern, text string) bool {
 type schemaPattern struct{ textPattern }
 
 func (p schemaPattern) match(text string, stance Stance) Truth {
+	if !stance.allows() { // most databases read names without case
+		p.text, text = strings.ToLower(p.text), strings.ToLower(text)
+	}
 	if t := p.textPattern.match(text, stance); t == True || stance.allows() {
 		return t
 	}

@@ -50,6 +50,8 @@ func TestPatterns(t *testing.T) {
 		{condition.IP, `["loopback", "private"]`, "127.0.0.53", yes, yes},
 		{condition.SQLTables, `"hr.pay_*"`, "hr.pay_2026", yes, yes},
 		{condition.SQLTables, `"hr.pay_*"`, "hr.pay", no, no},
+		{condition.SQLTables, `"HR.Pay"`, "hr.pay", yes, no},
+		{condition.SQLTables, `"hr.pay"`, "HR.Pay", yes, no},
 		{condition.SQLTables, `"hr.pay?"`, "hr.payä", yes, yes},
 		{condition.SQLTables, `{"like": "*pay*"}`, "hr.pay_2026", yes, yes},
 		{condition.SQLTables, `{"contains": "pay*"}`, "hr.pay_2026", no, no},

@@ -3,7 +3,6 @@ package facet
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -88,10 +87,53 @@ func (f *Facts) overCommands(says bool, names []condition.Facet, judge func(part
 	}
 	for _, c := range plan.Commands {
 		if c.Assigns < len(c.Words) {
+			if program := passedOn(plan, c, passed[names[0]]); program != "" {
+				all.doubt(c.Program()+" may run "+program+", which is not judged there; run it in a line of its own", names...)
+			}
 			judge(all, plan, c)
 		}
 	}
 	return all
+}
+
+// passed are programs that the facets of a family judge, by the first of the family: others may be given their commands.
+var passed = map[condition.Facet]wordSet{
+	condition.GitVerb:  words("git gh hub"),
+	condition.SQLKinds: words("psql mysql mariadb sqlite3 sqlcmd pgcli mycli litecli duckdb sqlplus"),
+	condition.K8sVerb:  words("kubectl oc helm"),
+}
+
+// passedOn returns one of the programs that a command hands to another program, which may run it elsewhere: docker exec db psql.
+// What the line's own programs run is among its commands.
+func passedOn(plan *shell.Plan, c shell.Command, programs wordSet) string {
+	if _, known := programOfFiles(c); known || programs.has(c.Program()) {
+		return ""
+	}
+	for i, w := range c.Words[c.Assigns+1:] {
+		text := w.Text
+		if name, value, attached := strings.Cut(text, "="); attached && strings.HasPrefix(name, "-") {
+			text = value
+		}
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		program := fields[0]
+		if at := strings.LastIndex(program, "bin/"); at >= 0 {
+			program = program[at+len("bin/"):]
+		}
+		if programs.has(program) && !slices.ContainsFunc(plan.Commands, ends(c.Words[c.Assigns+1+i:])) {
+			return program
+		}
+	}
+	return ""
+}
+
+// ends returns whether a command consists of the words.
+func ends(list []shell.Word) func(shell.Command) bool {
+	return func(c shell.Command) bool {
+		return slices.EqualFunc(c.Words[c.Assigns:], list, func(a, b shell.Word) bool { return a.Text == b.Text })
+	}
 }
 
 // parent names what facets are about, for a sentence: which git.verb.
@@ -179,21 +221,30 @@ func cutOption(text string) (name, value string, attached bool) {
 	return strings.Cut(text, "=")
 }
 
-// wordSet is a set of words; the zero wordSet is empty.
-type wordSet func() map[string]bool
+// wordSet is a set of words with blanks between them; the zero wordSet is empty.
+type wordSet string
 
-func (s wordSet) has(word string) bool { return s != nil && s()[word] }
-
-// words returns a set of words, which is made on first use.
-func words(list string) wordSet {
-	return sync.OnceValue(func() map[string]bool {
-		set := map[string]bool{}
-		for w := range strings.FieldsSeq(list) {
-			set[w] = true
+func (s wordSet) has(word string) bool {
+	if word == "" || strings.ContainsAny(word, " \n\t") {
+		return false
+	}
+	for rest := string(s); ; {
+		i := strings.Index(rest, word)
+		if i < 0 {
+			return false
 		}
-		return set
-	})
+		end := i + len(word)
+		if (i == 0 || isBlank(rest[i-1])) && (end == len(rest) || isBlank(rest[end])) {
+			return true
+		}
+		rest = rest[i+1:]
+	}
 }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' }
+
+// words returns a set of words.
+func words(list string) wordSet { return wordSet(list) }
 
 func stringValue(s string) document.Value { return document.StringValue(s) }
 func boolValue(b bool) document.Value     { return document.BoolValue(b) }

@@ -32,7 +32,7 @@ func (f *Facts) described() (d Description, ok bool) {
 func (f *Facts) silent(says bool, subject string) string {
 	d, described := f.described()
 	switch {
-	case f.runsLine(), says && described, described && d.Closed, !described && toolname.Known(f.of.Tool):
+	case f.runsLine(), says && described, described && d.Closed, !described && toolname.Known(f.of.Tool) && !toolinput.TakesCode(f.of.Tool):
 		return ""
 	case described:
 		return "the description of the tool does not say " + subject
@@ -168,7 +168,14 @@ func (f *Facts) sqlDescribed(p parts) (count int) {
 	if !ok || d.SQL == nil {
 		return 0
 	}
-	f.texts(p, []string{d.SQL.Text}, sqlFacets, func(text string) { count += p.sql(sqlscan.Scan(text, d.SQL.Dialect)) })
+	given := false
+	f.texts(p, []string{d.SQL.Text}, sqlFacets, func(text string) {
+		given = true
+		count += p.sql(sqlscan.Scan(text, d.SQL.Dialect))
+	})
+	if !given {
+		p.doubt("the call has no "+d.SQL.Text+", to which its description points", sqlFacets...)
+	}
 	return count
 }
 
@@ -203,6 +210,8 @@ func (f *Facts) partDescribed(p parts, name condition.Facet, v document.Value) {
 	case v.IsZero():
 		if isBool {
 			p.add(name, condition.Element{Value: boolValue(false)})
+		} else {
+			p.doubt("the call lacks the argument that says its "+string(name), name)
 		}
 	case isBool && v.Kind() == document.Bool:
 		p.add(name, condition.Element{Value: v})

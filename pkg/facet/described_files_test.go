@@ -33,7 +33,7 @@ func TestDescribedFiles(t *testing.T) {
 		{"mcp__docs__scan", `{"root": "/w/src"}`, `{"writes": ["src/**"]}`, condition.False, condition.True},
 		{"mcp__docs__run", `{"line": "cp /w/a /w/src/b", "log": "/w/src/log"}`, `{"writes": ["src/**"]}`, condition.True, condition.True},
 		{"mcp__docs__run", `{"line": "cp a b", "log": "/w/src/log"}`, `{"writes": ["src/**"]}`, condition.True, condition.False},
-		{"mcp__docs__run", `{"log": "/w/src/log"}`, `{"writes": ["src/**"]}`, condition.True, condition.True},
+		{"mcp__docs__run", `{"log": "/w/src/log"}`, `{"writes": ["src/**"]}`, condition.True, condition.Doubt},
 		{"mcp__docs__ping", `{"host": "a.com"}`, `{"writes": ["src/**"]}`, condition.Doubt, condition.Doubt},
 		{"mcp__docs__new", `{"path": "/w/src/a.go"}`, `{"writes": ["src/**"]}`, condition.Doubt, condition.Doubt},
 	} {

@@ -181,9 +181,7 @@ func (f *Facts) describedLine(pointer string) (*shell.Plan, error) {
 	switch v, why := f.valueOf(pointer); {
 	case why != "":
 		return nil, errors.New(why)
-	case v.IsZero():
-		return nil, nil
-	case v.Kind() != document.String:
+	case v.Kind() != document.String: // missing, too
 		return nil, errors.New(pointer + " must be a text with a command line")
 	default:
 		return shell.Parse(v.Str())

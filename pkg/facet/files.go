@@ -118,8 +118,13 @@ func (t *touched) file(name condition.Facet, text string, below bool) {
 		return
 	}
 	e := condition.Element{Value: document.StringValue(readings[0]), Below: below}
-	for _, other := range readings[1:] {
-		e.Also = append(e.Also, document.StringValue(other))
+	for i, reading := range readings {
+		if i > 0 {
+			e.Also = append(e.Also, document.StringValue(reading))
+		}
+		if full, ok := t.names.full(reading); ok {
+			e.Full = append(e.Full, document.StringValue(full))
+		}
 	}
 	part := t.of(name)
 	part.values = included(part.values, e)

@@ -381,6 +381,15 @@ func (l *lineReader) curl(p fileProgram, list []shell.Word) {
 			l.unclearWord(o.value)
 		}
 	}
+	if folder, ok := g.value(words("--output-dir")); ok { // it is put before the names of -o
+		for _, o := range g.options {
+			if !folder.Static {
+				l.unknown(folder, writes)
+			} else if (o.name == "-o" || o.name == "--output") && o.value.Static {
+				l.named(folder.Text+"/"+o.value.Text, writes, false)
+			}
+		}
+	}
 	if g.has(named) {
 		to, ok := g.value(words("--output-dir"))
 		if !ok {

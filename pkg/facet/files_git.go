@@ -17,6 +17,30 @@ ls-remote reflog whatchanged count-objects var`)
 var gitShows = []string{
 	"-p", "-u", "--patch", "-L", "-S", "-G", "-c", "-m", "--cc", "--word-diff", "--color-words", "-W", "--function-context", "--ext-diff", "-U",
 	"--unified", "--full-diff", "--diff-merges", "-v", "--verbose", "--pickaxe", "--textconv", "--remerge-diff", "--binary", "--exclude-from", "-X", "--output", "-O",
+	"--dd", "--submodule",
+}
+
+// gitHas reports that one of the options is in doubt, has one of some letters, alone or among others (-qF), or is a name or
+// its beginning (--fil), which git takes for it. What follows a letter of valued is its value.
+func gitHas(options []shell.Word, letters, valued string, names ...string) bool {
+	return slices.ContainsFunc(options, func(w shell.Word) bool {
+		name, _, _ := strings.Cut(w.Text, "=")
+		switch {
+		case !w.Static:
+			return true
+		case strings.HasPrefix(w.Text, "--"):
+			return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name) || strings.HasPrefix(name, n) })
+		}
+		for _, letter := range w.Text[1:] {
+			if strings.ContainsRune(letters, letter) {
+				return true
+			}
+			if strings.ContainsRune(valued, letter) {
+				return false
+			}
+		}
+		return false
+	})
 }
 
 // git notes what git reads and writes: its own folder, and files of the workspace.
@@ -51,15 +75,18 @@ func (l *lineReader) git(_ fileProgram, list []shell.Word) {
 
 func (l *lineReader) gitCommand(sub string, list []shell.Word) {
 	options, revisions, paths, cut := gitApart(list)
-	shows := sub != "status" && slices.ContainsFunc(options, func(w shell.Word) bool {
-		return !w.Static || slices.ContainsFunc(gitShows, func(o string) bool { return strings.HasPrefix(w.Text, o) })
-	})
+	shows := sub != "status" && (gitHas(options, "puLSGcmWUvXO", "nEgeiF") || slices.ContainsFunc(options, func(w shell.Word) bool {
+		return slices.ContainsFunc(gitShows, func(o string) bool { return strings.HasPrefix(w.Text, o) })
+	}))
 	files := paths
 	if !cut {
 		files = revisions
 	}
 	switch sub {
 	case "branch", "remote", "tag", "config", "stash", "worktree", "symbolic-ref", "notes", "submodule":
+		if sub == "stash" && shows { // of its list, too
+			l.gitTree(reads)
+		}
 		l.gitAdmin(sub, options, revisions)
 	case "diff", "show", "blame", "grep", "cat-file", "archive", "annotate", "diff-tree", "diff-index", "diff-files", "difftool", "range-diff", "format-patch":
 		l.gitContent(sub, options, revisions, paths, cut)
@@ -83,9 +110,7 @@ func (l *lineReader) gitCommand(sub string, list []shell.Word) {
 	case "checkout", "restore":
 		l.gitCheckout(sub, options, revisions, paths, cut)
 	case "clean", "merge", "rebase", "pull", "cherry-pick", "revert", "apply", "am":
-		if slices.ContainsFunc(options, func(w shell.Word) bool {
-			return !w.Static || strings.HasPrefix(w.Text, "-x") && sub == "rebase" || strings.HasPrefix(w.Text, "--e") || strings.HasPrefix(w.Text, "-F") || strings.HasPrefix(w.Text, "--file")
-		}) {
+		if gitHas(options, map[bool]string{true: "xF", false: "F"}[sub == "rebase"], "mXsS", "--exec", "--edit", "--file") {
 			l.unclear("git " + sub + " has an option that names files or runs a command; leave it out")
 		}
 		l.gitTree(changes)
@@ -95,7 +120,7 @@ func (l *lineReader) gitCommand(sub string, list []shell.Word) {
 			l.unclear("git " + sub + " follows a patch, and its files do not show; edit them with a tool for files")
 		}
 	default:
-		if sub == "status" && slices.ContainsFunc(options, isAny("-v", "-vv", "--verbose")) {
+		if sub == "status" && gitHas(options, "v", "uM", "--verbose") {
 			shows = true
 		}
 		if !gitNames.has(sub) {
@@ -159,29 +184,36 @@ func (l *lineReader) gitPaths(list []shell.Word, u use, all bool) {
 
 // gitContent notes the files whose content git shows: those that it is given behind --, or else any.
 func (l *lineReader) gitContent(sub string, options, revisions, paths []shell.Word, cut bool) {
-	if slices.ContainsFunc(options, func(w shell.Word) bool {
-		return strings.HasPrefix(w.Text, "--output") || strings.HasPrefix(w.Text, "-o")
-	}) {
+	archive := []string{"--output", "--add-file", "--exec", "--remote"}
+	if gitHas(options, "", "", "--output") || sub == "archive" && gitHas(options, "o", "", archive...) || slices.ContainsFunc(options, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "-o") }) {
 		l.unclear("git " + sub + " has an option that names a file that it writes; redirect its output")
 	}
 	if sub == "format-patch" {
 		l.gitTree(writes)
 	}
-	if slices.ContainsFunc(options, func(w shell.Word) bool {
-		return strings.HasPrefix(w.Text, "--no-index") || strings.HasPrefix(w.Text, "-f") || strings.HasPrefix(w.Text, "--contents") || strings.HasPrefix(w.Text, "--ignore-revs-file")
-	}) {
+	letters := map[string]string{"grep": "fO", "blame": "fS", "annotate": "fS"}[sub]
+	if letters == "" {
+		letters = "fO"
+	}
+	if gitHas(options, letters, "eABCmUSGlLMXIn", "--no-index", "--contents", "--ignore-revs-file") {
 		l.below = true
 		for _, w := range revisions {
 			l.word(w, reads)
 		}
 		l.doubt("git "+sub+" has an option that names files; leave it out", condition.Reads)
 	}
+	for _, w := range revisions { // git diff takes files outside of the repository without an option
+		if l.names.absolute(w.Text) || strings.HasPrefix(w.Text, "..") || strings.HasPrefix(w.Text, "~") {
+			l.below = true
+			l.word(w, reads)
+		}
+	}
 	only := slices.ContainsFunc(options, isAny("--stat", "--name-only", "--name-status", "--shortstat", "--numstat", "--summary", "--dirstat", "--quiet"))
-	shown := slices.ContainsFunc(options, isAny("-p", "-u", "--patch", "--patch-with-stat", "--cc", "-c", "--word-diff", "--color-words", "--patch-with-raw"))
+	shown := gitHas(options, "pucUWm", "SGOlMBCXIL", "--patch", "--cc", "--word-diff", "--color-words", "--unified", "--function-context", "--dd", "--diff-merges", "--submodule")
 	if only && !shown && (sub == "diff" || sub == "show") {
 		return
 	}
-	if sub == "show" && len(revisions) > 0 && !slices.ContainsFunc(revisions, func(w shell.Word) bool { return !w.Static || !strings.Contains(w.Text, ":") || w.Text[0] == ':' }) {
+	if sub == "show" && len(revisions) > 0 && !slices.ContainsFunc(revisions, func(w shell.Word) bool { return !w.Static || !namesBlob(w.Text) }) {
 		for _, w := range revisions {
 			_, name, _ := strings.Cut(w.Text, ":")
 			l.whole(strings.TrimPrefix(name+map[bool]string{true: "."}[name == ""], "/"), reads)
@@ -189,6 +221,24 @@ func (l *lineReader) gitContent(sub string, options, revisions, paths []shell.Wo
 		return
 	}
 	l.gitPaths(paths, reads, !cut || len(paths) == 0)
+}
+
+// gitValues returns how many options of git commit take the next word.
+func gitValues(options []shell.Word) (count int) {
+	for _, w := range options {
+		at := strings.IndexAny(w.Text, "mCcFt")
+		if strings.HasPrefix(w.Text, "--") && slices.Contains([]string{"--message", "--author", "--date", "--trailer", "--fixup", "--squash", "--cleanup", "--reuse-message"}, w.Text) ||
+			!strings.HasPrefix(w.Text, "--") && at > 0 && at == len(w.Text)-1 {
+			count++
+		}
+	}
+	return count
+}
+
+// namesBlob reports REVISION:PATH. A revision that searches messages, such as HEAD^{/fix: a}, is none.
+func namesBlob(text string) bool {
+	revision, _, ok := strings.Cut(text, ":")
+	return ok && revision != "" && !strings.Contains(revision, "{/")
 }
 
 // gitAdmin judges commands that list something, or change git's own folder.
@@ -206,12 +256,10 @@ func (l *lineReader) gitAdmin(sub string, options, operands []shell.Word) {
 		if len(operands) > 0 || slices.ContainsFunc(options, isAny("-d", "-D", "-m", "-M", "-c", "-C", "--delete", "--move", "--edit-description", "-f", "--force")) {
 			l.gitFolder()
 		}
-		if slices.ContainsFunc(options, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "-F") || strings.HasPrefix(w.Text, "--file") }) {
+		if sub != "remote" && gitHas(options, "F", "mu", "--file") {
 			l.unclear("git " + sub + " reads a message from a file; give it with -m")
 		}
-	case sub == "config" && !slices.ContainsFunc(options, func(w shell.Word) bool {
-		return strings.HasPrefix(w.Text, "-f") || strings.HasPrefix(w.Text, "--file") || w.Text == "--global" || w.Text == "--system" || w.Text == "-e" || w.Text == "--edit" || strings.HasPrefix(w.Text, "--blob")
-	}):
+	case sub == "config" && !gitHas(options, "fe", "", "--file", "--global", "--system", "--edit", "--blob"):
 		if len(operands) > 1 || slices.ContainsFunc(options, func(w shell.Word) bool {
 			return !w.Static || !strings.HasPrefix(w.Text, "--get") && w.Text != "-l" && w.Text != "--list"
 		}) {
@@ -225,20 +273,22 @@ func (l *lineReader) gitAdmin(sub string, options, operands []shell.Word) {
 	}
 }
 
+// gitFiles are options by which commands read or run something else.
+var gitFiles = map[string][]string{
+	"commit": {"--file", "--template", "--pathspec-from-file"}, "init": {"--template", "--separate-git-dir"},
+	"fetch": {"--upload-pack"}, "push": {"--receive-pack", "--exec", "--repo"}, "reset": {"--pathspec-from-file"},
+}
+
 // gitSwitch judges commands that change git's own folder, and with some options files of the workspace.
 func (l *lineReader) gitSwitch(sub string, options, operands []shell.Word, cut bool) {
 	l.gitFolder()
-	if slices.ContainsFunc(options, func(w shell.Word) bool {
-		return !w.Static || strings.HasPrefix(w.Text, "-F") || strings.HasPrefix(w.Text, "--file") || strings.HasPrefix(w.Text, "-t") || strings.HasPrefix(w.Text, "--template") ||
-			strings.HasPrefix(w.Text, "--pathspec-from") || strings.HasPrefix(w.Text, "--separate") || strings.HasPrefix(w.Text, "--output") || strings.HasPrefix(w.Text, "--receive-pack") || strings.HasPrefix(w.Text, "--upload-pack")
-	}) {
+	letters, valued := map[string]string{"commit": "Ft"}[sub], map[string]string{"commit": "mCcuS", "push": "o", "fetch": "oj", "init": "b", "switch": "cC"}[sub]
+	if gitHas(options, letters, valued, gitFiles[sub]...) {
 		l.unclear("git " + sub + " has an option that names files; leave it out")
 	}
 	switch sub {
 	case "commit":
-		if cut || slices.ContainsFunc(options, func(w shell.Word) bool {
-			return strings.HasPrefix(w.Text, "-a") || strings.HasPrefix(w.Text, "--a") || strings.HasPrefix(w.Text, "-v") || strings.HasPrefix(w.Text, "--verbose")
-		}) || len(operands) > 1 {
+		if cut || gitHas(options, "aviop", "mCcFtuS", "--all", "--verbose", "--include", "--only", "--patch", "--interactive") || len(operands) > gitValues(options) {
 			l.gitTree(reads)
 		}
 	case "init":
@@ -272,8 +322,8 @@ func (l *lineReader) gitSwitch(sub string, options, operands []shell.Word, cut b
 // gitCheckout judges checkout and restore: of paths behind --, or of everything.
 func (l *lineReader) gitCheckout(sub string, options, operands, paths []shell.Word, cut bool) {
 	l.gitFolder()
-	staged := sub == "restore" && slices.ContainsFunc(options, isAny("--staged", "-S")) && !slices.ContainsFunc(options, isAny("--worktree", "-W"))
-	odd := slices.ContainsFunc(options, func(w shell.Word) bool { return !w.Static || strings.HasPrefix(w.Text, "--pathspec-from") })
+	staged := sub == "restore" && slices.ContainsFunc(options, isAny("--staged", "-S")) && !gitHas(options, "W", "", "--worktree")
+	odd := gitHas(options, "", "", "--pathspec-from-file")
 	switch {
 	case staged && !odd:
 	case cut && len(paths) > 0 && !odd:

@@ -148,7 +148,7 @@ func (l *lineReader) sedProgram(w shell.Word) {
 func (l *lineReader) awk(p fileProgram, list []shell.Word) {
 	g := p.read(list)
 	if len(g.operands) == 0 || !g.operands[0].Static || strings.Contains(g.operands[0].Text, "getline") || strings.Contains(g.operands[0].Text, "@") ||
-		strings.Contains(g.operands[0].Text, "ARGV") || strings.Contains(g.operands[0].Text, "system") {
+		strings.Contains(g.operands[0].Text, "ARGV") || strings.Contains(g.operands[0].Text, "SYMTAB") || strings.Contains(g.operands[0].Text, "system") {
 		l.unclear("awk has a program that may name files; use one that only prints, written out")
 	}
 	for _, w := range g.operands[min(1, len(g.operands)):] {

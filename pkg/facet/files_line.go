@@ -16,9 +16,6 @@ func (f *Facts) touchByLine(t *touched) {
 		t.unclear(err.Error())
 		return
 	}
-	if plan == nil { // a described tool that is given no line
-		return
-	}
 	t.follow(plan)
 	for _, o := range plan.Opens {
 		l := lineReader{touched: t, name: "a redirection"}

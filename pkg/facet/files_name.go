@@ -177,6 +177,14 @@ func (n *names) clean(name string) (string, bool) {
 // longestPath is PATH_MAX of Linux.
 const longestPath = 4096
 
+// full returns the absolute name of a file in the workspace, behind //, where the workspace is known.
+func (n *names) full(clean string) (name string, ok bool) {
+	if n.root.Windows || !path.IsAbs(n.root.Path) || n.absolute(clean) || clean == elsewhere || strings.HasPrefix(clean, elsewhere+"/") {
+		return "", false
+	}
+	return "/" + path.Join(n.root.Path, clean), true
+}
+
 func (n *names) absolute(name string) bool {
 	return strings.HasPrefix(name, "/") || (pathglob.Root{Windows: n.root.Windows}).Outside(name) && !strings.HasPrefix(name, "..")
 }

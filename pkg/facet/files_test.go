@@ -181,7 +181,7 @@ func TestFilesOfAuthors(t *testing.T) {
 		{"mcp__x__line", `{"line": "cat /repo/src/a > /repo/src/b"}`, no, yes},
 		{"mcp__x__line", `{"line": "cat conf/secret.txt"}`, yes, yes},
 		{"mcp__x__line", `{"line": "touch src/b"}`, doubt, no},
-		{"mcp__x__line", `{}`, no, yes},
+		{"mcp__x__line", `{}`, doubt, doubt},
 		{"mcp__x__line", `{"line": 5}`, doubt, doubt},
 		{"mcp__x__shut", `{"file": "/repo/conf/secret.txt"}`, yes, yes},
 		{"mcp__x__shut", `{"file": "/repo/src/a", "to": "/repo/out"}`, doubt, doubt},

@@ -2,7 +2,6 @@ package facet
 
 import (
 	"strings"
-	"sync"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/shell"
@@ -38,55 +37,6 @@ var (
 	k8sVerbs  = words(`get describe logs exec attach port-forward cp debug delete apply create replace patch edit scale autoscale annotate label set expose run rollout
 drain cordon uncordon taint top auth certificate diff wait events proxy`)
 )
-
-// k8sKinds are resources by their other names.
-var k8sKinds = sync.OnceValue(func() map[string]string {
-	kinds := map[string]string{}
-	for line := range strings.Lines(`pods pod po
-services service svc
-secrets secret
-configmaps configmap cm
-deployments deployment deploy
-replicasets replicaset rs
-replicationcontrollers replicationcontroller rc
-statefulsets statefulset sts
-daemonsets daemonset ds
-jobs job
-cronjobs cronjob cj
-namespaces namespace ns
-nodes node no
-ingresses ingress ing
-ingressclasses ingressclass
-networkpolicies networkpolicy netpol
-persistentvolumes persistentvolume pv
-persistentvolumeclaims persistentvolumeclaim pvc
-serviceaccounts serviceaccount sa
-endpoints endpoint ep
-endpointslices endpointslice
-events event ev
-horizontalpodautoscalers horizontalpodautoscaler hpa
-poddisruptionbudgets poddisruptionbudget pdb
-resourcequotas resourcequota quota
-limitranges limitrange limits
-roles role
-rolebindings rolebinding
-clusterroles clusterrole
-clusterrolebindings clusterrolebinding
-customresourcedefinitions customresourcedefinition crd crds
-certificatesigningrequests certificatesigningrequest csr
-storageclasses storageclass sc
-priorityclasses priorityclass pc
-volumeattachments volumeattachment
-leases lease
-componentstatuses componentstatus cs
-`) {
-		names := strings.Fields(line)
-		for _, name := range names {
-			kinds[name] = names[0]
-		}
-	}
-	return kinds
-})
 
 // k8sCommand judges one command of a line.
 func k8sCommand(p parts, _ *shell.Plan, c shell.Command) {
@@ -291,7 +241,7 @@ func (r *request) resource(text, kind string) {
 	if before, name, ok := strings.Cut(text, "/"); ok {
 		kind, text = folded(before), name
 	}
-	if kind == "" || text == "" || strings.Contains(text, "/") {
+	if kind == "" || text == "" || strings.Contains(text, "/") || strings.Contains(kind, ",") {
 		p.doubt("kubectl names a resource in a way that is not known", condition.K8sResource, condition.K8sName)
 		return
 	}
@@ -303,7 +253,7 @@ func (r *request) resource(text, kind string) {
 func folded(kind string) string {
 	kind = strings.ToLower(kind)
 	base, _, _ := strings.Cut(kind, ".")
-	if plural, ok := k8sKinds()[base]; ok {
+	if plural := condition.K8sPlural(base); plural != "" {
 		return plural
 	}
 	return kind

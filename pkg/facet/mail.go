@@ -19,6 +19,9 @@ func (f *Facts) mailFacet(name condition.Facet) condition.Set {
 	}
 	for facet, pointers := range map[condition.Facet][]string{condition.Recipients: d.Recipients, condition.Senders: d.Senders} {
 		f.texts(p, pointers, []condition.Facet{facet}, func(text string) { p.mailbox(facet, text) })
+		if len(pointers) > 0 && len(p.of(facet).values) == 0 {
+			p.doubt("the call names none of the "+string(facet)+" to which its description points", facet)
+		}
 		if why := f.mailSilent(sends, pointers != nil, string(facet)); why != "" {
 			p.doubt(why, facet)
 		}

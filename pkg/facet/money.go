@@ -15,7 +15,7 @@ import (
 func (f *Facts) moneyFacet() condition.Set {
 	d, described := f.described()
 	switch {
-	case !described && toolname.Known(f.of.Tool), described && d.Money == nil && d.Closed:
+	case !described && toolname.Known(f.of.Tool) && !toolinput.TakesCode(f.of.Tool), described && d.Money == nil && d.Closed:
 		return condition.KnownSet()
 	case !described:
 		return condition.Unknown(notDescribed)

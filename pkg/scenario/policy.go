@@ -111,7 +111,7 @@ func (w *simulation) askFor(s binding, at *workflow.View, a call, action consent
 		j.approval, j.Decision, j.Code = known, toolcall.Deny, toolcall.CodePolicyDenied
 	default:
 		opened, err := w.open(s.tracked, at.Branch, consent.Request{
-			ID: w.approvalID(), Action: action, Terms: s.of.machine.ApprovalFor(s.facts(at, a, nil)),
+			ID: w.approvalID(), Action: action, Terms: s.of.machine.ApprovalFor(s.facts(at, a, s.of.machine.Meta().Described)),
 			Asker: consent.Asker{Principal: actor, SessionID: session, RootID: session},
 		})
 		if err != nil {

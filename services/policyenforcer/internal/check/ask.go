@@ -74,7 +74,7 @@ func (r Ruling) question(action consent.Action) enforcer.Ask {
 		Asker:  consent.Asker{Principal: caller, SessionID: s.Run.SessionID},
 		Message: fmt.Sprintf("May %s call %s in state %s of workflow %s?",
 			document.Quote(caller), document.Quote(r.Decision.Capability), document.Quote(s.Run.State), document.Quote(s.Run.Workflow)),
-		Terms: s.Machine.ApprovalFor(r.Facts), Facts: r.recorded(), RunID: s.Run.ID, UsedBy: r.Req.CallID, WorkflowVersion: s.Run.WorkflowVersion,
+		Terms: s.Machine.ApprovalFor(r.StateFacts), Facts: r.recorded(), RunID: s.Run.ID, UsedBy: r.Req.CallID, WorkflowVersion: s.Run.WorkflowVersion,
 		Entry: s.Run.Entry,
 	}
 	if s.Run.SessionID != "" {

@@ -32,7 +32,7 @@ func (c *Service) leased(ctx context.Context, r Ruling) (Ruling, error) {
 		scope.RootID = r.Std.Outermost()
 	}
 	// A call under other terms is asked about: its approver could not have answered alone.
-	terms := s.Machine.ApprovalFor(r.Facts).Digest()
+	terms := s.Machine.ApprovalFor(r.StateFacts).Digest()
 	for after := ""; ; {
 		page, err := c.Store.List(ctx, store.Query{
 			Namespace: r.Caller.Namespace, Kind: ledger.KindLease, Labels: ledger.LeaseLabels(s.Run.ID, consent.LeaseActive), After: after, Limit: leasePage,

@@ -55,6 +55,26 @@ func TestTermsOfACall(t *testing.T) {
 	})
 }
 
+// TestTermsKnowTheTools: S21.15: terms know the tools that their workflow describes.
+func TestTermsKnowTheTools(t *testing.T) {
+	t.Parallel()
+	described := `{"id": "w", "initial": "a", "meta": {"tools": {"mcp__pay__refund": {"money": {"amount": "/amount", "currency": "=USD", "unit": "minor"}}},
+		"approval": {"terms": [{"when": {"money": {"gte": 5000}}, "required": 2}]}}, "states": {"a": {"on": {"X": "b"}}, "b": {"type": "final"}}}`
+	stage.OnStores(t, described, func(t *testing.T, s *stage.Stage) {
+		s.Put(t, "p", asksPay, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		a := s.App()
+		for i, c := range []struct {
+			input string
+			want  int
+		}{{`{"amount": 5000}`, 0}, {`{"amount": 500000}`, 2}, {`{"amount": "5000"}`, 2}} {
+			stage.Expect(t, stage.Ask(t, a, refund(c.input)), toolcall.Ask, toolcall.CodeApprovalRequired)
+			if got := s.Approvals.Asked[i].Terms.Required; got != c.want {
+				t.Errorf("%s: %d approvals, want %d", c.input, got, c.want)
+			}
+		}
+	})
+}
+
 // refundLease grants one that covers refunds by a condition.
 func refundLease(t *testing.T, s *stage.Stage, only, asked string, change func(*consent.Lease)) {
 	t.Helper()
