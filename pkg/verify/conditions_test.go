@@ -36,6 +36,7 @@ func TestConditions(t *testing.T) {
 		"a denial":               {release, deny(`when: {"/to": "a"}`), mailNever, verify.Refuted, `"to"`},
 		"denials of all":         {release, policy(`deny: [{capability: "mcp:mail:send", when: {"/n": {lt: 5}}}, {capability: "mcp:mail:send", when: {"/n": {gte: 5}}}]`), mailNever, verify.Proved, ""},
 		"denials of all but one": {release, policy(`deny: [{capability: "mcp:mail:send", when: {"/n": {lt: 5}}}, {capability: "mcp:mail:send", when: {"/n": {gt: 5}}}]`), mailNever, verify.Refuted, `"n":5`},
+		"a decision point":       {release, deny(`ask_pdp: {url: "https://pdp.example.com/"}`), mailNever, verify.Undecided, "decision point"}, // S21.19
 		"a question for some":    {release, ask(`when: {"/to": "a"}`), mailAsked, verify.Refuted, "mcp__mail__send"},
 		"questions for all":      {release, ask(`unless: {"/n": {gt: 3, lt: 2}}`), mailAsked, verify.Proved, ""},
 		"a denial without conditions beside it": {
