@@ -71,10 +71,12 @@ var table = map[string]grant{
 	"/interlock.approval.v1.ApprovalService/WatchApproval":   readers,
 	"/interlock.approval.v1.ApprovalService/WatchApprovals":  people | service,
 
-	// Only an operator accepts a change.
-	"/interlock.policy.v1.UpstreamService/ListUpstreamTools":   people,
-	"/interlock.policy.v1.UpstreamService/AcceptUpstreamTools": operator,
-	"/interlock.policy.v1.UpstreamService/ForgetUpstreamTools": operator,
+	// Only an operator accepts a change or a description.
+	"/interlock.policy.v1.UpstreamService/ListUpstreamTools":          people,
+	"/interlock.policy.v1.UpstreamService/AcceptUpstreamTools":        operator,
+	"/interlock.policy.v1.UpstreamService/ForgetUpstreamTools":        operator,
+	"/interlock.policy.v1.UpstreamService/DescribeUpstreamTools":      people,
+	"/interlock.policy.v1.UpstreamService/AcceptUpstreamDescriptions": operator,
 
 	"/interlock.policy.v1.PolicyService/RegisterPolicy":    operator,
 	"/interlock.policy.v1.PolicyService/GetPolicy":         readers,

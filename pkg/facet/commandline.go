@@ -3,7 +3,6 @@ package facet
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -222,21 +221,30 @@ func cutOption(text string) (name, value string, attached bool) {
 	return strings.Cut(text, "=")
 }
 
-// wordSet is a set of words; the zero wordSet is empty.
-type wordSet func() map[string]bool
+// wordSet is a set of words with blanks between them; the zero wordSet is empty.
+type wordSet string
 
-func (s wordSet) has(word string) bool { return s != nil && s()[word] }
-
-// words returns a set of words, which is made on first use.
-func words(list string) wordSet {
-	return sync.OnceValue(func() map[string]bool {
-		set := map[string]bool{}
-		for w := range strings.FieldsSeq(list) {
-			set[w] = true
+func (s wordSet) has(word string) bool {
+	if word == "" || strings.ContainsAny(word, " \n\t") {
+		return false
+	}
+	for rest := string(s); ; {
+		i := strings.Index(rest, word)
+		if i < 0 {
+			return false
 		}
-		return set
-	})
+		end := i + len(word)
+		if (i == 0 || isBlank(rest[i-1])) && (end == len(rest) || isBlank(rest[end])) {
+			return true
+		}
+		rest = rest[i+1:]
+	}
 }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' }
+
+// words returns a set of words.
+func words(list string) wordSet { return wordSet(list) }
 
 func stringValue(s string) document.Value { return document.StringValue(s) }
 func boolValue(b bool) document.Value     { return document.BoolValue(b) }

@@ -177,7 +177,7 @@ func (p *fileProgram) read(list []shell.Word) given {
 
 // minds reports a program to which an option in place of a file would make a difference.
 func (p *fileProgram) minds() bool {
-	return p.operands != reads || p.deep != nil || len(p.reads()) > 0 || len(p.writes()) > 0
+	return p.operands != reads || p.deep != "" || p.reads != "" || p.writes != ""
 }
 
 // plain notes the files of a program that the table describes in full.
@@ -202,7 +202,7 @@ func (l *lineReader) settings(p fileProgram, g *given) {
 	if g.unknown != nil {
 		why := l.name + " has " + g.unknown.String() + ", and it is not known which files it means; leave it out"
 		l.doubt(why, condition.Reads)
-		if p.operands == writes || p.operands == changes || len(p.writes()) > 0 {
+		if p.operands == writes || p.operands == changes || p.writes != "" {
 			l.doubt(why, condition.Writes)
 		}
 	}

@@ -15,16 +15,24 @@ const ShellCapability = "bash"
 // lines, tool:<name> for any other. A tool of an MCP server that runs command lines is
 // the server's first, and restrictions of ShellCapability restrict it too.
 func AppendCapability(dst []byte, tool string, shell bool) []byte {
-	if rest, ok := strings.CutPrefix(tool, "mcp__"); ok {
-		if server, name, ok := strings.Cut(rest, "__"); ok && server != "" && name != "" {
-			dst = append(append(dst, "mcp:"...), server...)
-			return append(append(dst, ':'), name...)
-		}
+	if server, name, ok := OfServer(tool); ok {
+		dst = append(append(dst, "mcp:"...), server...)
+		return append(append(dst, ':'), name...)
 	}
 	if shell {
 		return append(dst, ShellCapability...)
 	}
 	return append(append(dst, "tool:"...), tool...)
+}
+
+// OfServer returns the server and the name there of a tool that is called mcp__SERVER__TOOL.
+func OfServer(full string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(full, "mcp__")
+	if !ok {
+		return "", "", false
+	}
+	server, tool, ok = strings.Cut(rest, "__")
+	return server, tool, ok && server != "" && tool != ""
 }
 
 // Capability returns that name of a tool which is known by its name alone.

@@ -28,7 +28,7 @@ func TestProtectiveNamesInTransitions(t *testing.T) {
 	t.Parallel()
 	for name, advice := range map[string]string{
 		"timeout": "a state has no limit of time", "after": "a state has no limit of time", "when": "use a guard", "approvers": "meta.approval",
-		"budget_usd": "budget_limit", "allowed_paths": `"only": {"writes"`, "max_retries": "use one of the fields",
+		"budget_usd": "budget_limit", "allowed_paths": `"calls": [{"capability": "*", "only": {"writes"`, "max_retries": "use one of the fields",
 	} {
 		for where, on := range map[string]string{
 			"a transition": `{"target": "z", "` + name + `": 1}`, "a branch of a list": `[{"target": "z", "` + name + `": 1}]`,

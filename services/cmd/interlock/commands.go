@@ -43,6 +43,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/tail"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/task"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/token"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/tools"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/up"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/upstream"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/verify"
@@ -125,6 +126,7 @@ var commands = []command{
 	{decide, "approval", "List approvals, and decide them.", of[approval.Command], nil},
 	{decide, "lease", "List leases of approvers, and revoke them.", of[lease.Command], nil},
 	{decide, "upstream", "Show the tools of servers behind the gate, and accept their changes.", of[upstream.Command], nil},
+	{decide, "tools", "Describe the tools of servers behind the gate, so that conditions know what they do.", of[tools.Command], nil},
 	{decide, "token", "Add tokens of people and programs; make and read tokens that are bound to a session.", of[token.Command], nil},
 	{watch, "tail", "Show live events.", of[tail.Command], nil},
 	{watch, "decisions", "Show the log of decisions on tool calls.", of[decisions.Command], nil},

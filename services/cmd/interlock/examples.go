@@ -111,6 +111,7 @@ func examples() map[string][]string {
 		"agent delete":           {"interlock agent delete support"},
 		"runner":                 {"interlock runner --exec './agent.sh' --label os=linux --max 4"},
 		"mcp":                    {"interlock mcp", "interlock mcp --upstream fs='npx -y @modelcontextprotocol/server-filesystem .'"},
+		"tools describe":         {"interlock tools describe web", "interlock tools describe web --file edited.json --accept cb0aa923"},
 		"upstream list":          {"interlock upstream list"},
 		"upstream forget":        {"interlock upstream forget fs", "interlock upstream forget fs read_file"},
 		"upstream accept":        {"interlock upstream accept fs", "interlock upstream accept fs read_file --digest cb0aa923"},

@@ -56,6 +56,15 @@ func behind() {
 				return &mcp.CallToolResult{}, nil, nil
 			})
 	}
+	if os.Args[1] == "Follows links." {
+		type link struct {
+			URL     string         `json:"url"`
+			Options map[string]any `json:"options,omitempty"`
+		}
+		mcp.AddTool(server, &mcp.Tool{Name: "follow"}, func(context.Context, *mcp.CallToolRequest, link) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{}, nil, nil
+		})
+	}
 	_ = server.Run(context.Background(), &mcp.StdioTransport{}) // until its client goes
 }
 

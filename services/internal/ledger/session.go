@@ -40,6 +40,7 @@ type Session struct {
 	Home       string `json:"home"` // in the record of a name
 	ParentHome string `json:"parent_home"`
 	Agent      string `json:"agent"`
+	Depth      int    `json:"depth"`   // in the record of a session
 	Status     string `json:"status"`  // in the record of a session
 	Deleted    bool   `json:"deleted"` // in the record of a name
 }

@@ -24,6 +24,9 @@ type Place struct {
 	Names []string
 	// Account names the session tree whose limits and budgets it spends.
 	Account string
+	// Depth is how many sessions are above it in its tree, and negative where that is not known: it was never created, or
+	// has sessions above it by its name or its token alone.
+	Depth int
 	// Agents are those that these sessions were started from.
 	Agents []Agent
 	// Ended: it has ended, or was deleted. A name in the form of an ID counts as ended if no session has that ID.
@@ -61,6 +64,10 @@ func (r *Reader) Place(ctx context.Context, namespace, name, parent string) (*Pl
 	}
 	p := c.place
 	p.Ended = own.ended()
+	p.Depth = -1
+	if own.Session != nil && !own.removed && (own.ParentHome != "") == (own.Depth > 0) && (own.Depth > 0 || parent == "" && session.Above(own.Name) == "") {
+		p.Depth = own.Depth
+	}
 	// Names that are alike are covered alike, and spend one account.
 	first := p.Outermost()
 	for _, n := range slices.Clone(p.Names) {

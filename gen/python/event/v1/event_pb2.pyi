@@ -239,7 +239,7 @@ class Event(_message.Message):
 
     @_builtins.property
     def upstream_changed(self) -> Global___UpstreamChanged:
-        """Of upstream.changed, upstream.accepted and upstream.forgotten."""
+        """Of upstream.changed, upstream.accepted, upstream.forgotten and upstream.described."""
 
     @_builtins.property
     def lease_changed(self) -> Global___LeaseChanged:

@@ -164,3 +164,155 @@ class ForgetUpstreamToolsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ForgetUpstreamToolsResponse: _TypeAlias = ForgetUpstreamToolsResponse  # noqa: Y015
+
+@_typing.final
+class DescribeUpstreamToolsRequest(_message.Message):
+    """DescribeUpstreamToolsRequest names a server."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SERVER_FIELD_NUMBER: _builtins.int
+    DESCRIPTIONS_FIELD_NUMBER: _builtins.int
+    server: _builtins.str
+    """Name of the server."""
+    descriptions: _builtins.str
+    """Descriptions to propose instead, as JSON of "meta.tools"; empty for those that are
+    accepted, and drafts.
+    """
+    def __init__(
+        self,
+        *,
+        server: _builtins.str = ...,
+        descriptions: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["descriptions", b"descriptions", "server", b"server"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DescribeUpstreamToolsRequest: _TypeAlias = DescribeUpstreamToolsRequest  # noqa: Y015
+
+@_typing.final
+class DescribeUpstreamToolsResponse(_message.Message):
+    """DescribeUpstreamToolsResponse is what can be accepted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class OtherArgumentsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    DESCRIPTIONS_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    UNDESCRIBED_FIELD_NUMBER: _builtins.int
+    ACCEPTED_FIELD_NUMBER: _builtins.int
+    REPORTED_BY_AGENTS_FIELD_NUMBER: _builtins.int
+    OTHER_ARGUMENTS_FIELD_NUMBER: _builtins.int
+    descriptions: _builtins.str
+    """The proposed descriptions as JSON of "meta.tools", by the full names of the tools."""
+    digest: _builtins.str
+    """Hex SHA-256 of the schemas of the tools and the descriptions."""
+    @_builtins.property
+    def undescribed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Full names of the tools without a description."""
+
+    @_builtins.property
+    def accepted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Full names of the tools whose description is accepted now."""
+
+    @_builtins.property
+    def reported_by_agents(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Full names of the tools whose schema is the word of an agent."""
+
+    @_builtins.property
+    def other_arguments(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Arguments that the drafts say nothing about, by the full names of the tools."""
+
+    def __init__(
+        self,
+        *,
+        descriptions: _builtins.str = ...,
+        digest: _builtins.str = ...,
+        undescribed: _abc.Iterable[_builtins.str] | None = ...,
+        accepted: _abc.Iterable[_builtins.str] | None = ...,
+        reported_by_agents: _abc.Iterable[_builtins.str] | None = ...,
+        other_arguments: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "descriptions", b"descriptions", "digest", b"digest", "other_arguments", b"other_arguments", "reported_by_agents", b"reported_by_agents", "undescribed", b"undescribed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DescribeUpstreamToolsResponse: _TypeAlias = DescribeUpstreamToolsResponse  # noqa: Y015
+
+@_typing.final
+class AcceptUpstreamDescriptionsRequest(_message.Message):
+    """AcceptUpstreamDescriptionsRequest names what to accept: what an operator has seen."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SERVER_FIELD_NUMBER: _builtins.int
+    DESCRIPTIONS_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    server: _builtins.str
+    """Name of the server."""
+    descriptions: _builtins.str
+    """The descriptions, as DescribeUpstreamTools took them."""
+    digest: _builtins.str
+    """Digest that DescribeUpstreamTools has returned."""
+    def __init__(
+        self,
+        *,
+        server: _builtins.str = ...,
+        descriptions: _builtins.str = ...,
+        digest: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["descriptions", b"descriptions", "digest", b"digest", "server", b"server"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AcceptUpstreamDescriptionsRequest: _TypeAlias = AcceptUpstreamDescriptionsRequest  # noqa: Y015
+
+@_typing.final
+class AcceptUpstreamDescriptionsResponse(_message.Message):
+    """AcceptUpstreamDescriptionsResponse is what was accepted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOOLS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Full names of the tools that are described now."""
+
+    def __init__(
+        self,
+        *,
+        tools: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tools", b"tools"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AcceptUpstreamDescriptionsResponse: _TypeAlias = AcceptUpstreamDescriptionsResponse  # noqa: Y015

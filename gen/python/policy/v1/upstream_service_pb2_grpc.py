@@ -52,6 +52,16 @@ class UpstreamServiceStub:
                 request_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsRequest.SerializeToString,
                 response_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsResponse.FromString,
                 _registered_method=True)
+        self.DescribeUpstreamTools = channel.unary_unary(
+                '/interlock.policy.v1.UpstreamService/DescribeUpstreamTools',
+                request_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.DescribeUpstreamToolsRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.DescribeUpstreamToolsResponse.FromString,
+                _registered_method=True)
+        self.AcceptUpstreamDescriptions = channel.unary_unary(
+                '/interlock.policy.v1.UpstreamService/AcceptUpstreamDescriptions',
+                request_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamDescriptionsRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamDescriptionsResponse.FromString,
+                _registered_method=True)
 
 
 class UpstreamServiceServicer:
@@ -84,6 +94,23 @@ class UpstreamServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DescribeUpstreamTools(self, request, context):
+        """DescribeUpstreamTools proposes descriptions of a server's tools: those that are
+        accepted, and drafts for the others. NOT_FOUND when nothing is pinned.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AcceptUpstreamDescriptions(self, request, context):
+        """AcceptUpstreamDescriptions accepts descriptions of a server's tools, in place of those
+        before. A description counts until its tool changes. VERSION_CONFLICT when the digest
+        is another.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_UpstreamServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -101,6 +128,16 @@ def add_UpstreamServiceServicer_to_server(servicer, server):
                     servicer.ForgetUpstreamTools,
                     request_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsRequest.FromString,
                     response_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsResponse.SerializeToString,
+            ),
+            'DescribeUpstreamTools': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeUpstreamTools,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.DescribeUpstreamToolsRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.DescribeUpstreamToolsResponse.SerializeToString,
+            ),
+            'AcceptUpstreamDescriptions': grpc.unary_unary_rpc_method_handler(
+                    servicer.AcceptUpstreamDescriptions,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamDescriptionsRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamDescriptionsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -187,6 +224,60 @@ class UpstreamService:
             '/interlock.policy.v1.UpstreamService/ForgetUpstreamTools',
             interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsRequest.SerializeToString,
             interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeUpstreamTools(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.UpstreamService/DescribeUpstreamTools',
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.DescribeUpstreamToolsRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.DescribeUpstreamToolsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AcceptUpstreamDescriptions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.UpstreamService/AcceptUpstreamDescriptions',
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamDescriptionsRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamDescriptionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

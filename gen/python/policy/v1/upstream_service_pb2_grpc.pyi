@@ -48,6 +48,15 @@ class UpstreamServiceStub:
     for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
     nothing is pinned.
     """
+    DescribeUpstreamTools: _grpc.UnaryUnaryMultiCallable[_upstream_service_pb2.DescribeUpstreamToolsRequest, _upstream_service_pb2.DescribeUpstreamToolsResponse]
+    """DescribeUpstreamTools proposes descriptions of a server's tools: those that are
+    accepted, and drafts for the others. NOT_FOUND when nothing is pinned.
+    """
+    AcceptUpstreamDescriptions: _grpc.UnaryUnaryMultiCallable[_upstream_service_pb2.AcceptUpstreamDescriptionsRequest, _upstream_service_pb2.AcceptUpstreamDescriptionsResponse]
+    """AcceptUpstreamDescriptions accepts descriptions of a server's tools, in place of those
+    before. A description counts until its tool changes. VERSION_CONFLICT when the digest
+    is another.
+    """
 
 @_typing.type_check_only
 class UpstreamServiceAsyncStub(UpstreamServiceStub):
@@ -67,6 +76,15 @@ class UpstreamServiceAsyncStub(UpstreamServiceStub):
     """ForgetUpstreamTools forgets the pins of a server, or of one of its tools, and makes room
     for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
     nothing is pinned.
+    """
+    DescribeUpstreamTools: _aio.UnaryUnaryMultiCallable[_upstream_service_pb2.DescribeUpstreamToolsRequest, _upstream_service_pb2.DescribeUpstreamToolsResponse]  # type: ignore[assignment]
+    """DescribeUpstreamTools proposes descriptions of a server's tools: those that are
+    accepted, and drafts for the others. NOT_FOUND when nothing is pinned.
+    """
+    AcceptUpstreamDescriptions: _aio.UnaryUnaryMultiCallable[_upstream_service_pb2.AcceptUpstreamDescriptionsRequest, _upstream_service_pb2.AcceptUpstreamDescriptionsResponse]  # type: ignore[assignment]
+    """AcceptUpstreamDescriptions accepts descriptions of a server's tools, in place of those
+    before. A description counts until its tool changes. VERSION_CONFLICT when the digest
+    is another.
     """
 
 class UpstreamServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -102,6 +120,27 @@ class UpstreamServiceServicer(metaclass=_abc_1.ABCMeta):
         """ForgetUpstreamTools forgets the pins of a server, or of one of its tools, and makes room
         for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
         nothing is pinned.
+        """
+
+    @_abc_1.abstractmethod
+    def DescribeUpstreamTools(
+        self,
+        request: _upstream_service_pb2.DescribeUpstreamToolsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_upstream_service_pb2.DescribeUpstreamToolsResponse, _abc.Awaitable[_upstream_service_pb2.DescribeUpstreamToolsResponse]]:
+        """DescribeUpstreamTools proposes descriptions of a server's tools: those that are
+        accepted, and drafts for the others. NOT_FOUND when nothing is pinned.
+        """
+
+    @_abc_1.abstractmethod
+    def AcceptUpstreamDescriptions(
+        self,
+        request: _upstream_service_pb2.AcceptUpstreamDescriptionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_upstream_service_pb2.AcceptUpstreamDescriptionsResponse, _abc.Awaitable[_upstream_service_pb2.AcceptUpstreamDescriptionsResponse]]:
+        """AcceptUpstreamDescriptions accepts descriptions of a server's tools, in place of those
+        before. A description counts until its tool changes. VERSION_CONFLICT when the digest
+        is another.
         """
 
 def add_UpstreamServiceServicer_to_server(servicer: UpstreamServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 )
@@ -32,6 +33,15 @@ type Tool struct {
 
 // Server returns the name of the tool's server.
 func (t *Tool) Server() string { return t.connection.server.Name }
+
+// Draft returns what its input schema suggests that its arguments mean, and the arguments about which it says nothing.
+func (t *Tool) Draft() (description, others string) {
+	schema, err := json.Marshal(t.InputSchema)
+	if err != nil {
+		return "", ""
+	}
+	return toolinput.Draft(t.Name, schema)
+}
 
 // IsProcess reports whether its server is a process of ours.
 func (t *Tool) IsProcess() bool { return t.connection != nil && len(t.connection.server.Command) > 0 }

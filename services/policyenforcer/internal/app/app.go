@@ -76,7 +76,7 @@ func New(st store.Store, engine enforcer.Runs, announce Announcer, clock func() 
 		Store: st, Engine: engine, Announce: announce, Clock: clock, Log: log,
 		Decisions: a.Log, Runs: a.runs, Policies: a.Policies, Quota: a.quota, Calls: kept,
 		Sessions: cfg.Sessions, Approvals: cfg.Approvals, Shared: cfg.Shared, Masks: cfg.Masks, Places: cfg.Places, Jails: cfg.Jails,
-		Observe: cfg.Observe, Answered: cfg.Answered,
+		Observe: cfg.Observe, Answered: cfg.Answered, Described: a.Pins.Described,
 	})
 	a.Outcomes = outcome.New(outcome.Config{
 		Store: st, Engine: engine, Announce: announce, Clock: clock,

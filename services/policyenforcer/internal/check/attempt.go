@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -47,6 +48,8 @@ type Attempt struct {
 	// Facts are what the call does, for conditions of policies; StateFacts are the same for those of the state, with
 	// the descriptions of tools that its workflow has. A nil one puts them in doubt.
 	Facts, StateFacts condition.Call
+	// Accepted has the description of the tool that an operator has accepted; empty for none.
+	Accepted facet.Tools
 	// used has the approvals that the attempts of this check have used, by question.
 	used map[string]string
 

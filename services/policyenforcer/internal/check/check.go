@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -81,10 +82,15 @@ func (c *Service) attempt(ctx context.Context, a Attempt, s *runs.Snapshot) (Att
 	if a.Std, err = c.Policies.Effective(ctx, a.Caller, s, a.Req.Target, a.Req.Tool); err != nil {
 		return a, err
 	}
-	a.Facts = a.factsOf(nil, nil)
+	if c.Described != nil {
+		if a.Accepted, err = c.Described(ctx, a.Caller.Namespace, cmp.Or(a.Req.Qualified, a.Req.Tool)); err != nil {
+			return a, err
+		}
+	}
+	a.Facts = a.factsOf(a.Accepted, nil)
 	a.StateFacts = a.Facts
 	if meta := s.Machine.Meta(); len(meta.Described)+len(meta.EditTools) > 0 && !s.Unbound {
-		a.StateFacts = a.factsOf(meta.Described, meta.EditTools)
+		a.StateFacts = a.factsOf(a.describedBy(meta.Described), meta.EditTools)
 	}
 	if s.Unbound || s.EffectDeadline() == 0 || !a.Std.AsksRepeats() {
 		return a, nil

@@ -21,7 +21,7 @@ func (a Attempt) factsOf(tools facet.Tools, edits map[string]workflow.EditTool) 
 		SessionDepth: -1,
 	}
 	if s.Run.SessionID != "" && a.Std != nil && a.Std.Status != nil {
-		subject.SessionRoot = a.Std.Account
+		subject.SessionRoot, subject.SessionDepth = a.Std.Account, a.Std.Depth
 	}
 	if !s.Unbound {
 		subject.Workspace, subject.RunState, subject.RunWorkflow = s.Run.Workspace, s.Run.State, s.Run.Workflow
@@ -33,9 +33,19 @@ func (a Attempt) factsOf(tools facet.Tools, edits map[string]workflow.EditTool) 
 // no other policy or workflow can describe them otherwise.
 func (a Attempt) knowing(call rules.Call, set *rules.Set) rules.Call {
 	if tools := set.Tools(); len(tools) > 0 {
-		call.Facts = a.factsOf(tools, nil)
+		call.Facts = a.factsOf(a.describedBy(tools), nil)
 	}
 	return call
+}
+
+// describedBy returns the descriptions of a policy or workflow, or when they lack the tool, the one that an operator has
+// accepted.
+func (a Attempt) describedBy(tools facet.Tools) facet.Tools {
+	_, full := tools[a.Req.Qualified]
+	if _, ok := tools[a.Req.Tool]; ok || full {
+		return tools
+	}
+	return a.Accepted
 }
 
 // askedOn returns the facts of the call as the policy that asks knows them.

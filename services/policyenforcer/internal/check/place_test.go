@@ -97,6 +97,39 @@ func TestNamesBelowSpendOneAccount(t *testing.T) {
 	})
 }
 
+// S21.5: a rule about the depth in the tree of sessions judges sub-agents, and is in doubt of a session that was
+// never created, and of one that is below others by its name or its token alone.
+func TestDepthOfSessions(t *testing.T) {
+	t.Parallel()
+	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+		r := stage.Registry{T: t, Store: s.Store}
+		r.Session("lead", "", "", "RUNNING")
+		r.Session("helper", "lead", "", "RUNNING")
+		r.Session("below", "helper", "", "RUNNING")
+		r.Session("lead/named", "", "", "RUNNING")
+		s.Put(t, "p", `{"role": "agent", "deny": [{"id": "deep", "capability": "tool:Write", "when": {"session.depth": {"gte": 2}}}]}`,
+			policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToRole, ID: "agent"}}})
+		for session, want := range map[string]toolcall.Code{
+			"lead": "", "helper": "", "below": toolcall.CodePolicyDenied, "never": toolcall.CodeCallUnclear, "lead/named": toolcall.CodeCallUnclear,
+		} {
+			s.Engine.Current.SessionID = session
+			d, err := placed(s, s.Store).Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{RunID: s.Engine.Current.ID}, Tool: "Write"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Verdict.Code != want {
+				t.Errorf("%s: %s, want %s: %s", session, d.Verdict.Code, want, d.Message)
+			}
+		}
+		s.Engine.Current.SessionID = "lead" // and a token of a session that is deeper
+		who := enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "a", Role: auth.Agent, Session: "below", Namespace: "default"}}
+		d, err := placed(s, s.Store).Checks.Check(t.Context(), who, check.Request{Target: enforcer.Target{RunID: s.Engine.Current.ID}, Tool: "Write"})
+		if err == nil && d.Verdict.Code != toolcall.CodePolicyDenied {
+			t.Errorf("a deeper caller: %s, %v", d.Verdict.Code, err)
+		}
+	})
+}
+
 // S11.6: no call is allowed in a session that has ended or was deleted, with a run and without one.
 func TestEndedSessionsMakeNoCalls(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -48,6 +49,8 @@ type Config struct {
 	Shared enforcer.Shared
 	// Masks removes secrets from inputs before they are logged.
 	Masks redact.Masks
+	// Described returns the description of a tool that an operator has accepted, by its full name. Without it, there is none.
+	Described func(ctx context.Context, namespace, tool string) (facet.Tools, error)
 	// Places are where Interlock is on the machine that agents run on too.
 	Places toolcall.Places
 	// Jails is the mode of jails for command lines.

@@ -52,7 +52,11 @@ func New(st store.Store, announce Announcer, clock func() time.Time) *Registry {
 }
 
 // Observed is a tool that an MCP server offers.
-type Observed struct{ Tool, Digest, Description string }
+type Observed struct {
+	Tool, Digest, Description string
+	// Draft is what its input schema suggests that its arguments mean, and Others are those about which it says nothing.
+	Draft, Others string
+}
 
 // Tool is a known tool of a server.
 type Tool struct {
@@ -74,6 +78,9 @@ type pin struct {
 	LeftOut string `json:"left_out,omitempty"`
 	// ChangedBy is the agent that reported the change, or empty for a gateway.
 	ChangedBy string `json:"changed_by,omitempty"`
+	// Drafted is the draft that belongs to the latest of Accepted, and ChangedDraft that of Changed.
+	Drafted      *drafted `json:"drafted,omitempty"`
+	ChangedDraft *drafted `json:"changed_draft,omitempty"`
 }
 
 // ReportedBy returns the agent that reported the latest digest, or "" for a gateway.
@@ -90,7 +97,7 @@ type tools map[string]map[string]pin
 // Change is the event of a change of a server's tools.
 type Change struct {
 	Server  string
-	Type    string // changed, accepted or forgotten
+	Type    string // changed, accepted, forgotten or described
 	Tools   []string
 	Version int64 // counts the changes of the namespace
 }
@@ -118,7 +125,7 @@ func (r *Registry) Observe(ctx context.Context, caller enforcer.Caller, server s
 		if change == nil && !pinned && !noted {
 			return hidden, nil
 		}
-		return hidden, retry.Fault(r.put(ctx, caller, known, version, change))
+		return hidden, r.update(ctx, caller, known, version, server, change)
 	})
 }
 
@@ -149,14 +156,17 @@ func (p tools) observe(server, by string, seen []Observed) (change *Change, hidd
 			if p[server] == nil {
 				p[server] = map[string]pin{}
 			}
-			p[server][tool.Tool] = pin{Accepted: []string{tool.Digest}, By: by}
+			p[server][tool.Tool] = pin{Accepted: []string{tool.Digest}, By: by, Drafted: draftOf(tool, by)}
 			pinned = true
 			continue
 		case slices.Contains(now.Accepted, tool.Digest):
+			if now.redraft(tool, by) {
+				p[server][tool.Tool], pinned = now, true
+			}
 			continue
 		case now.Changed != "" && now.ChangedBy == "" && by != "":
 		case now.Changed != tool.Digest || now.ChangedBy != "" && by == "":
-			now.Changed, now.Description, now.ChangedBy = tool.Digest, tool.Description, by
+			now.Changed, now.Description, now.ChangedBy, now.ChangedDraft = tool.Digest, tool.Description, by, draftOf(tool, by)
 			p[server][tool.Tool] = now
 			news = append(news, tool.Tool)
 		}
@@ -229,7 +239,7 @@ func (r *Registry) Forget(ctx context.Context, caller enforcer.Caller, server, t
 		for _, one := range gone {
 			change.Tools = append(change.Tools, one.Tool)
 		}
-		return gone, retry.Fault(r.put(ctx, caller, known, version, change))
+		return gone, r.update(ctx, caller, known, version, server, change)
 	})
 }
 
@@ -278,10 +288,10 @@ func (r *Registry) Accept(ctx context.Context, caller enforcer.Caller, server, t
 				"the tool %q of the server %q has changed again since: list it, and accept its present version", tool, server)
 		}
 		all := append(slices.Clone(now.Accepted), now.Changed)
-		now = pin{Accepted: all[max(0, len(all)-maxAccepted):]}
+		now = pin{Accepted: all[max(0, len(all)-maxAccepted):], Drafted: now.ChangedDraft}
 		known[server][tool] = now
 		change := &Change{Server: server, Type: "accepted", Tools: []string{tool}}
-		return &Tool{server, tool, now}, retry.Fault(r.put(ctx, caller, known, version, change))
+		return &Tool{server, tool, now}, r.update(ctx, caller, known, version, server, change)
 	})
 }
 
@@ -304,13 +314,13 @@ func (r *Registry) load(ctx context.Context, namespace string) (tools, int64, er
 	return known, record.Version, nil
 }
 
-func (r *Registry) put(ctx context.Context, caller enforcer.Caller, known tools, before int64, change *Change) error {
+func (r *Registry) put(ctx context.Context, caller enforcer.Caller, known tools, before int64, change *Change, more ...store.Put) error {
 	data, err := json.Marshal(known)
 	if err != nil {
 		return fmt.Errorf("encode tools of upstream servers: %w", err)
 	}
 	key := pinsKey(caller.Namespace)
-	batch := store.Batch{Puts: []store.Put{{Key: key, Expect: before, Data: data}}}
+	batch := store.Batch{Puts: append([]store.Put{{Key: key, Expect: before, Data: data}}, more...)}
 	if change != nil {
 		change.Version = before + 1
 		event, err := r.announce.UpstreamChanged(caller.Namespace, caller.Principal.Name, change, r.clock().UTC())

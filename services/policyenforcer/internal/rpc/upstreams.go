@@ -30,7 +30,7 @@ func (s *Upstreams) ObserveUpstreamTools(
 ) (*peerv1.ObserveUpstreamToolsResponse, error) {
 	seen := make([]pins.Observed, len(req.GetTools()))
 	for i, t := range req.GetTools() {
-		seen[i] = pins.Observed{Tool: t.GetTool(), Digest: t.GetDigest(), Description: t.GetDescription()}
+		seen[i] = pins.Observed{Tool: t.GetTool(), Digest: t.GetDigest(), Description: t.GetDescription(), Draft: t.GetDraft(), Others: t.GetOthers()}
 	}
 	left := map[string]string{}
 	for _, t := range req.GetLeftOut() {
@@ -72,6 +72,31 @@ func (s *Upstreams) ForgetUpstreamTools(
 		return nil, err
 	}
 	return &policyv1.ForgetUpstreamToolsResponse{Tools: upstreamTools(gone)}, nil
+}
+
+// DescribeUpstreamTools implements UpstreamService.
+func (s *Upstreams) DescribeUpstreamTools(
+	ctx context.Context, req *policyv1.DescribeUpstreamToolsRequest,
+) (*policyv1.DescribeUpstreamToolsResponse, error) {
+	p, err := s.Pins.Propose(ctx, rpc.Namespace(ctx), req.GetServer(), req.GetDescriptions())
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.DescribeUpstreamToolsResponse{
+		Descriptions: p.JSON(), Digest: p.Digest, Undescribed: p.Undescribed, Accepted: p.Accepted,
+		ReportedByAgents: p.ByAgents, OtherArguments: p.Others,
+	}, nil
+}
+
+// AcceptUpstreamDescriptions implements UpstreamService.
+func (s *Upstreams) AcceptUpstreamDescriptions(
+	ctx context.Context, req *policyv1.AcceptUpstreamDescriptionsRequest,
+) (*policyv1.AcceptUpstreamDescriptionsResponse, error) {
+	names, err := s.Pins.AcceptDescriptions(ctx, caller(ctx), req.GetServer(), req.GetDescriptions(), req.GetDigest())
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.AcceptUpstreamDescriptionsResponse{Tools: names}, nil
 }
 
 func upstreamTools(all []pins.Tool) []*policyv1.UpstreamTool {

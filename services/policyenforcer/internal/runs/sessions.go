@@ -44,7 +44,10 @@ func (r *Reader) StatusOf(ctx context.Context, caller enforcer.Caller, s *Snapsh
 			return nil, err
 		}
 		if i == 0 {
-			all.Account = p.Account
+			all.Account, all.Depth = p.Account, p.Depth
+		}
+		if p.Depth < 0 || all.Depth >= 0 && p.Depth > all.Depth {
+			all.Depth = p.Depth
 		}
 		if p.Ended && all.Ended == "" {
 			all.Ended = name

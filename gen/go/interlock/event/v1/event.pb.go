@@ -681,7 +681,7 @@ type Event_DecisionsSealed struct {
 }
 
 type Event_UpstreamChanged struct {
-	// Of upstream.changed, upstream.accepted and upstream.forgotten.
+	// Of upstream.changed, upstream.accepted, upstream.forgotten and upstream.described.
 	UpstreamChanged *UpstreamChanged `protobuf:"bytes,51,opt,name=upstream_changed,json=upstreamChanged,proto3,oneof"`
 }
 

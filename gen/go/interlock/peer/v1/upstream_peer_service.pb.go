@@ -149,7 +149,12 @@ type ObservedTool struct {
 	// Hex SHA-256 of its name, title, description, schemas and annotations.
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// Its description, at most 1,024 bytes of it, for operators.
-	Description   string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	// What its input schema suggests that its arguments mean: JSON as in "meta.tools", for
+	// operators. Empty for nothing.
+	Draft string `protobuf:"bytes,4,opt,name=draft,proto3" json:"draft,omitempty"`
+	// The arguments that draft says nothing about, for operators.
+	Others        string `protobuf:"bytes,5,opt,name=others,proto3" json:"others,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -201,6 +206,20 @@ func (x *ObservedTool) GetDigest() string {
 func (x *ObservedTool) GetDescription() string {
 	if x != nil {
 		return x.Description
+	}
+	return ""
+}
+
+func (x *ObservedTool) GetDraft() string {
+	if x != nil {
+		return x.Draft
+	}
+	return ""
+}
+
+func (x *ObservedTool) GetOthers() string {
+	if x != nil {
+		return x.Others
 	}
 	return ""
 }
@@ -271,12 +290,14 @@ const file_interlock_peer_v1_upstream_peer_service_proto_rawDesc = "" +
 	"\bleft_out\x18\x03 \x03(\v2\x1e.interlock.peer.v1.LeftOutToolB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\aleftOut\"Q\n" +
 	"\x1cObserveUpstreamToolsResponse\x12\x18\n" +
 	"\achanged\x18\x01 \x03(\tR\achanged\x12\x17\n" +
-	"\ano_room\x18\x02 \x03(\tR\x06noRoom\"|\n" +
+	"\ano_room\x18\x02 \x03(\tR\x06noRoom\"\xbe\x01\n" +
 	"\fObservedTool\x12\x1e\n" +
 	"\x04tool\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04tool\x12 \n" +
 	"\x06digest\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\x12*\n" +
-	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\x80\bR\vdescription\"K\n" +
+	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\x80\bR\vdescription\x12\x1e\n" +
+	"\x05draft\x18\x04 \x01(\tB\b\xbaH\x05r\x03(\x80\bR\x05draft\x12 \n" +
+	"\x06others\x18\x05 \x01(\tB\b\xbaH\x05r\x03(\x80\x04R\x06others\"K\n" +
 	"\vLeftOutTool\x12\x1e\n" +
 	"\x04tool\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\x80\x01R\x04tool\x12\x1c\n" +

@@ -316,6 +316,263 @@ func (x *ForgetUpstreamToolsResponse) GetTools() []*UpstreamTool {
 	return nil
 }
 
+// DescribeUpstreamToolsRequest names a server.
+type DescribeUpstreamToolsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the server.
+	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
+	// Descriptions to propose instead, as JSON of "meta.tools"; empty for those that are
+	// accepted, and drafts.
+	Descriptions  string `protobuf:"bytes,2,opt,name=descriptions,proto3" json:"descriptions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DescribeUpstreamToolsRequest) Reset() {
+	*x = DescribeUpstreamToolsRequest{}
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeUpstreamToolsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeUpstreamToolsRequest) ProtoMessage() {}
+
+func (x *DescribeUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeUpstreamToolsRequest.ProtoReflect.Descriptor instead.
+func (*DescribeUpstreamToolsRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *DescribeUpstreamToolsRequest) GetServer() string {
+	if x != nil {
+		return x.Server
+	}
+	return ""
+}
+
+func (x *DescribeUpstreamToolsRequest) GetDescriptions() string {
+	if x != nil {
+		return x.Descriptions
+	}
+	return ""
+}
+
+// DescribeUpstreamToolsResponse is what can be accepted.
+type DescribeUpstreamToolsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The proposed descriptions as JSON of "meta.tools", by the full names of the tools.
+	Descriptions string `protobuf:"bytes,1,opt,name=descriptions,proto3" json:"descriptions,omitempty"`
+	// Hex SHA-256 of the schemas of the tools and the descriptions.
+	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Full names of the tools without a description.
+	Undescribed []string `protobuf:"bytes,3,rep,name=undescribed,proto3" json:"undescribed,omitempty"`
+	// Full names of the tools whose description is accepted now.
+	Accepted []string `protobuf:"bytes,4,rep,name=accepted,proto3" json:"accepted,omitempty"`
+	// Full names of the tools whose schema is the word of an agent.
+	ReportedByAgents []string `protobuf:"bytes,5,rep,name=reported_by_agents,json=reportedByAgents,proto3" json:"reported_by_agents,omitempty"`
+	// Arguments that the drafts say nothing about, by the full names of the tools.
+	OtherArguments map[string]string `protobuf:"bytes,6,rep,name=other_arguments,json=otherArguments,proto3" json:"other_arguments,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *DescribeUpstreamToolsResponse) Reset() {
+	*x = DescribeUpstreamToolsResponse{}
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeUpstreamToolsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeUpstreamToolsResponse) ProtoMessage() {}
+
+func (x *DescribeUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeUpstreamToolsResponse.ProtoReflect.Descriptor instead.
+func (*DescribeUpstreamToolsResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *DescribeUpstreamToolsResponse) GetDescriptions() string {
+	if x != nil {
+		return x.Descriptions
+	}
+	return ""
+}
+
+func (x *DescribeUpstreamToolsResponse) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *DescribeUpstreamToolsResponse) GetUndescribed() []string {
+	if x != nil {
+		return x.Undescribed
+	}
+	return nil
+}
+
+func (x *DescribeUpstreamToolsResponse) GetAccepted() []string {
+	if x != nil {
+		return x.Accepted
+	}
+	return nil
+}
+
+func (x *DescribeUpstreamToolsResponse) GetReportedByAgents() []string {
+	if x != nil {
+		return x.ReportedByAgents
+	}
+	return nil
+}
+
+func (x *DescribeUpstreamToolsResponse) GetOtherArguments() map[string]string {
+	if x != nil {
+		return x.OtherArguments
+	}
+	return nil
+}
+
+// AcceptUpstreamDescriptionsRequest names what to accept: what an operator has seen.
+type AcceptUpstreamDescriptionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the server.
+	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
+	// The descriptions, as DescribeUpstreamTools took them.
+	Descriptions string `protobuf:"bytes,2,opt,name=descriptions,proto3" json:"descriptions,omitempty"`
+	// Digest that DescribeUpstreamTools has returned.
+	Digest        string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptUpstreamDescriptionsRequest) Reset() {
+	*x = AcceptUpstreamDescriptionsRequest{}
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptUpstreamDescriptionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptUpstreamDescriptionsRequest) ProtoMessage() {}
+
+func (x *AcceptUpstreamDescriptionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptUpstreamDescriptionsRequest.ProtoReflect.Descriptor instead.
+func (*AcceptUpstreamDescriptionsRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *AcceptUpstreamDescriptionsRequest) GetServer() string {
+	if x != nil {
+		return x.Server
+	}
+	return ""
+}
+
+func (x *AcceptUpstreamDescriptionsRequest) GetDescriptions() string {
+	if x != nil {
+		return x.Descriptions
+	}
+	return ""
+}
+
+func (x *AcceptUpstreamDescriptionsRequest) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+// AcceptUpstreamDescriptionsResponse is what was accepted.
+type AcceptUpstreamDescriptionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Full names of the tools that are described now.
+	Tools         []string `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptUpstreamDescriptionsResponse) Reset() {
+	*x = AcceptUpstreamDescriptionsResponse{}
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptUpstreamDescriptionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptUpstreamDescriptionsResponse) ProtoMessage() {}
+
+func (x *AcceptUpstreamDescriptionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptUpstreamDescriptionsResponse.ProtoReflect.Descriptor instead.
+func (*AcceptUpstreamDescriptionsResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *AcceptUpstreamDescriptionsResponse) GetTools() []string {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
 var File_interlock_policy_v1_upstream_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_upstream_service_proto_rawDesc = "" +
@@ -335,11 +592,32 @@ const file_interlock_policy_v1_upstream_service_proto_rawDesc = "" +
 	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12\x1c\n" +
 	"\x04tool\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x04tool\"V\n" +
 	"\x1bForgetUpstreamToolsResponse\x127\n" +
-	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools2\xf9\x02\n" +
+	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools\"p\n" +
+	"\x1cDescribeUpstreamToolsRequest\x12!\n" +
+	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12-\n" +
+	"\fdescriptions\x18\x02 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x10R\fdescriptions\"\xfb\x02\n" +
+	"\x1dDescribeUpstreamToolsResponse\x12\"\n" +
+	"\fdescriptions\x18\x01 \x01(\tR\fdescriptions\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\x12 \n" +
+	"\vundescribed\x18\x03 \x03(\tR\vundescribed\x12\x1a\n" +
+	"\baccepted\x18\x04 \x03(\tR\baccepted\x12,\n" +
+	"\x12reported_by_agents\x18\x05 \x03(\tR\x10reportedByAgents\x12o\n" +
+	"\x0fother_arguments\x18\x06 \x03(\v2F.interlock.policy.v1.DescribeUpstreamToolsResponse.OtherArgumentsEntryR\x0eotherArguments\x1aA\n" +
+	"\x13OtherArgumentsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x97\x01\n" +
+	"!AcceptUpstreamDescriptionsRequest\x12!\n" +
+	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12-\n" +
+	"\fdescriptions\x18\x02 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x10R\fdescriptions\x12 \n" +
+	"\x06digest\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\":\n" +
+	"\"AcceptUpstreamDescriptionsResponse\x12\x14\n" +
+	"\x05tools\x18\x01 \x03(\tR\x05tools2\x89\x05\n" +
 	"\x0fUpstreamService\x12r\n" +
 	"\x11ListUpstreamTools\x12-.interlock.policy.v1.ListUpstreamToolsRequest\x1a..interlock.policy.v1.ListUpstreamToolsResponse\x12x\n" +
 	"\x13AcceptUpstreamTools\x12/.interlock.policy.v1.AcceptUpstreamToolsRequest\x1a0.interlock.policy.v1.AcceptUpstreamToolsResponse\x12x\n" +
-	"\x13ForgetUpstreamTools\x12/.interlock.policy.v1.ForgetUpstreamToolsRequest\x1a0.interlock.policy.v1.ForgetUpstreamToolsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"\x13ForgetUpstreamTools\x12/.interlock.policy.v1.ForgetUpstreamToolsRequest\x1a0.interlock.policy.v1.ForgetUpstreamToolsResponse\x12~\n" +
+	"\x15DescribeUpstreamTools\x121.interlock.policy.v1.DescribeUpstreamToolsRequest\x1a2.interlock.policy.v1.DescribeUpstreamToolsResponse\x12\x8d\x01\n" +
+	"\x1aAcceptUpstreamDescriptions\x126.interlock.policy.v1.AcceptUpstreamDescriptionsRequest\x1a7.interlock.policy.v1.AcceptUpstreamDescriptionsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_upstream_service_proto_rawDescOnce sync.Once
@@ -353,31 +631,41 @@ func file_interlock_policy_v1_upstream_service_proto_rawDescGZIP() []byte {
 	return file_interlock_policy_v1_upstream_service_proto_rawDescData
 }
 
-var file_interlock_policy_v1_upstream_service_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_interlock_policy_v1_upstream_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_interlock_policy_v1_upstream_service_proto_goTypes = []any{
-	(*ListUpstreamToolsRequest)(nil),    // 0: interlock.policy.v1.ListUpstreamToolsRequest
-	(*ListUpstreamToolsResponse)(nil),   // 1: interlock.policy.v1.ListUpstreamToolsResponse
-	(*AcceptUpstreamToolsRequest)(nil),  // 2: interlock.policy.v1.AcceptUpstreamToolsRequest
-	(*AcceptUpstreamToolsResponse)(nil), // 3: interlock.policy.v1.AcceptUpstreamToolsResponse
-	(*ForgetUpstreamToolsRequest)(nil),  // 4: interlock.policy.v1.ForgetUpstreamToolsRequest
-	(*ForgetUpstreamToolsResponse)(nil), // 5: interlock.policy.v1.ForgetUpstreamToolsResponse
-	(*UpstreamTool)(nil),                // 6: interlock.policy.v1.UpstreamTool
+	(*ListUpstreamToolsRequest)(nil),           // 0: interlock.policy.v1.ListUpstreamToolsRequest
+	(*ListUpstreamToolsResponse)(nil),          // 1: interlock.policy.v1.ListUpstreamToolsResponse
+	(*AcceptUpstreamToolsRequest)(nil),         // 2: interlock.policy.v1.AcceptUpstreamToolsRequest
+	(*AcceptUpstreamToolsResponse)(nil),        // 3: interlock.policy.v1.AcceptUpstreamToolsResponse
+	(*ForgetUpstreamToolsRequest)(nil),         // 4: interlock.policy.v1.ForgetUpstreamToolsRequest
+	(*ForgetUpstreamToolsResponse)(nil),        // 5: interlock.policy.v1.ForgetUpstreamToolsResponse
+	(*DescribeUpstreamToolsRequest)(nil),       // 6: interlock.policy.v1.DescribeUpstreamToolsRequest
+	(*DescribeUpstreamToolsResponse)(nil),      // 7: interlock.policy.v1.DescribeUpstreamToolsResponse
+	(*AcceptUpstreamDescriptionsRequest)(nil),  // 8: interlock.policy.v1.AcceptUpstreamDescriptionsRequest
+	(*AcceptUpstreamDescriptionsResponse)(nil), // 9: interlock.policy.v1.AcceptUpstreamDescriptionsResponse
+	nil,                  // 10: interlock.policy.v1.DescribeUpstreamToolsResponse.OtherArgumentsEntry
+	(*UpstreamTool)(nil), // 11: interlock.policy.v1.UpstreamTool
 }
 var file_interlock_policy_v1_upstream_service_proto_depIdxs = []int32{
-	6, // 0: interlock.policy.v1.ListUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
-	6, // 1: interlock.policy.v1.AcceptUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
-	6, // 2: interlock.policy.v1.ForgetUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
-	0, // 3: interlock.policy.v1.UpstreamService.ListUpstreamTools:input_type -> interlock.policy.v1.ListUpstreamToolsRequest
-	2, // 4: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:input_type -> interlock.policy.v1.AcceptUpstreamToolsRequest
-	4, // 5: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:input_type -> interlock.policy.v1.ForgetUpstreamToolsRequest
-	1, // 6: interlock.policy.v1.UpstreamService.ListUpstreamTools:output_type -> interlock.policy.v1.ListUpstreamToolsResponse
-	3, // 7: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:output_type -> interlock.policy.v1.AcceptUpstreamToolsResponse
-	5, // 8: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:output_type -> interlock.policy.v1.ForgetUpstreamToolsResponse
-	6, // [6:9] is the sub-list for method output_type
-	3, // [3:6] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	11, // 0: interlock.policy.v1.ListUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	11, // 1: interlock.policy.v1.AcceptUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	11, // 2: interlock.policy.v1.ForgetUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	10, // 3: interlock.policy.v1.DescribeUpstreamToolsResponse.other_arguments:type_name -> interlock.policy.v1.DescribeUpstreamToolsResponse.OtherArgumentsEntry
+	0,  // 4: interlock.policy.v1.UpstreamService.ListUpstreamTools:input_type -> interlock.policy.v1.ListUpstreamToolsRequest
+	2,  // 5: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:input_type -> interlock.policy.v1.AcceptUpstreamToolsRequest
+	4,  // 6: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:input_type -> interlock.policy.v1.ForgetUpstreamToolsRequest
+	6,  // 7: interlock.policy.v1.UpstreamService.DescribeUpstreamTools:input_type -> interlock.policy.v1.DescribeUpstreamToolsRequest
+	8,  // 8: interlock.policy.v1.UpstreamService.AcceptUpstreamDescriptions:input_type -> interlock.policy.v1.AcceptUpstreamDescriptionsRequest
+	1,  // 9: interlock.policy.v1.UpstreamService.ListUpstreamTools:output_type -> interlock.policy.v1.ListUpstreamToolsResponse
+	3,  // 10: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:output_type -> interlock.policy.v1.AcceptUpstreamToolsResponse
+	5,  // 11: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:output_type -> interlock.policy.v1.ForgetUpstreamToolsResponse
+	7,  // 12: interlock.policy.v1.UpstreamService.DescribeUpstreamTools:output_type -> interlock.policy.v1.DescribeUpstreamToolsResponse
+	9,  // 13: interlock.policy.v1.UpstreamService.AcceptUpstreamDescriptions:output_type -> interlock.policy.v1.AcceptUpstreamDescriptionsResponse
+	9,  // [9:14] is the sub-list for method output_type
+	4,  // [4:9] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_upstream_service_proto_init() }
@@ -392,7 +680,7 @@ func file_interlock_policy_v1_upstream_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_upstream_service_proto_rawDesc), len(file_interlock_policy_v1_upstream_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

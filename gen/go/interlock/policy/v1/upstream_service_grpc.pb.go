@@ -19,9 +19,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	UpstreamService_ListUpstreamTools_FullMethodName   = "/interlock.policy.v1.UpstreamService/ListUpstreamTools"
-	UpstreamService_AcceptUpstreamTools_FullMethodName = "/interlock.policy.v1.UpstreamService/AcceptUpstreamTools"
-	UpstreamService_ForgetUpstreamTools_FullMethodName = "/interlock.policy.v1.UpstreamService/ForgetUpstreamTools"
+	UpstreamService_ListUpstreamTools_FullMethodName          = "/interlock.policy.v1.UpstreamService/ListUpstreamTools"
+	UpstreamService_AcceptUpstreamTools_FullMethodName        = "/interlock.policy.v1.UpstreamService/AcceptUpstreamTools"
+	UpstreamService_ForgetUpstreamTools_FullMethodName        = "/interlock.policy.v1.UpstreamService/ForgetUpstreamTools"
+	UpstreamService_DescribeUpstreamTools_FullMethodName      = "/interlock.policy.v1.UpstreamService/DescribeUpstreamTools"
+	UpstreamService_AcceptUpstreamDescriptions_FullMethodName = "/interlock.policy.v1.UpstreamService/AcceptUpstreamDescriptions"
 )
 
 // UpstreamServiceClient is the client API for UpstreamService service.
@@ -41,6 +43,13 @@ type UpstreamServiceClient interface {
 	// for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
 	// nothing is pinned.
 	ForgetUpstreamTools(ctx context.Context, in *ForgetUpstreamToolsRequest, opts ...grpc.CallOption) (*ForgetUpstreamToolsResponse, error)
+	// DescribeUpstreamTools proposes descriptions of a server's tools: those that are
+	// accepted, and drafts for the others. NOT_FOUND when nothing is pinned.
+	DescribeUpstreamTools(ctx context.Context, in *DescribeUpstreamToolsRequest, opts ...grpc.CallOption) (*DescribeUpstreamToolsResponse, error)
+	// AcceptUpstreamDescriptions accepts descriptions of a server's tools, in place of those
+	// before. A description counts until its tool changes. VERSION_CONFLICT when the digest
+	// is another.
+	AcceptUpstreamDescriptions(ctx context.Context, in *AcceptUpstreamDescriptionsRequest, opts ...grpc.CallOption) (*AcceptUpstreamDescriptionsResponse, error)
 }
 
 type upstreamServiceClient struct {
@@ -81,6 +90,26 @@ func (c *upstreamServiceClient) ForgetUpstreamTools(ctx context.Context, in *For
 	return out, nil
 }
 
+func (c *upstreamServiceClient) DescribeUpstreamTools(ctx context.Context, in *DescribeUpstreamToolsRequest, opts ...grpc.CallOption) (*DescribeUpstreamToolsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DescribeUpstreamToolsResponse)
+	err := c.cc.Invoke(ctx, UpstreamService_DescribeUpstreamTools_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *upstreamServiceClient) AcceptUpstreamDescriptions(ctx context.Context, in *AcceptUpstreamDescriptionsRequest, opts ...grpc.CallOption) (*AcceptUpstreamDescriptionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AcceptUpstreamDescriptionsResponse)
+	err := c.cc.Invoke(ctx, UpstreamService_AcceptUpstreamDescriptions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // UpstreamServiceServer is the server API for UpstreamService service.
 // All implementations must embed UnimplementedUpstreamServiceServer
 // for forward compatibility.
@@ -98,6 +127,13 @@ type UpstreamServiceServer interface {
 	// for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
 	// nothing is pinned.
 	ForgetUpstreamTools(context.Context, *ForgetUpstreamToolsRequest) (*ForgetUpstreamToolsResponse, error)
+	// DescribeUpstreamTools proposes descriptions of a server's tools: those that are
+	// accepted, and drafts for the others. NOT_FOUND when nothing is pinned.
+	DescribeUpstreamTools(context.Context, *DescribeUpstreamToolsRequest) (*DescribeUpstreamToolsResponse, error)
+	// AcceptUpstreamDescriptions accepts descriptions of a server's tools, in place of those
+	// before. A description counts until its tool changes. VERSION_CONFLICT when the digest
+	// is another.
+	AcceptUpstreamDescriptions(context.Context, *AcceptUpstreamDescriptionsRequest) (*AcceptUpstreamDescriptionsResponse, error)
 	mustEmbedUnimplementedUpstreamServiceServer()
 }
 
@@ -116,6 +152,12 @@ func (UnimplementedUpstreamServiceServer) AcceptUpstreamTools(context.Context, *
 }
 func (UnimplementedUpstreamServiceServer) ForgetUpstreamTools(context.Context, *ForgetUpstreamToolsRequest) (*ForgetUpstreamToolsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ForgetUpstreamTools not implemented")
+}
+func (UnimplementedUpstreamServiceServer) DescribeUpstreamTools(context.Context, *DescribeUpstreamToolsRequest) (*DescribeUpstreamToolsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DescribeUpstreamTools not implemented")
+}
+func (UnimplementedUpstreamServiceServer) AcceptUpstreamDescriptions(context.Context, *AcceptUpstreamDescriptionsRequest) (*AcceptUpstreamDescriptionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AcceptUpstreamDescriptions not implemented")
 }
 func (UnimplementedUpstreamServiceServer) mustEmbedUnimplementedUpstreamServiceServer() {}
 func (UnimplementedUpstreamServiceServer) testEmbeddedByValue()                         {}
@@ -192,6 +234,42 @@ func _UpstreamService_ForgetUpstreamTools_Handler(srv interface{}, ctx context.C
 	return interceptor(ctx, in, info, handler)
 }
 
+func _UpstreamService_DescribeUpstreamTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DescribeUpstreamToolsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UpstreamServiceServer).DescribeUpstreamTools(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: UpstreamService_DescribeUpstreamTools_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UpstreamServiceServer).DescribeUpstreamTools(ctx, req.(*DescribeUpstreamToolsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _UpstreamService_AcceptUpstreamDescriptions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AcceptUpstreamDescriptionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UpstreamServiceServer).AcceptUpstreamDescriptions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: UpstreamService_AcceptUpstreamDescriptions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UpstreamServiceServer).AcceptUpstreamDescriptions(ctx, req.(*AcceptUpstreamDescriptionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // UpstreamService_ServiceDesc is the grpc.ServiceDesc for UpstreamService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -210,6 +288,14 @@ var UpstreamService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ForgetUpstreamTools",
 			Handler:    _UpstreamService_ForgetUpstreamTools_Handler,
+		},
+		{
+			MethodName: "DescribeUpstreamTools",
+			Handler:    _UpstreamService_DescribeUpstreamTools_Handler,
+		},
+		{
+			MethodName: "AcceptUpstreamDescriptions",
+			Handler:    _UpstreamService_AcceptUpstreamDescriptions_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

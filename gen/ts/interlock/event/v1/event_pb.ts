@@ -349,7 +349,7 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "decisionsSealed";
   } | {
     /**
-     * Of upstream.changed, upstream.accepted and upstream.forgotten.
+     * Of upstream.changed, upstream.accepted, upstream.forgotten and upstream.described.
      *
      * @generated from field: interlock.event.v1.UpstreamChanged upstream_changed = 51;
      */

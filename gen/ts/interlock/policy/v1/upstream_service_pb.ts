@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/upstream_service.proto.
  */
 export const file_interlock_policy_v1_upstream_service: GenFile = /*@__PURE__*/
-  fileDesc("CippbnRlcmxvY2svcG9saWN5L3YxL3Vwc3RyZWFtX3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5wb2xpY3kudjEiGgoYTGlzdFVwc3RyZWFtVG9vbHNSZXF1ZXN0Ik0KGUxpc3RVcHN0cmVhbVRvb2xzUmVzcG9uc2USMAoFdG9vbHMYASADKAsyIS5pbnRlcmxvY2sucG9saWN5LnYxLlVwc3RyZWFtVG9vbCJKChpBY2NlcHRVcHN0cmVhbVRvb2xzUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSDAoEdG9vbBgCIAEoCRIOCgZkaWdlc3QYAyABKAkiTwobQWNjZXB0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEjAKBXRvb2xzGAEgAygLMiEuaW50ZXJsb2NrLnBvbGljeS52MS5VcHN0cmVhbVRvb2wiOgoaRm9yZ2V0VXBzdHJlYW1Ub29sc1JlcXVlc3QSDgoGc2VydmVyGAEgASgJEgwKBHRvb2wYAiABKAkiTwobRm9yZ2V0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEjAKBXRvb2xzGAEgAygLMiEuaW50ZXJsb2NrLnBvbGljeS52MS5VcHN0cmVhbVRvb2wy+QIKD1Vwc3RyZWFtU2VydmljZRJyChFMaXN0VXBzdHJlYW1Ub29scxItLmludGVybG9jay5wb2xpY3kudjEuTGlzdFVwc3RyZWFtVG9vbHNSZXF1ZXN0Gi4uaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEngKE0FjY2VwdFVwc3RyZWFtVG9vbHMSLy5pbnRlcmxvY2sucG9saWN5LnYxLkFjY2VwdFVwc3RyZWFtVG9vbHNSZXF1ZXN0GjAuaW50ZXJsb2NrLnBvbGljeS52MS5BY2NlcHRVcHN0cmVhbVRvb2xzUmVzcG9uc2USeAoTRm9yZ2V0VXBzdHJlYW1Ub29scxIvLmludGVybG9jay5wb2xpY3kudjEuRm9yZ2V0VXBzdHJlYW1Ub29sc1JlcXVlc3QaMC5pbnRlcmxvY2sucG9saWN5LnYxLkZvcmdldFVwc3RyZWFtVG9vbHNSZXNwb25zZUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM", [file_interlock_policy_v1_upstream]);
+  fileDesc("CippbnRlcmxvY2svcG9saWN5L3YxL3Vwc3RyZWFtX3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5wb2xpY3kudjEiGgoYTGlzdFVwc3RyZWFtVG9vbHNSZXF1ZXN0Ik0KGUxpc3RVcHN0cmVhbVRvb2xzUmVzcG9uc2USMAoFdG9vbHMYASADKAsyIS5pbnRlcmxvY2sucG9saWN5LnYxLlVwc3RyZWFtVG9vbCJKChpBY2NlcHRVcHN0cmVhbVRvb2xzUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSDAoEdG9vbBgCIAEoCRIOCgZkaWdlc3QYAyABKAkiTwobQWNjZXB0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEjAKBXRvb2xzGAEgAygLMiEuaW50ZXJsb2NrLnBvbGljeS52MS5VcHN0cmVhbVRvb2wiOgoaRm9yZ2V0VXBzdHJlYW1Ub29sc1JlcXVlc3QSDgoGc2VydmVyGAEgASgJEgwKBHRvb2wYAiABKAkiTwobRm9yZ2V0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEjAKBXRvb2xzGAEgAygLMiEuaW50ZXJsb2NrLnBvbGljeS52MS5VcHN0cmVhbVRvb2wiRAocRGVzY3JpYmVVcHN0cmVhbVRvb2xzUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSFAoMZGVzY3JpcHRpb25zGAIgASgJIqACCh1EZXNjcmliZVVwc3RyZWFtVG9vbHNSZXNwb25zZRIUCgxkZXNjcmlwdGlvbnMYASABKAkSDgoGZGlnZXN0GAIgASgJEhMKC3VuZGVzY3JpYmVkGAMgAygJEhAKCGFjY2VwdGVkGAQgAygJEhoKEnJlcG9ydGVkX2J5X2FnZW50cxgFIAMoCRJfCg9vdGhlcl9hcmd1bWVudHMYBiADKAsyRi5pbnRlcmxvY2sucG9saWN5LnYxLkRlc2NyaWJlVXBzdHJlYW1Ub29sc1Jlc3BvbnNlLk90aGVyQXJndW1lbnRzRW50cnkaNQoTT3RoZXJBcmd1bWVudHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlkKIUFjY2VwdFVwc3RyZWFtRGVzY3JpcHRpb25zUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSFAoMZGVzY3JpcHRpb25zGAIgASgJEg4KBmRpZ2VzdBgDIAEoCSIzCiJBY2NlcHRVcHN0cmVhbURlc2NyaXB0aW9uc1Jlc3BvbnNlEg0KBXRvb2xzGAEgAygJMokFCg9VcHN0cmVhbVNlcnZpY2UScgoRTGlzdFVwc3RyZWFtVG9vbHMSLS5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3RVcHN0cmVhbVRvb2xzUmVxdWVzdBouLmludGVybG9jay5wb2xpY3kudjEuTGlzdFVwc3RyZWFtVG9vbHNSZXNwb25zZRJ4ChNBY2NlcHRVcHN0cmVhbVRvb2xzEi8uaW50ZXJsb2NrLnBvbGljeS52MS5BY2NlcHRVcHN0cmVhbVRvb2xzUmVxdWVzdBowLmludGVybG9jay5wb2xpY3kudjEuQWNjZXB0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEngKE0ZvcmdldFVwc3RyZWFtVG9vbHMSLy5pbnRlcmxvY2sucG9saWN5LnYxLkZvcmdldFVwc3RyZWFtVG9vbHNSZXF1ZXN0GjAuaW50ZXJsb2NrLnBvbGljeS52MS5Gb3JnZXRVcHN0cmVhbVRvb2xzUmVzcG9uc2USfgoVRGVzY3JpYmVVcHN0cmVhbVRvb2xzEjEuaW50ZXJsb2NrLnBvbGljeS52MS5EZXNjcmliZVVwc3RyZWFtVG9vbHNSZXF1ZXN0GjIuaW50ZXJsb2NrLnBvbGljeS52MS5EZXNjcmliZVVwc3RyZWFtVG9vbHNSZXNwb25zZRKNAQoaQWNjZXB0VXBzdHJlYW1EZXNjcmlwdGlvbnMSNi5pbnRlcmxvY2sucG9saWN5LnYxLkFjY2VwdFVwc3RyZWFtRGVzY3JpcHRpb25zUmVxdWVzdBo3LmludGVybG9jay5wb2xpY3kudjEuQWNjZXB0VXBzdHJlYW1EZXNjcmlwdGlvbnNSZXNwb25zZUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM", [file_interlock_policy_v1_upstream]);
 
 /**
  * ListUpstreamToolsRequest asks for all tools.
@@ -156,6 +156,147 @@ export const ForgetUpstreamToolsResponseSchema: GenMessage<ForgetUpstreamToolsRe
   messageDesc(file_interlock_policy_v1_upstream_service, 5);
 
 /**
+ * DescribeUpstreamToolsRequest names a server.
+ *
+ * @generated from message interlock.policy.v1.DescribeUpstreamToolsRequest
+ */
+export type DescribeUpstreamToolsRequest = Message<"interlock.policy.v1.DescribeUpstreamToolsRequest"> & {
+  /**
+   * Name of the server.
+   *
+   * @generated from field: string server = 1;
+   */
+  server: string;
+
+  /**
+   * Descriptions to propose instead, as JSON of "meta.tools"; empty for those that are
+   * accepted, and drafts.
+   *
+   * @generated from field: string descriptions = 2;
+   */
+  descriptions: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.DescribeUpstreamToolsRequest.
+ * Use `create(DescribeUpstreamToolsRequestSchema)` to create a new message.
+ */
+export const DescribeUpstreamToolsRequestSchema: GenMessage<DescribeUpstreamToolsRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_upstream_service, 6);
+
+/**
+ * DescribeUpstreamToolsResponse is what can be accepted.
+ *
+ * @generated from message interlock.policy.v1.DescribeUpstreamToolsResponse
+ */
+export type DescribeUpstreamToolsResponse = Message<"interlock.policy.v1.DescribeUpstreamToolsResponse"> & {
+  /**
+   * The proposed descriptions as JSON of "meta.tools", by the full names of the tools.
+   *
+   * @generated from field: string descriptions = 1;
+   */
+  descriptions: string;
+
+  /**
+   * Hex SHA-256 of the schemas of the tools and the descriptions.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+
+  /**
+   * Full names of the tools without a description.
+   *
+   * @generated from field: repeated string undescribed = 3;
+   */
+  undescribed: string[];
+
+  /**
+   * Full names of the tools whose description is accepted now.
+   *
+   * @generated from field: repeated string accepted = 4;
+   */
+  accepted: string[];
+
+  /**
+   * Full names of the tools whose schema is the word of an agent.
+   *
+   * @generated from field: repeated string reported_by_agents = 5;
+   */
+  reportedByAgents: string[];
+
+  /**
+   * Arguments that the drafts say nothing about, by the full names of the tools.
+   *
+   * @generated from field: map<string, string> other_arguments = 6;
+   */
+  otherArguments: { [key: string]: string };
+};
+
+/**
+ * Describes the message interlock.policy.v1.DescribeUpstreamToolsResponse.
+ * Use `create(DescribeUpstreamToolsResponseSchema)` to create a new message.
+ */
+export const DescribeUpstreamToolsResponseSchema: GenMessage<DescribeUpstreamToolsResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_upstream_service, 7);
+
+/**
+ * AcceptUpstreamDescriptionsRequest names what to accept: what an operator has seen.
+ *
+ * @generated from message interlock.policy.v1.AcceptUpstreamDescriptionsRequest
+ */
+export type AcceptUpstreamDescriptionsRequest = Message<"interlock.policy.v1.AcceptUpstreamDescriptionsRequest"> & {
+  /**
+   * Name of the server.
+   *
+   * @generated from field: string server = 1;
+   */
+  server: string;
+
+  /**
+   * The descriptions, as DescribeUpstreamTools took them.
+   *
+   * @generated from field: string descriptions = 2;
+   */
+  descriptions: string;
+
+  /**
+   * Digest that DescribeUpstreamTools has returned.
+   *
+   * @generated from field: string digest = 3;
+   */
+  digest: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.AcceptUpstreamDescriptionsRequest.
+ * Use `create(AcceptUpstreamDescriptionsRequestSchema)` to create a new message.
+ */
+export const AcceptUpstreamDescriptionsRequestSchema: GenMessage<AcceptUpstreamDescriptionsRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_upstream_service, 8);
+
+/**
+ * AcceptUpstreamDescriptionsResponse is what was accepted.
+ *
+ * @generated from message interlock.policy.v1.AcceptUpstreamDescriptionsResponse
+ */
+export type AcceptUpstreamDescriptionsResponse = Message<"interlock.policy.v1.AcceptUpstreamDescriptionsResponse"> & {
+  /**
+   * Full names of the tools that are described now.
+   *
+   * @generated from field: repeated string tools = 1;
+   */
+  tools: string[];
+};
+
+/**
+ * Describes the message interlock.policy.v1.AcceptUpstreamDescriptionsResponse.
+ * Use `create(AcceptUpstreamDescriptionsResponseSchema)` to create a new message.
+ */
+export const AcceptUpstreamDescriptionsResponseSchema: GenMessage<AcceptUpstreamDescriptionsResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_upstream_service, 9);
+
+/**
  * UpstreamService remembers the tools of MCP servers behind the gate. The schema and the
  * description of a tool are pinned when they are first seen; a tool that has changed
  * since then is hidden until an operator accepts it.
@@ -195,6 +336,29 @@ export const UpstreamService: GenService<{
     methodKind: "unary";
     input: typeof ForgetUpstreamToolsRequestSchema;
     output: typeof ForgetUpstreamToolsResponseSchema;
+  },
+  /**
+   * DescribeUpstreamTools proposes descriptions of a server's tools: those that are
+   * accepted, and drafts for the others. NOT_FOUND when nothing is pinned.
+   *
+   * @generated from rpc interlock.policy.v1.UpstreamService.DescribeUpstreamTools
+   */
+  describeUpstreamTools: {
+    methodKind: "unary";
+    input: typeof DescribeUpstreamToolsRequestSchema;
+    output: typeof DescribeUpstreamToolsResponseSchema;
+  },
+  /**
+   * AcceptUpstreamDescriptions accepts descriptions of a server's tools, in place of those
+   * before. A description counts until its tool changes. VERSION_CONFLICT when the digest
+   * is another.
+   *
+   * @generated from rpc interlock.policy.v1.UpstreamService.AcceptUpstreamDescriptions
+   */
+  acceptUpstreamDescriptions: {
+    methodKind: "unary";
+    input: typeof AcceptUpstreamDescriptionsRequestSchema;
+    output: typeof AcceptUpstreamDescriptionsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_interlock_policy_v1_upstream_service, 0);

@@ -70,7 +70,10 @@ func (p *pins) hold(ctx context.Context, c caller.Caller, tools []*upstream.Tool
 func (p *pins) observe(ctx context.Context, c caller.Caller, server string, tools []*upstream.Tool) (hidden *peerv1.ObserveUpstreamToolsResponse, err error) {
 	req := &peerv1.ObserveUpstreamToolsRequest{Server: server}
 	for _, t := range tools {
-		req.Tools = append(req.Tools, &peerv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clip(t.Description, maxDescription)})
+		draft, others := t.Draft()
+		req.Tools = append(req.Tools, &peerv1.ObservedTool{
+			Tool: t.Name, Digest: t.Digest, Description: clip(t.Description, maxDescription), Draft: draft, Others: others,
+		})
 	}
 	if ctx, err = p.on(ctx, c); err != nil {
 		return nil, err

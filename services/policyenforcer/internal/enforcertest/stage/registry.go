@@ -25,11 +25,19 @@ func (r Registry) Put(key store.Key, format string, args ...any) {
 // Session creates a session, or changes its status.
 func (r Registry) Session(name, parent, agent, status string) {
 	r.Helper()
-	home := "ses_" + name
+	home, depth := "ses_"+name, 0
 	if parent != "" {
 		parent = "ses_" + parent
+		depth = 1
+		if record, err := r.Get(r.Context(), ledger.SessionOf("default", parent)); err == nil {
+			above, err := ledger.ReadSession(record)
+			if err != nil {
+				r.Fatal(err)
+			}
+			depth = above.Depth + 1
+		}
 	}
-	r.Put(ledger.SessionOf("default", home), `{"id": %q, "name": %q, "parent_home": %q, "agent": %q, "status": %q}`, home, name, parent, agent, status)
+	r.Put(ledger.SessionOf("default", home), `{"id": %q, "name": %q, "parent_home": %q, "agent": %q, "status": %q, "depth": %d}`, home, name, parent, agent, status, depth)
 	r.Put(ledger.SessionRef("default", name), `{"home": %[1]q, "id": %[1]q, "name": %[2]q, "parent_home": %[3]q, "agent": %[4]q}`, home, name, parent, agent)
 }
 
