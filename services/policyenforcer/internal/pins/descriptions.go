@@ -25,7 +25,7 @@ const (
 	maxDescriptions = 256 << 10
 )
 
-// drafted is what the input schema of a tool suggests.
+// drafted is the draft of a description, made from the input schema of a tool.
 type drafted struct {
 	Description string `json:"description,omitempty"`
 	Others      string `json:"others,omitempty"`
@@ -40,8 +40,8 @@ func draftOf(tool Observed, by string) *drafted {
 	return &drafted{tool.Draft, tool.Others, by}
 }
 
-// redraft takes over the draft of the accepted version of the tool, where there is none, or where a gateway reports what
-// an agent had. It reports whether it has.
+// redraft takes over the draft of the accepted version of the tool if the pin has none, or if a gateway reports a tool
+// that an agent had reported. It returns whether it did so.
 func (p *pin) redraft(tool Observed, by string) bool {
 	draft := draftOf(tool, by)
 	switch was := p.Drafted; {
@@ -70,7 +70,7 @@ type Proposal struct {
 	// Undescribed are the tools without a description, Accepted those whose description is accepted now, and ByAgents
 	// those whose schema is the word of an agent.
 	Undescribed, Accepted, ByAgents []string
-	// Others lists the arguments that the drafts say nothing about.
+	// Others lists the arguments outside of the drafts.
 	Others map[string]string
 }
 
@@ -92,7 +92,7 @@ func (p pin) latest() string {
 }
 
 // describes reports that a description of a schema counts for the tool. The word of an agent on a tool of a gateway
-// changes nothing.
+// has no effect.
 func (p pin) describes(schema string) bool {
 	changed := p.Changed != "" && (p.ChangedBy == "" || p.By != "")
 	return schema != "" && schema == p.latest() && !changed
@@ -132,7 +132,7 @@ func (r *Registry) Propose(ctx context.Context, namespace, server, text string) 
 	return known.propose(server, now[server], text)
 }
 
-// AcceptDescriptions accepts what Propose has returned for a text, in place of all descriptions of the server.
+// AcceptDescriptions accepts the proposal of a text, in place of all descriptions of the server.
 func (r *Registry) AcceptDescriptions(ctx context.Context, caller enforcer.Caller, server, text, digest string) ([]string, error) {
 	return retry.Do(ctx, "the descriptions of "+server, func() ([]string, error) {
 		known, version, err := r.load(ctx, caller.Namespace)

@@ -20,7 +20,7 @@ func (r *rig) see(caller enforcer.Caller, server, tool, digest, draft string) {
 	}
 }
 
-// proposed returns the proposal for a text, which must be what is wanted.
+// proposed returns the proposal for a text and checks it.
 func (r *rig) proposed(server, text, want string) *pins.Proposal {
 	r.Helper()
 	p, err := r.replica(r.Storage).Propose(r.Context(), enforcertest.Namespace, server, text)
@@ -49,7 +49,7 @@ func (r *rig) acceptAll(server, text, digest string) error {
 	return err
 }
 
-// A draft is accepted by the digest of what a person has seen, and counts until its tool changes (S21.14).
+// A draft is accepted by the digest that a person has seen, and counts until its tool changes (S21.14).
 func TestDescriptionsAreAccepted(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {
@@ -83,7 +83,7 @@ func TestDescriptionsAreAccepted(t *testing.T) {
 			r.Errorf("%+v", p)
 		}
 
-		// What is left out is not described any more.
+		// A tool that is left out is not described any more.
 		const less = `{"mcp__web__get":{}}`
 		if err := r.acceptAll("web", less, r.proposed("web", less, less).Digest); err != nil {
 			r.Fatal(err)
@@ -116,7 +116,7 @@ func TestDescriptionsAreAccepted(t *testing.T) {
 }
 
 // An agent's report takes no description of a tool of a gateway away and drafts none; one of its own tools is marked,
-// and a gateway's first report ends what was accepted on an agent's word (S21.14).
+// and a gateway's first report ends the descriptions that were accepted on an agent's word (S21.14).
 func TestDescriptionsAndAgents(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {

@@ -54,7 +54,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time) *Registry {
 // Observed is a tool that an MCP server offers.
 type Observed struct {
 	Tool, Digest, Description string
-	// Draft is what its input schema suggests that its arguments mean, and Others are those about which it says nothing.
+	// Draft is a description made from its input schema, and Others are the arguments outside of it.
 	Draft, Others string
 }
 

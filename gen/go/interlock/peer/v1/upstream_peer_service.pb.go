@@ -150,10 +150,10 @@ type ObservedTool struct {
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// Its description, at most 1,024 bytes of it, for operators.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// What its input schema suggests that its arguments mean: JSON as in "meta.tools", for
-	// operators. Empty for nothing.
+	// A description made from its input schema: JSON as in "meta.tools", for operators.
+	// Empty for none.
 	Draft string `protobuf:"bytes,4,opt,name=draft,proto3" json:"draft,omitempty"`
-	// The arguments that draft says nothing about, for operators.
+	// The arguments outside of the draft, for operators.
 	Others        string `protobuf:"bytes,5,opt,name=others,proto3" json:"others,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
