@@ -1,6 +1,7 @@
 package facet
 
 import (
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -66,7 +67,28 @@ func inMajor(n document.Decimal, currency string, form *toolinput.Amount) (v doc
 	case !ok:
 		return v, "the amount is out of range"
 	}
-	return document.NumberValue(shifted), ""
+	return document.NumberValue(plain(shifted)), ""
+}
+
+// longestPlain is how long a number may be that is written without an exponent, in bytes.
+const longestPlain = 40
+
+// plain writes a short number without an exponent, as people read it.
+func plain(text string) string {
+	_, exponent, _ := strings.Cut(text, "e")
+	if n, err := strconv.Atoi(exponent); err != nil || max(n, -n) > longestPlain || len(text) > longestPlain {
+		return text
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return text
+	}
+	digits, exact := r.FloatPrec()
+	written := r.FloatString(digits)
+	if !exact || len(written) > longestPlain {
+		return text
+	}
+	return written
 }
 
 // fits reports a number of at most that many decimals.

@@ -33,7 +33,7 @@ func TestMoney(t *testing.T) {
 		`minor {"amount":12345,"currency":"usd"}`: "123.45", `minor {"amount":12345,"currency":"JPY"}`: "12345", `minor {"amount":12345,"currency":"KWD"}`: "12.345",
 		`minor {"amount":1e4,"currency":"EUR"}`: "100", `minor {"amount":1.0,"currency":"EUR"}`: "0.01", `minor {"amount":0,"currency":"EUR"}`: "0", `minor {"amount":-0,"currency":"EUR"}`: "0",
 		`major {"amount":123.45,"currency":"USD"}`: "123.45", `major {"amount":1E2,"currency":"USD"}`: "100", `major {"amount":0.001,"currency":"KWD"}`: "0.001",
-		`major {"amount":12345e-2,"currency":"USD"}`: "123.45", `major {"amount":9007199254740993,"currency":"USD"}`: "9007199254740993", `major {"amount":100.10,"currency":"Usd"}`: "100.1",
+		`major {"amount":12345e-2,"currency":"USD"}`: "123.45", `minor {"amount":12e400000000,"currency":"USD"}`: "?", `major {"amount":9007199254740993,"currency":"USD"}`: "9007199254740993", `major {"amount":100.10,"currency":"Usd"}`: "100.1",
 		`euro {"amount":5,"currency":"usd"}`: "0.05", `negative {"amount":-5}`: "-5", `Read {"amount":5}`: "", `free {}`: "",
 		`minor {"amount":9223372036854775808,"currency":"USD"}`: "92233720368547758.08", `major {"amount":100,"currency":"JPY"}`: "100",
 
