@@ -21,6 +21,23 @@ type Placed struct {
 // applies returns whether the clause is about a call.
 func (p Placed) applies(call Call) Truth { return p.Clause.Applies(call, p.Stance) }
 
+// Wants returns the pointers of the clause that put its comparisons in doubt when the arguments do not have them, each
+// once, in the order written. It leaves out a pointer for which a comparison says what holds without it.
+func (p Placed) Wants() []string {
+	var all, optional []string
+	p.applies(Chosen(func(c Comparison, stance Stance) Truth {
+		switch {
+		case !c.Pointer():
+		case c.Judge(Class{Arguments: document.ObjectValue(nil)}, stance) != Doubt:
+			optional = append(optional, c.Looks())
+		case !slices.Contains(all, c.Looks()):
+			all = append(all, c.Looks())
+		}
+		return Doubt
+	}))
+	return slices.DeleteFunc(all, func(pointer string) bool { return slices.Contains(optional, pointer) })
+}
+
 // mostSituations bounds a survey.
 const mostSituations = 4096
 

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ const (
 	CodeShadowed     document.Code = "SHADOWED"
 	CodeGap          document.Code = "GAP"
 	CodeFacetUnknown document.Code = "FACET_UNKNOWN"
+	CodeDoubtLikely  document.Code = "DOUBT_LIKELY"
 )
 
 // mostReviewed bounds how many rules with conditions are compared with one another.
@@ -31,19 +33,8 @@ type reviewed struct {
 // review warns of rules whose conditions do not do what they seem to.
 func review(f document.Fields, p *Policy) {
 	var all []reviewed
-	for _, list := range []struct {
-		name  string
-		rules []Rule
-	}{{listDeny, p.Deny}, {listAsk, p.Ask}, {listAllow, p.Allow}} {
-		for i := range list.rules {
-			rule := &list.rules[i]
-			if rule.Clause.IsZero() || rule.Point != nil || rule.Capability == "" {
-				continue
-			}
-			r := reviewed{rule, condition.Placed{Clause: rule.Clause}, list.name, f.At.Key(list.name).At(i)}
-			if list.name == listAllow {
-				r.placed.Stance = condition.Allows
-			}
+	for _, r := range p.rulesAt(f.At) {
+		if !r.Clause.IsZero() && r.Point == nil && r.Capability != "" {
 			all = append(all, r)
 		}
 	}
@@ -61,6 +52,75 @@ func review(f document.Fields, p *Policy) {
 	if len(all) <= mostReviewed {
 		warnGaps(f.Report, all)
 	}
+}
+
+// rulesAt returns all rules with their places below that of the policy.
+func (p *Policy) rulesAt(at *document.Path) (all []reviewed) {
+	for _, list := range []struct {
+		name  string
+		rules []Rule
+	}{{listDeny, p.Deny}, {listAsk, p.Ask}, {listAllow, p.Allow}} {
+		for i := range list.rules {
+			rule := &list.rules[i]
+			r := reviewed{rule, condition.Placed{Clause: rule.Clause}, list.name, at.Key(list.name).At(i)}
+			if list.name == listAllow {
+				r.placed.Stance = condition.Allows
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// DoubtLikely warns of rules for one tool that look at arguments which its reported schema does not have (S21.21).
+// arguments has the arguments of tools, as pointers by their full names. It says nothing about a tool that is not there.
+func (p *Policy) DoubtLikely(arguments map[string][]string) document.Problems {
+	var report document.Report
+	for _, r := range p.rulesAt(nil) {
+		tool, _ := oneTool(r.Capability)
+		listed := arguments[tool]
+		if len(listed) == 0 {
+			continue
+		}
+		looks := r.placed.Wants()
+		if r.Amount != nil && strings.HasPrefix(r.Amount.Of, "/") {
+			looks = append(looks, r.Amount.Of)
+		}
+		for _, pointer := range looks {
+			first, _, _ := strings.Cut(pointer[1:], "/")
+			if first == "*" || slices.Contains(listed, "/"+first) {
+				continue
+			}
+			report.Warnf(r.at, CodeDoubtLikely, "the rule looks at %s, and the reported input schema of %s has no such argument, so calls are in doubt; it has %s: "+
+				"look at one of these, or say what holds without it by \"exists\", \"not_exists\" or \"or\"", document.Quote(pointer), document.Quote(tool), shown(listed))
+		}
+	}
+	return report.Problems()
+}
+
+// mostShown bounds how many arguments of a tool a warning lists.
+const mostShown = 16
+
+// shown lists arguments, which are the words of a server.
+func shown(pointers []string) string {
+	var words []string
+	for _, pointer := range pointers[:min(len(pointers), mostShown)] {
+		words = append(words, document.Quote(pointer))
+	}
+	if more := len(pointers) - mostShown; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, ", ")
+}
+
+// oneTool returns the full name of the server's tool that a capability names. It is false when the capability may be
+// that of several tools.
+func oneTool(capability string) (string, bool) {
+	parts := strings.Split(capability, ":")
+	if len(parts) != 3 || parts[0] != "mcp" || strings.HasSuffix(capability, "*") {
+		return "", false
+	}
+	return "mcp__" + parts[1] + "__" + parts[2], true
 }
 
 // warnShadowed warns of a rule when rules of deny before it are about each of its calls.
@@ -103,11 +163,10 @@ func warnGaps(report *document.Report, all []reviewed) {
 
 // warnUnknown warns of a facet that no call of a server's tool has, because the tool is not described.
 func warnUnknown(report *document.Report, p *Policy, r reviewed) {
-	parts := strings.Split(r.Capability, ":")
-	if len(parts) != 3 || parts[0] != "mcp" || strings.HasSuffix(r.Capability, "*") {
-		return // may be about several tools
+	tool, one := oneTool(r.Capability)
+	if !one {
+		return
 	}
-	tool := "mcp__" + parts[1] + "__" + parts[2]
 	for _, name := range lookedAt(r.Clause) {
 		if name[0] == '/' || name == "anywhere" || !facet.NeedsDescription(tool, condition.Facet(name), p.Tools) {
 			continue

@@ -66,10 +66,53 @@ func Draft(tool string, schema []byte) (description, others string) {
 		others = fmt.Sprintf("%d arguments", len(left))
 	}
 	text, err := json.Marshal(d)
-	if err != nil || len(text) > LongestDraft || string(text) == "{}" {
+	switch {
+	case err != nil, len(text) > LongestDraft:
+		return "", fmt.Sprintf("%d arguments", properties.Len())
+	case string(text) == "{}":
 		return "", others
 	}
 	return string(text), others
+}
+
+// Arguments returns the names of a tool's arguments, as sorted pointers, from what Draft
+// made of its schema. There are none when a part of them is not known.
+func Arguments(description, others string) []string {
+	var all []string
+	if others != "" {
+		all = strings.Split(others, ", ")
+	}
+	if description != "" {
+		v, problem := document.Parse([]byte(description), document.Limits{})
+		if problem != nil {
+			return nil
+		}
+		all = appendPointers(all, v)
+	}
+	for i, pointer := range all {
+		name, ok := strings.CutPrefix(pointer, "/")
+		if !ok {
+			return nil // a number of arguments, or words
+		}
+		name, _, _ = strings.Cut(name, "/")
+		all[i] = "/" + name
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// appendPointers adds the pointers in a description.
+func appendPointers(all []string, v document.Value) []string {
+	if text := v.Str(); strings.HasPrefix(text, "/") {
+		return append(all, text)
+	}
+	for _, member := range v.Members() {
+		all = appendPointers(all, member)
+	}
+	for _, element := range v.Elements() {
+		all = appendPointers(all, element)
+	}
+	return all
 }
 
 // argument adds what an argument suggests, and reports whether it suggests anything.

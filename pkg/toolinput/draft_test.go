@@ -65,7 +65,7 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestDraftNamesTheOthers: a person learns which arguments a draft says nothing about (S21.14).
+// A person sees the arguments that a draft does not describe (S21.14).
 func TestDraftNamesTheOthers(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 600)
@@ -79,6 +79,32 @@ func TestDraftNamesTheOthers(t *testing.T) {
 	} {
 		if _, got := toolinput.Draft("get", []byte(schema)); got != want {
 			t.Errorf("%.80s: %q, want %q", schema, got, want)
+		}
+	}
+}
+
+// A draft and its list of remaining arguments name every argument, unless the list is too long (S21.21).
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat("x", 600)
+	for schema, want := range map[string]string{
+		`{"properties":{"url":{"type":"string"},"options":{"type":"object"},"a/b":{}}}`:                          "/a~1b /options /url",
+		`{"properties":{"amount":{"type":"integer"},"currency":{"type":"string"}}}`:                              "/amount /currency",
+		`{"properties":{"urls":{"type":"array","items":{"type":"string"}},"sql":{"type":"string"}}}`:             "/sql /urls",
+		`{"properties":{"path":{"type":"string"}}}`:                                                              "/path", // read and written
+		`{"properties":{"a, /b":{}}}`:                                                                            "",      // a list of others cannot have it
+		`{"properties":{"` + many + `":{}}}`:                                                                     "",
+		`{"properties":{"` + many + `_url":{"type":"string"},"` + many + `_path":{"type":"string"},"small":{}}}`: "", // no room for a draft
+		`{"properties":{}}`: "",
+		`{`:                 "",
+	} {
+		if got := strings.Join(toolinput.Arguments(toolinput.Draft("get", []byte(schema))), " "); got != want {
+			t.Errorf("%.80s: %q, want %q", schema, got, want)
+		}
+	}
+	for _, hostile := range [][2]string{{"{", "/x"}, {"", "3 arguments"}, {`{"urls":["/url"]}`, "words, /x"}, {"", ", "}} {
+		if got := toolinput.Arguments(hostile[0], hostile[1]); got != nil {
+			t.Errorf("%q: %q", hostile, got)
 		}
 	}
 }

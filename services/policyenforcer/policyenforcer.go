@@ -138,7 +138,7 @@ func VerifyLog(ctx context.Context, st store.Store, namespace string, yield func
 // Register adds the enforcer's services to a server.
 func (e *Enforcer) Register(r grpc.ServiceRegistrar) {
 	policyv1.RegisterPolicyEnforcerServiceServer(r, e.service)
-	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{Checks: e.app.Checks, Store: e.app.Policies})
+	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{Checks: e.app.Checks, Store: e.app.Policies, Pins: e.app.Pins})
 	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{Checks: e.app.Checks, Log: e.app.Log})
 	upstreams := &rpc.Upstreams{Pins: e.app.Pins}
 	policyv1.RegisterUpstreamServiceServer(r, upstreams)

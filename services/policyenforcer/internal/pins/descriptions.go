@@ -119,6 +119,28 @@ func (r *Registry) Described(ctx context.Context, namespace, full string) (tooli
 	return toolinput.Tools{full: d}, nil
 }
 
+// Arguments returns the arguments that servers list for their tools, as pointers by full names. It leaves out tools that
+// have changed, and those whose arguments are not all known.
+func (r *Registry) Arguments(ctx context.Context, namespace string) (map[string][]string, error) {
+	known, _, err := r.load(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]string{}
+	for server, tools := range known {
+		for tool, one := range tools {
+			full := "mcp__" + server + "__" + tool
+			if of, name, ok := toolname.OfServer(full); !ok || of != server || name != tool || one.Drafted == nil || !one.describes(one.latest()) {
+				continue
+			}
+			if listed := toolinput.Arguments(one.Drafted.Description, one.Drafted.Others); listed != nil {
+				all[full] = listed
+			}
+		}
+	}
+	return all, nil
+}
+
 // Propose returns descriptions to accept: those of a text, or when it is empty, those that are accepted, and drafts.
 func (r *Registry) Propose(ctx context.Context, namespace, server, text string) (*Proposal, error) {
 	known, _, err := r.load(ctx, namespace)

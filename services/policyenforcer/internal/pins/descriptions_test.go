@@ -1,6 +1,7 @@
 package pins_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -198,5 +199,35 @@ func TestBadDescriptions(t *testing.T) {
 			r.Refused(err, fault.InvalidRequest)
 		}
 		r.knows()
+	})
+}
+
+// Warnings know the arguments of tools as they were accepted (S21.21).
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		expect := func(want string) {
+			r.Helper()
+			all, err := r.replica(r.Storage).Arguments(r.Context(), enforcertest.Namespace)
+			if got := fmt.Sprint(all); err != nil || got != want {
+				r.Errorf("%s, %v, want %s", got, err, want)
+			}
+		}
+		expect("map[]")
+		seen := []pins.Observed{
+			{Tool: "get", Digest: "1", Draft: `{"urls":["/url"]}`, Others: "/depth"},
+			{Tool: "put", Digest: "1", Others: "60 arguments"},
+			{Tool: "a__b", Digest: "1", Others: "/x"},
+			{Tool: "bare", Digest: "1"},
+		}
+		if _, err := r.Observe(r.Context(), theGateway, "web", seen, nil); err != nil {
+			r.Fatal(err)
+		}
+		if _, err := r.Observe(r.Context(), theGateway, "odd__web", seen, nil); err != nil { // its tools could be those of "odd"
+			r.Fatal(err)
+		}
+		expect("map[mcp__web__a__b:[/x] mcp__web__get:[/depth /url]]")
+		r.see(theGateway, "web", "get", "2", `{"urls":["/link"]}`)
+		expect("map[mcp__web__a__b:[/x]]")
 	})
 }

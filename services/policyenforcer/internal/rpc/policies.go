@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
@@ -26,6 +27,7 @@ type Policies struct {
 	policyv1.UnimplementedPolicyServiceServer
 	Checks *check.Service
 	Store  *policystore.Store
+	Pins   *pins.Registry
 }
 
 // Conversions of the core's enumerations to the contract's.
@@ -44,7 +46,25 @@ func (s *Policies) RegisterPolicy(ctx context.Context, req *policyv1.RegisterPol
 	if err != nil {
 		return nil, err
 	}
+	warnings = append(warnings, s.doubtLikely(ctx, p.Definition)...)
 	return &policyv1.RegisterPolicyResponse{Policy: policyProto(p), Created: created, Warnings: policyProblems(warnings)}, nil
+}
+
+// doubtLikely returns the warnings that the tools of servers give about a policy. The policy is stored even when they
+// cannot be read.
+func (s *Policies) doubtLikely(ctx context.Context, definition []byte) document.Problems {
+	policy, problems := rules.ParsePolicy(definition)
+	if problems.HasErrors() {
+		return nil // never: it is stored
+	}
+	arguments, err := s.Pins.Arguments(ctx, rpc.Namespace(ctx))
+	if err != nil {
+		return document.Problems{{
+			Code: rules.CodeDoubtLikely, Severity: document.SeverityWarning,
+			Message: "the tools of servers cannot be read, so it is not known whether they have the arguments that the rules look at; store the policy again to compare them",
+		}}
+	}
+	return policy.DoubtLikely(arguments)
 }
 
 // GetPolicy implements PolicyService.

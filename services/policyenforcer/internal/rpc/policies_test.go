@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"reflect"
@@ -19,11 +20,13 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
@@ -36,7 +39,7 @@ func services(t *testing.T) (context.Context, *Policies, *Decisions) {
 	t.Cleanup(func() { _ = st.Close() })
 	a := app.New(st, nil, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{})
 	ctx := auth.WithPrincipal(t.Context(), auth.Principal{Name: "olga", Role: auth.Operator})
-	return ctx, &Policies{Checks: a.Checks, Store: a.Policies}, &Decisions{Checks: a.Checks, Log: a.Log}
+	return ctx, &Policies{Checks: a.Checks, Store: a.Policies, Pins: a.Pins}, &Decisions{Checks: a.Checks, Log: a.Log}
 }
 
 // A policy's life through the contract.
@@ -97,6 +100,40 @@ func TestPolicyService(t *testing.T) {
 	if err != nil || simulated.GetReplayed() != 0 {
 		t.Errorf("%v, %v", simulated, err)
 	}
+}
+
+// A policy that is stored is compared with the tools of servers (S21.21).
+func TestPolicyLooksAtNoArgument(t *testing.T) {
+	t.Parallel()
+	ctx, s, _ := services(t)
+	put := func(want string) {
+		t.Helper()
+		resp, err := s.RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{
+			Name: "p", Definition: []byte(`{"role":"agent","deny":[{"capability":"mcp:pay:refund","unless":{"/amout":{"lte":9}}}]}`),
+		})
+		got := ""
+		for _, w := range resp.GetWarnings() {
+			got += w.GetCode() + " " + w.GetPointer()
+		}
+		if err != nil || got != want {
+			t.Errorf("%v, %v, want %q", resp, err, want)
+		}
+	}
+	put("")
+	seen := []pins.Observed{{Tool: "refund", Digest: "1", Others: "/amount"}}
+	if _, err := s.Pins.Observe(ctx, caller(ctx), "pay", seen, nil); err != nil {
+		t.Fatal(err)
+	}
+	put("DOUBT_LIKELY /deny/0")
+	s.Pins = pins.New(unreadable{}, Announcer{}, time.Now)
+	put("DOUBT_LIKELY ")
+}
+
+// unreadable is a store without answers.
+type unreadable struct{ store.Store }
+
+func (unreadable) Get(context.Context, store.Key) (store.Record, error) {
+	return store.Record{}, errors.New("gone")
 }
 
 func TestDecisionService(t *testing.T) {
