@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rules"
+	tree "github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -45,8 +46,12 @@ func (p *parser) steps(f document.Fields, c *testCase, most int) bool {
 // given starts the run of a case, so that a failing start is a problem of the file.
 func (p *parser) given(f document.Fields, c *testCase) {
 	given, _ := f.Object("given")
-	given.Known("given", "state", "context", "evidence", "at")
+	given.Known("given", "state", "context", "evidence", "at", "depth")
 	c.begins = p.beginsAt(given)
+	c.depth = -1
+	if depth, ok := given.Integer("depth", 0); ok {
+		c.depth = int(min(depth, tree.MaxDepth))
+	}
 	state, named := given.Text("state")
 	context, _ := given.Object("context")
 	if p.suite.main == nil {

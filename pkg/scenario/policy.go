@@ -58,7 +58,7 @@ func (w *simulation) verdicts(s binding, at *workflow.View, a call, approved boo
 	for i, policy := range policies {
 		shell := toolcall.Shell(s.of.machine.State(at.State), a.tool)
 		verdicts[i] = policy.Decide(rules.Call{
-			Tool: a.tool, Shell: shell, Input: a.input, Facts: s.facts(at, a, policy.Tools()),
+			Tool: a.tool, Shell: shell, Input: a.input, Facts: w.facts(s, at, a, policy.Tools()),
 			EstimatedCost: a.estimate, Principal: actor, Session: session, Approved: approved, Repeats: w.repeats(&a), Now: w.now,
 		}, nil)
 	}
@@ -66,10 +66,10 @@ func (w *simulation) verdicts(s binding, at *workflow.View, a call, approved boo
 }
 
 // facts returns what a call does, with the descriptions of tools of one policy.
-func (s binding) facts(at *workflow.View, a call, tools facet.Tools) *facet.Facts {
+func (w *simulation) facts(s binding, at *workflow.View, a call, tools facet.Tools) *facet.Facts {
 	return facet.Of(facet.Subject{
 		Tool: a.tool, Shell: toolcall.Shell(s.of.machine.State(at.State), a.tool), Input: a.input, Tools: tools, CallerName: actor,
-		SessionDepth: -1, SessionRoot: session, RunState: at.State, RunWorkflow: at.Workflow,
+		SessionDepth: w.depth, SessionRoot: session, RunState: at.State, RunWorkflow: at.Workflow,
 	})
 }
 
@@ -111,7 +111,7 @@ func (w *simulation) askFor(s binding, at *workflow.View, a call, action consent
 		j.approval, j.Decision, j.Code = known, toolcall.Deny, toolcall.CodePolicyDenied
 	default:
 		opened, err := w.open(s.tracked, at.Branch, consent.Request{
-			ID: w.approvalID(), Action: action, Terms: s.of.machine.ApprovalFor(s.facts(at, a, s.of.machine.Meta().Described)),
+			ID: w.approvalID(), Action: action, Terms: s.of.machine.ApprovalFor(w.facts(s, at, a, s.of.machine.Meta().Described)),
 			Asker: consent.Asker{Principal: actor, SessionID: session, RootID: session},
 		})
 		if err != nil {

@@ -72,6 +72,8 @@ type testCase struct {
 	steps []step
 	// begins is when the first step is taken.
 	begins time.Time
+	// depth is how many sessions are above that of the run, and negative where that is not known.
+	depth int
 	// start is the run that it begins with, observed and granted its evidence.
 	start    workflow.Run
 	observed evidence.Record

@@ -23,6 +23,7 @@ type simulation struct {
 	suite    *Suite
 	coverage *Coverage
 	began    time.Time
+	depth    int
 	now      time.Time
 	runs     map[string]*tracked
 	order    []*tracked // in the order in which they were started
@@ -69,7 +70,7 @@ type binding struct {
 func (s binding) at() workflow.View { return s.run.At(s.branch) }
 
 func newSimulation(s *Suite, c *testCase, coverage *Coverage) *simulation {
-	w := &simulation{suite: s, coverage: coverage, now: c.begins, began: c.begins, runs: make(map[string]*tracked)}
+	w := &simulation{suite: s, coverage: coverage, now: c.begins, began: c.begins, depth: c.depth, runs: make(map[string]*tracked)}
 	if s.main != nil {
 		w.binding = binding{tracked: w.add(c.start, s.main)}
 		w.observed, w.granted = c.observed, c.granted
