@@ -248,7 +248,7 @@ func (r *request) resource(text, kind string) {
 	if before, name, ok := strings.Cut(text, "/"); ok {
 		kind, text = folded(before), name
 	}
-	if kind == "" || text == "" || strings.Contains(text, "/") || strings.Contains(kind, ",") {
+	if kind == "" || text == "" || strings.ContainsAny(text, "/,") || strings.Contains(kind, ",") {
 		p.doubt("kubectl names a resource in a way that is not known", condition.K8sResource, condition.K8sName)
 		return
 	}

@@ -32,7 +32,8 @@ func spelled(line string) []string {
 	}
 }
 
-// TestResourcesOfKinds: a kind is all of its resources for restrictions, and only what it says for allowances (S21.5).
+// TestResourcesOfKinds judges kinds of resources: a restriction takes a kind for all of its resources, an allowance for the kind
+// alone (S21.5).
 func TestResourcesOfKinds(t *testing.T) {
 	t.Parallel()
 	const yes, no = condition.True, condition.False
@@ -71,7 +72,7 @@ func TestResourcesOfKinds(t *testing.T) {
 	}
 }
 
-// TestOtherFiles: an absolute name is no other file for a restriction of all but some (S21.11).
+// TestOtherFiles judges a restriction of all files but some: the absolute name of a file is no other file (S21.11).
 func TestOtherFiles(t *testing.T) {
 	t.Parallel()
 	for call, want := range map[string]condition.Truth{
@@ -85,7 +86,7 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestContainers: what a container is told to run counts for restrictions, and only the line for allowances (S21.5).
+// TestContainers judges commands in containers: restrictions look at them, and allowances look at the line alone (S21.5).
 func TestContainers(t *testing.T) {
 	t.Parallel()
 	const yes, no, doubt = condition.True, condition.False, condition.Doubt
@@ -130,8 +131,8 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-// TestSpellings: no way to run or to spell a line gets it past a restriction that names what it does, or makes it one of the
-// harmless calls that an allowance names (S21.5).
+// TestSpellings judges lines in many spellings, run in many ways: none gets past a restriction that names its act, and none
+// passes for one of the harmless calls of an allowance (S21.5).
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	const (
@@ -143,7 +144,7 @@ func TestSpellings(t *testing.T) {
 	)
 	for _, family := range []struct {
 		harmless string
-		lines    map[string][]string // by what they do
+		lines    map[string][]string // by their acts
 	}{
 		{harmlessGit, map[string][]string{
 			main: {
