@@ -102,6 +102,9 @@ func meet(p, q pattern) bool {
 	case textPattern:
 		q, ok := q.(textPattern)
 		return !ok || textsMeet(p.text, q.text)
+	case resourcePattern:
+		q, ok := q.(resourcePattern)
+		return !ok || textsMeet(p.kinds(), q.kinds())
 	default:
 		return true
 	}

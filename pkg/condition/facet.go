@@ -88,8 +88,8 @@ type Element struct {
 	// address in an IPv6 address. A restriction matches if one reading does, an allowance needs
 	// all.
 	Also []document.Value
-	// Full are the absolute names of a path in the workspace, each behind //. Restrictions compare absolute patterns with them:
-	// which folder the workspace is may be what an agent says.
+	// Full are readings for restrictions alone. Those of a path in the workspace are its absolute names, each behind //: which
+	// folder the workspace is may be what an agent says. Those of a command are the ones that it may run in a container.
 	Full []document.Value
 	// Below is true for a folder that stands for everything under it.
 	Below bool

@@ -58,6 +58,29 @@ componentstatuses componentstatus cs
 // it is empty for a type that is not known.
 func K8sPlural(kind string) string { return k8sKinds()[kind] }
 
+// resourcePattern matches resources: KIND, which is all of the kind, and KIND/NAME.
+type resourcePattern struct{ textPattern }
+
+// match compares the whole text. For a restriction, a pattern without a name also has those with one, and a kind may
+// be the resource of the pattern.
+func (p resourcePattern) match(text string, stance Stance) Truth {
+	if t := p.textPattern.match(text, stance); t == True || stance.allows() {
+		return t
+	}
+	wanted, _, one := strings.Cut(p.text, "/")
+	kind, _, named := strings.Cut(text, "/")
+	return Of(one != named && like(wanted, kind))
+}
+
+// kinds returns a pattern of the kinds that a pattern has.
+func (p resourcePattern) kinds() string {
+	kind, _, _ := strings.Cut(p.text, "/")
+	if i := strings.IndexAny(kind, "*?"); i >= 0 {
+		kind = kind[:i] + "*"
+	}
+	return kind
+}
+
 // k8sWritten returns how k8s.resource writes a pattern of resources: secrets/db for Secret/db.
 func k8sWritten(pattern string) string {
 	kind, name, named := strings.Cut(pattern, "/")

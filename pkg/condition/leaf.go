@@ -309,7 +309,25 @@ func (l *leaf) judgeElement(r *run, e *Element, stance Stance) Truth {
 		}
 	}
 	for i := 0; i < len(e.Full) && !stance.allows(); i++ {
-		t = t.Or(l.judgeReading(r, e.Full[i], e, stance))
+		t = t.Or(l.judgeFull(r, e.Full[i], e, stance))
+	}
+	return t
+}
+
+// judgeFull judges a further reading for a restriction. That the value is another than one is said of the value alone: its
+// further readings always are.
+func (l *leaf) judgeFull(r *run, v document.Value, e *Element, stance Stance) Truth {
+	t := True
+	for i := range l.tests {
+		x, reading := &l.tests[i], v
+		if x.op == opNeq {
+			reading = e.Value
+		}
+		if e.Below {
+			t = t.And(x.holdsBelow(r, reading, stance))
+		} else {
+			t = t.And(x.holds(r, reading, stance))
+		}
 	}
 	return t
 }

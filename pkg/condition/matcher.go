@@ -240,8 +240,11 @@ func (m matcher) literal(x *test, v document.Value, at *document.Path) {
 		m.errorf(at, document.CodeNoEffect, "%s %s", document.Quote(v.Str()), fix)
 		return
 	}
-	if x.op == opLike {
+	switch {
+	case x.op == opLike:
 		p = asLike(p)
+	case l.facet == K8sResource:
+		p = resourcePattern{newTextPattern(v.Str())}
 	}
 	x.patterns = append(x.patterns, p)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // readWindows reads the field of a policy, and its problems.
@@ -144,6 +145,61 @@ func TestWindows(t *testing.T) {
 			{`{"not": {"time": ["work"]}}`, what, row.allow.Not(), row.restricts.Not()},
 			{`{"time": "freeze"}`, what, no, no},
 		}, facets)
+	}
+}
+
+// TestWindowsByTheClock compares windows with what a clock on the wall shows: an instant that is surely in a window has such a
+// time, and one with such a time may be in it. Days without a change of the clock leave no doubt (S21.5).
+func TestWindowsByTheClock(t *testing.T) {
+	t.Parallel()
+	names := []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Kiritimati", "America/St_Johns", "Africa/Casablanca"}
+	r := randtest.New(t, 11)
+	inside, doubtful := 0, 0
+	for range randtest.Size(600, 20_000) {
+		zone, err := time.LoadLocation(zones[r.IntN(len(zones))])
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, last := r.IntN(7), r.IntN(7)
+		from, to := r.IntN(24*60), r.IntN(24*60)
+		if from == to {
+			to = 24 * 60
+		}
+		text := fmt.Sprintf(`{"w": {"zone": %q, "days": ["%s-%s"], "from": "%02d:%02d", "to": "%02d:%02d"}}`, zone, names[first], names[last], from/60, from%60, to/60, to%60)
+		w, problems := readWindows(t, text)
+		if problems != "" {
+			t.Fatal(text, problems)
+		}
+		day := func(d time.Weekday) bool { return (int(d)-first+7)%7 <= (last-first+7)%7 }
+		for i := range 20 {
+			now := time.Unix(1_577_836_800+r.Int64N(10*365*24*3600), r.Int64N(1e9)).In(zone) // from 2020 on
+			if _, change := now.ZoneBounds(); i%2 == 0 && !change.IsZero() {
+				now = change.Add(time.Duration(r.Int64N(int64(8*time.Hour)) - int64(4*time.Hour))).In(zone)
+			}
+			minute, today := now.Hour()*60+now.Minute(), now.Weekday()
+			shown := minute >= from && minute < to && day(today)
+			if to <= from {
+				shown = minute >= from && day(today) || minute < to && day((today+6)%7)
+			}
+			set := w.At(now)
+			maybe := len(set.Values) > 0
+			surely := maybe && !set.Values[0].Unsure
+			_, before := now.AddDate(0, 0, -3).Zone()
+			_, after := now.AddDate(0, 0, 3).Zone()
+			if surely && !shown || shown && !maybe || before == after && surely != maybe {
+				t.Errorf("%s at %v: surely %v, maybe %v, the clock says %v", text, now, surely, maybe, shown)
+			}
+			if maybe {
+				inside++
+			}
+			if maybe && !surely {
+				doubtful++
+			}
+		}
+	}
+	if inside < 300 || doubtful == 0 {
+		t.Errorf("%d instants were inside, %d in doubt", inside, doubtful)
 	}
 }
 

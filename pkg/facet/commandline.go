@@ -100,7 +100,7 @@ func (f *Facts) overCommands(says bool, names []condition.Facet, judge func(part
 var passed = map[condition.Facet]wordSet{
 	condition.GitVerb:  words("git gh hub"),
 	condition.SQLKinds: words("psql mysql mariadb sqlite3 sqlcmd pgcli mycli litecli duckdb sqlplus"),
-	condition.K8sVerb:  words("kubectl oc helm"),
+	condition.K8sVerb:  words("kubectl oc kubecolor k3s minikube microk8s helm helmfile kustomize k9s flux argocd istioctl"),
 }
 
 // passedOn returns one of the programs that a command hands to another program, which may run it elsewhere: docker exec db psql.
@@ -122,7 +122,8 @@ func passedOn(plan *shell.Plan, c shell.Command, programs wordSet) string {
 		if at := strings.LastIndex(program, "bin/"); at >= 0 {
 			program = program[at+len("bin/"):]
 		}
-		if programs.has(program) && !slices.ContainsFunc(plan.Commands, ends(c.Words[c.Assigns+1+i:])) {
+		family, _, _ := strings.Cut(program, "-") // git-push, kubectl-secrets
+		if (programs.has(program) || programs.has(family) && (family == "git" || family == "kubectl")) && !slices.ContainsFunc(plan.Commands, ends(c.Words[c.Assigns+1+i:])) {
 			return program
 		}
 	}

@@ -1,6 +1,7 @@
 package facet
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/condition"
@@ -222,7 +223,10 @@ func (r *request) named(types string, names []string) {
 				p.text(condition.K8sResource, kind)
 				continue
 			}
-			if strings.ContainsAny(name, "=/") || strings.HasSuffix(name, "-") { // a label, or TYPE/NAME
+			if isLabel(name) && slices.ContainsFunc(names, func(other string) bool { return !isLabel(other) }) {
+				continue
+			}
+			if isLabel(name) || strings.Contains(name, "/") {
 				p.text(condition.K8sResource, kind)
 				if strings.Contains(name, "/") {
 					p.doubt("kubectl mixes TYPE NAME and TYPE/NAME", condition.K8sResource, condition.K8sName)
@@ -235,13 +239,16 @@ func (r *request) named(types string, names []string) {
 	}
 }
 
+// isLabel reports a word of kubectl label or annotate: NAME=VALUE, or NAME- to remove it.
+func isLabel(word string) bool { return strings.Contains(word, "=") || strings.HasSuffix(word, "-") }
+
 // resource notes TYPE/NAME, or a name of a resource of a type.
 func (r *request) resource(text, kind string) {
 	p := r.parts
 	if before, name, ok := strings.Cut(text, "/"); ok {
 		kind, text = folded(before), name
 	}
-	if kind == "" || text == "" || strings.Contains(text, "/") || strings.Contains(kind, ",") {
+	if kind == "" || text == "" || strings.ContainsAny(text, "/,") || strings.Contains(kind, ",") {
 		p.doubt("kubectl names a resource in a way that is not known", condition.K8sResource, condition.K8sName)
 		return
 	}

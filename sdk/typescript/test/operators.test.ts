@@ -142,7 +142,7 @@ test("approvals are watched, and a lease admits later calls", async () => {
   const approval = await approver.getApproval(asked.approvalId);
   expect(approval).toMatchObject({ mayDecide: true, data: { to: "test" }, kind: "TOOL_CALL", sessionId: expect.any(String) });
   await expect(approver.decideApproval(approval.id, true, { digest: "0".repeat(64) })).rejects.toMatchObject({ name: "Fault" });
-  const lease = { pattern: '{"to":"test"}', calls: 3, minutes: 5 };
+  const lease = { only: { "/to": "test" }, calls: 3, minutes: 5 };
   expect(await approver.decideApproval(approval.id, true, { note: "go", digest: approval.digest, lease })).toMatchObject({ granted: true, votes: [{ approve: true, note: "go" }] });
   await created;
   gone.abort();
