@@ -33,8 +33,8 @@ func (f *Facts) commandFacet() condition.Set {
 }
 
 var (
-	containers = words(`docker podman nerdctl docker-compose`)
-	shells     = words(`sh bash dash ash zsh ksh busybox`)
+	containers = wordSet(`docker podman nerdctl docker-compose`)
+	shells     = wordSet(`sh bash dash ash zsh ksh busybox`)
 )
 
 // mostContained is the most words of a command in a container.

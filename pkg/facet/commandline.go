@@ -98,9 +98,9 @@ func (f *Facts) overCommands(says bool, names []condition.Facet, judge func(part
 
 // passed are programs that the facets of a family judge, by the first of the family: others may be given their commands.
 var passed = map[condition.Facet]wordSet{
-	condition.GitVerb:  words("git gh hub"),
-	condition.SQLKinds: words("psql mysql mariadb sqlite3 sqlcmd pgcli mycli litecli duckdb sqlplus"),
-	condition.K8sVerb:  words("kubectl oc kubecolor k3s minikube microk8s helm helmfile kustomize k9s flux argocd istioctl"),
+	condition.GitVerb:  wordSet("git gh hub"),
+	condition.SQLKinds: wordSet("psql mysql mariadb sqlite3 sqlcmd pgcli mycli litecli duckdb sqlplus"),
+	condition.K8sVerb:  wordSet("kubectl oc kubecolor k3s minikube microk8s helm helmfile kustomize k9s flux argocd istioctl"),
 }
 
 // passedOn returns one of the programs that a command hands to another program, which may run it elsewhere: docker exec db psql.
@@ -243,9 +243,6 @@ func (s wordSet) has(word string) bool {
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' }
-
-// words returns a set of words.
-func words(list string) wordSet { return wordSet(list) }
 
 func stringValue(s string) document.Value { return document.StringValue(s) }
 func boolValue(b bool) document.Value     { return document.BoolValue(b) }

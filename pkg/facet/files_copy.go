@@ -13,8 +13,8 @@ import (
 // toFolder are the options of cp and the like that name the folder of the copies, exactly those that say that there is
 // none.
 var (
-	toFolder = words("-t --target-directory")
-	exactly  = words("-T --no-target-directory")
+	toFolder = wordSet("-t --target-directory")
+	exactly  = wordSet("-T --no-target-directory")
 )
 
 // into notes the copies of sources: a file of the name, or one in the folder of the name.
@@ -69,7 +69,7 @@ func (l *lineReader) copies(p fileProgram, list []shell.Word) {
 	g := p.read(list)
 	l.below = g.has(p.deep)
 	from := reads
-	if g.has(words("-l -s --link --symbolic-link")) {
+	if g.has(wordSet("-l -s --link --symbolic-link")) {
 		from = changes // later writes go to the original
 	}
 	l.into(&g, from)
@@ -84,7 +84,7 @@ func (l *lineReader) moves(p fileProgram, list []shell.Word) {
 
 func (l *lineReader) installs(p fileProgram, list []shell.Word) {
 	g := p.read(list)
-	if !g.has(words("-d --directory")) {
+	if !g.has(wordSet("-d --directory")) {
 		l.into(&g, reads)
 		return
 	}
@@ -110,7 +110,7 @@ func (l *lineReader) links(p fileProgram, list []shell.Word) {
 		return
 	}
 	l.into(&g, changes)
-	if len(g.operands) < 2 || !g.has(words("-s --symbolic")) {
+	if len(g.operands) < 2 || !g.has(wordSet("-s --symbolic")) {
 		return
 	}
 	last := g.operands[len(g.operands)-1]
@@ -122,7 +122,7 @@ func (l *lineReader) links(p fileProgram, list []shell.Word) {
 }
 
 // ddWords are the operands of dd that name no file.
-var ddWords = words("bs cbs conv count ibs iflag obs oflag seek skip status")
+var ddWords = wordSet("bs cbs conv count ibs iflag obs oflag seek skip status")
 
 func (l *lineReader) dd(_ fileProgram, list []shell.Word) {
 	for _, w := range list {
@@ -144,7 +144,7 @@ func (l *lineReader) dd(_ fileProgram, list []shell.Word) {
 // mktemp writes a new file, in the folder of temporary files unless its words say where.
 func (l *lineReader) mktemp(p fileProgram, list []shell.Word) {
 	g := p.read(list)
-	if len(g.operands) > 0 || len(g.options) > 0 && g.has(words("-p")) || g.unknown != nil {
+	if len(g.operands) > 0 || len(g.options) > 0 && g.has(wordSet("-p")) || g.unknown != nil {
 		l.doubt("mktemp chooses the name of a file; write to a file that the line names", condition.Writes)
 		return
 	}
@@ -267,7 +267,7 @@ func (l *lineReader) compresses(p fileProgram, list []shell.Word) {
 		l.unclearWord(*g.unknown)
 	}
 	use := changes
-	if g.has(words("-c --stdout --to-stdout -l --list -t --test")) {
+	if g.has(wordSet("-c --stdout --to-stdout -l --list -t --test")) {
 		use = reads
 	}
 	for _, w := range g.operands {
@@ -296,10 +296,10 @@ func (l *lineReader) unzip(p fileProgram, list []shell.Word) {
 		return
 	}
 	l.word(g.operands[0], reads)
-	if g.has(words("-l -p -t -v -z -Z")) {
+	if g.has(wordSet("-l -p -t -v -z -Z")) {
 		return
 	}
-	to, ok := g.value(words("-d"))
+	to, ok := g.value(wordSet("-d"))
 	if !ok {
 		to = shell.Word{Text: ".", Static: true}
 	}
@@ -319,7 +319,7 @@ func (l *lineReader) zip(p fileProgram, list []shell.Word) {
 	}
 	l.below = g.has(p.deep)
 	u := reads
-	if g.has(words("-m")) {
+	if g.has(wordSet("-m")) {
 		u = changes
 	}
 	for _, w := range g.operands[1:] {
@@ -329,11 +329,11 @@ func (l *lineReader) zip(p fileProgram, list []shell.Word) {
 
 // sends are the options of curl whose value can be a file behind @.
 var (
-	sends  = words("-d --data --data-ascii --data-binary --json -H --header -w --write-out")
-	webAt  = words("--data-urlencode")
-	forms  = words("-F --form")
-	cookie = words("-b --cookie")
-	named  = words("-O -J --remote-name --remote-header-name --output-dir")
+	sends  = wordSet("-d --data --data-ascii --data-binary --json -H --header -w --write-out")
+	webAt  = wordSet("--data-urlencode")
+	forms  = wordSet("-F --form")
+	cookie = wordSet("-b --cookie")
+	named  = wordSet("-O -J --remote-name --remote-header-name --output-dir")
 )
 
 // curl reads the files that it sends and writes those that it is given.
@@ -381,7 +381,7 @@ func (l *lineReader) curl(p fileProgram, list []shell.Word) {
 			l.unclearWord(o.value)
 		}
 	}
-	if folder, ok := g.value(words("--output-dir")); ok { // it is put before the names of -o
+	if folder, ok := g.value(wordSet("--output-dir")); ok { // it is put before the names of -o
 		for _, o := range g.options {
 			if !folder.Static {
 				l.unknown(folder, writes)
@@ -391,7 +391,7 @@ func (l *lineReader) curl(p fileProgram, list []shell.Word) {
 		}
 	}
 	if g.has(named) {
-		to, ok := g.value(words("--output-dir"))
+		to, ok := g.value(wordSet("--output-dir"))
 		if !ok {
 			to = shell.Word{Text: ".", Static: true}
 		}
@@ -420,8 +420,8 @@ func (l *lineReader) wget(p fileProgram, list []shell.Word) {
 	if g.unknown != nil {
 		l.unclearWord(*g.unknown)
 	}
-	if !g.has(words("-O --output-document --spider")) {
-		to, ok := g.value(words("-P --directory-prefix"))
+	if !g.has(wordSet("-O --output-document --spider")) {
+		to, ok := g.value(wordSet("-P --directory-prefix"))
 		if !ok {
 			to = shell.Word{Text: ".", Static: true}
 		}

@@ -10,7 +10,7 @@ import (
 
 // gitNames are commands of git that tell about files and show none of their content, with any options but those that show
 // changes.
-var gitNames = words(`status log rev-parse ls-files ls-tree describe rev-list shortlog version help merge-base name-rev for-each-ref show-ref check-ignore
+var gitNames = wordSet(`status log rev-parse ls-files ls-tree describe rev-list shortlog version help merge-base name-rev for-each-ref show-ref check-ignore
 ls-remote reflog whatchanged count-objects var`)
 
 // gitShows are options with which they show changes.

@@ -189,11 +189,11 @@ func (l *lineReader) inAndOut(p fileProgram, list []shell.Word) {
 }
 
 // findTests are the tests of find that take a value which is no file of interest.
-var findTests = words(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -perm -user -group -uid -gid
+var findTests = wordSet(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -perm -user -group -uid -gid
 -inum -links -mtime -atime -ctime -mmin -amin -cmin -used -maxdepth -mindepth -fstype -printf -regextype -newer -anewer -cnewer -samefile`)
 
 // findFlags are those without a value.
-var findFlags = words(`-H -L -P -a -and -o -or -not ! ( ) , -true -false -print -print0 -ls -prune -quit -depth -d -mount -xdev -empty -executable -readable
+var findFlags = wordSet(`-H -L -P -a -and -o -or -not ! ( ) , -true -false -print -print0 -ls -prune -quit -depth -d -mount -xdev -empty -executable -readable
 -writable -follow -daystart -noleaf -nouser -nogroup -warn -nowarn -E -X -s -x`)
 
 // find reads the folders that it searches, and the commands that it runs follow by themselves.

@@ -80,9 +80,9 @@ func newFileProgram(text string) fileProgram {
 		case token == "number":
 			p.number = true
 		case word == "skip1":
-			p.skipped, p.unless = 1, words(strings.ReplaceAll(list, ",", " "))
+			p.skipped, p.unless = 1, wordSet(strings.ReplaceAll(list, ",", " "))
 		case word == "deep":
-			p.deep = words(strings.ReplaceAll(list, ",", " "))
+			p.deep = wordSet(strings.ReplaceAll(list, ",", " "))
 			flags = append(flags, strings.Split(list, ",")...)
 		case valued:
 			values = append(values, name)
@@ -102,7 +102,7 @@ func newFileProgram(text string) fileProgram {
 			panic("facet: no such word in the table of files: " + token)
 		}
 	}
-	set := func(list []string) wordSet { return words(strings.Join(list, " ")) }
+	set := func(list []string) wordSet { return wordSet(strings.Join(list, " ")) }
 	p.options = commandOptions{flags: set(flags), values: set(values)}
 	p.reads, p.writes = set(read), set(written)
 	return p

@@ -23,23 +23,23 @@ type looker struct {
 }
 
 var (
-	pathWords = words("path filepath filename file targetfile notebookpath absolutepath relativepath relativeworkspacepath directory dirpath targetdirectory directorypath imagepath paths files")
-	noteWords = words("description explanation reason pages encoding sort order sortby")
+	pathWords = wordSet("path filepath filename file targetfile notebookpath absolutepath relativepath relativeworkspacepath directory dirpath targetdirectory directorypath imagepath paths files")
+	noteWords = wordSet("description explanation reason pages encoding sort order sortby")
 )
 
 // lookers are the tools that name files and edit none, by their names as toolname.Folded gives them.
 var lookers = map[string]looker{
 	"read": {}, "readfile": {}, "notebookread": {}, "viewimage": {}, "readtextfile": {}, "readmediafile": {}, "readmultiplefiles": {},
-	"getfileinfo": {}, "senduserfile": {}, "lsp": {others: words("operation symbol query")},
-	"ls": {here: true, others: words("ignore")}, "listdirectory": {here: true, others: words("ignore")}, "listdirectorywithsizes": {},
-	"directorytree": {others: words("excludepatterns")}, "searchfiles": {others: words("pattern excludepatterns")},
-	"glob":   {here: true, pattern: true, others: words("pattern")},
-	"grep":   {here: true, below: true, others: words("pattern glob type outputmode")},
+	"getfileinfo": {}, "senduserfile": {}, "lsp": {others: wordSet("operation symbol query")},
+	"ls": {here: true, others: wordSet("ignore")}, "listdirectory": {here: true, others: wordSet("ignore")}, "listdirectorywithsizes": {},
+	"directorytree": {others: wordSet("excludepatterns")}, "searchfiles": {others: wordSet("pattern excludepatterns")},
+	"glob":   {here: true, pattern: true, others: wordSet("pattern")},
+	"grep":   {here: true, below: true, others: wordSet("pattern glob type outputmode")},
 	"delete": {writes: true}, "createdirectory": {writes: true},
 }
 
 // fileless are tools of clients that touch no file.
-var fileless = words(`Agent AskUserQuestion BashOutput EndConversation EnterPlanMode ExitPlanMode KillBash KillShell ListAgents ListMcpResourcesTool
+var fileless = wordSet(`Agent AskUserQuestion BashOutput EndConversation EnterPlanMode ExitPlanMode KillBash KillShell ListAgents ListMcpResourcesTool
 ProposeGoal PushNotification ReadNotifications RefreshMcpTools ScheduleWakeup SendFeedback SendMessage SendUserMessage SetGoal Task TaskCreate TaskGet
 TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WaitForMcpServers WebFetch WebSearch create_goal get_goal list_agents
 list_background_processes list_bash read_agent read_background_output request_user_input tool_search update_goal update_topic web_search
@@ -60,7 +60,7 @@ func (t *touched) tool(name string, input document.Value) (known bool) {
 	case forms != 0:
 		c := forms.MeasureValue(input)
 		if c == nil { // it only looks
-			t.looks(looker{others: words("command")}, input)
+			t.looks(looker{others: wordSet("command")}, input)
 			return known
 		}
 		t.edit(c, !forms.Looks(), forms.Moves())

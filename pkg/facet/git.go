@@ -20,18 +20,18 @@ func (f *Facts) gitFacet(name condition.Facet) condition.Set {
 
 var (
 	gitGlobal = commandOptions{
-		flags: words(`-p -P --paginate --no-pager --no-replace-objects --bare --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs
+		flags: wordSet(`-p -P --paginate --no-pager --no-replace-objects --bare --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs
 --no-optional-locks --no-advice --version --help -v -h`),
-		values: words(`-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --list-cmds --attr-source`),
+		values: wordSet(`-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --list-cmds --attr-source`),
 	}
 	gitPushOptions = commandOptions{
-		flags: words(`-f --force --force-with-lease --force-if-includes --no-force-if-includes --no-force-with-lease -d --delete --all --branches --mirror --tags
+		flags: wordSet(`-f --force --force-with-lease --force-if-includes --no-force-if-includes --no-force-with-lease -d --delete --all --branches --mirror --tags
 --follow-tags --no-follow-tags -u --set-upstream -n --dry-run -q --quiet -v --verbose --progress --no-progress --porcelain --no-verify --verify --thin --no-thin
 --atomic --no-atomic -4 -6 --ipv4 --ipv6 --prune --signed --no-signed`),
-		values: words(`--repo -o --push-option --receive-pack --exec --recurse-submodules`),
+		values: wordSet(`--repo -o --push-option --receive-pack --exec --recurse-submodules`),
 	}
 	// gitLocal are subcommands that update no other repository. Others may be aliases.
-	gitLocal = words(`add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout
+	gitLocal = wordSet(`add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout
 checkout-index cherry cherry-pick clean clone column commit commit-graph commit-tree config count-objects describe diff diff-files diff-index diff-tree
 difftool fast-export fast-import fetch fetch-pack fmt-merge-msg for-each-ref format-patch fsck gc get-tar-commit-id grep hash-object help index-pack init
 interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base merge-file merge-index merge-tree mergetool mktag mktree
@@ -39,7 +39,7 @@ multi-pack-index mv name-rev notes pack-objects pack-refs patch-id prune pull ra
 reset restore rev-list rev-parse revert rm shortlog show show-branch show-index show-ref sparse-checkout stage stash status stripspace submodule switch
 symbolic-ref tag unpack-file unpack-objects update-index update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged worktree
 write-tree`)
-	gitPushing = words(`push send-pack subtree svn p4 lfs http-push cvsexportcommit`)
+	gitPushing = wordSet(`push send-pack subtree svn p4 lfs http-push cvsexportcommit`)
 )
 
 // gitCommand judges one command of a line.
@@ -218,10 +218,10 @@ func destination(p parts, to, from string) {
 }
 
 // ghReads are commands of gh that update no ref.
-var ghReads = words(`auth browse completion search status version help cache gpg-key label org project ruleset secret ssh-key variable gist codespace issue alias config
+var ghReads = wordSet(`auth browse completion search status version help cache gpg-key label org project ruleset secret ssh-key variable gist codespace issue alias config
 extension attestation run`)
 
-var ghReadVerbs = words(`list view status checks diff download verify clone`)
+var ghReadVerbs = wordSet(`list view status checks diff download verify clone`)
 
 // ghWords judges the words behind gh.
 func ghWords(p parts, arguments []shell.Word) {

@@ -16,7 +16,7 @@ var hostFacets = []condition.Facet{
 }
 
 // withoutHosts are tools of clients that reach no host of the agent's choice.
-var withoutHosts = words(`read write edit multiedit notebookedit notebookread glob grep ls lsp delete applypatch createfile deletefile editfile
+var withoutHosts = wordSet(`read write edit multiedit notebookedit notebookread glob grep ls lsp delete applypatch createfile deletefile editfile
 movefile readfile replaceinfile strreplacebasededittool strreplaceeditor viewimage writefile writetofile listdirectory readbackgroundoutput
 listbackgroundprocesses listbash bashoutput killbash killshell taskstop websearch listagents listmcpresourcestool sql sessionstoresql
 agent askuserquestion enterplanmode exitplanmode enterworktree exitworktree endconversation reportfindings task taskcreate taskget tasklist taskoutput
@@ -83,7 +83,7 @@ func (f *Facts) hostsOfTool(p parts) {
 }
 
 // urlNames are arguments of tools that are not described, in which a URL is certain to be one.
-var urlNames = words(`url uri href link endpoint website`)
+var urlNames = wordSet(`url uri href link endpoint website`)
 
 // hostsDescribed notes the hosts that the description of the tool points to.
 func (f *Facts) hostsDescribed(p parts, d *Description) {

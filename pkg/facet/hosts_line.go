@@ -11,7 +11,7 @@ import (
 )
 
 // quiet are programs that reach no host. Others may, unless hostCommand judges them.
-var quiet = words(`: [ [[ ]] test true false echo printf cd pwd pushd popd dirs export declare typeset local readonly unset set shift return exit break
+var quiet = wordSet(`: [ [[ ]] test true false echo printf cd pwd pushd popd dirs export declare typeset local readonly unset set shift return exit break
 continue wait read let umask type times jobs getopts ls cat head tail wc tac nl rev fold fmt expand unexpand column paste join cut tr sort uniq shuf comm
 cmp diff diff3 colordiff grep egrep fgrep rg ag ack find fd fdfind tree du stat file basename dirname realpath readlink which whereis tee touch mkdir rmdir rm
 mv cp ln chmod install mktemp truncate split csplit dd sync seq yes sleep date cal expr bc dc factor numfmt md5sum sha1sum sha224sum sha256sum sha384sum
@@ -109,20 +109,20 @@ func quietArguments(p parts, program string, c shell.Command) {
 
 var (
 	curlOptions = commandOptions{
-		flags: words(`-s --silent -S --show-error -L --location --location-trusted -k --insecure -i --include --show-headers -v --verbose -f --fail --fail-with-body
+		flags: wordSet(`-s --silent -S --show-error -L --location --location-trusted -k --insecure -i --include --show-headers -v --verbose -f --fail --fail-with-body
 --fail-early -I --head -G --get -N --no-buffer -n --netrc --compressed -# --progress-bar --no-progress-meter --no-keepalive -g --globoff -4 --ipv4 -6
 --ipv6 -0 --http1.0 --http1.1 --http2 --http2-prior-knowledge --http3 -1 --tlsv1 --tlsv1.0 --tlsv1.1 --tlsv1.2 --tlsv1.3 --ssl --ssl-reqd -j
 --junk-session-cookies -q --disable -V --version -h --help --path-as-is --raw --retry-connrefused --retry-all-errors --post301 --post302 --post303 --basic
 --digest --ntlm --negotiate --anyauth -O --remote-name --remote-name-all -J --remote-header-name --create-dirs -R --remote-time --tr-encoding -Z --parallel
 --parallel-immediate --styled-output --no-styled-output --tcp-nodelay --tcp-fastopen --no-alpn --no-npn --trace-time --trace-ids --no-sessionid`),
-		values: words(`-o --output --output-dir -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr -w --write-out -A --user-agent -b --cookie -C
+		values: wordSet(`-o --output --output-dir -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr -w --write-out -A --user-agent -b --cookie -C
 --continue-at -d --data --data-raw --data-binary --data-urlencode --data-ascii --json --url-query -e --referer -E --cert --cert-type --key --key-type --pass
 --cacert --capath --ciphers --tls-max -F --form --form-string -H --header -m --max-time --connect-timeout --retry --retry-delay --retry-max-time -T --upload-file
 -u --user --oauth2-bearer --aws-sigv4 -X --request --url -r --range --limit-rate --max-redirs --max-filesize --noproxy -y --speed-time -Y --speed-limit -z
 --time-cond --rate --parallel-max --expect100-timeout --etag-save --etag-compare --keepalive-time`),
 	}
 	// curlData are options that send data, by POST.
-	curlData = words(`-d --data --data-raw --data-binary --data-urlencode --data-ascii --json -F --form --form-string`)
+	curlData = wordSet(`-d --data --data-raw --data-binary --data-urlencode --data-ascii --json -F --form --form-string`)
 )
 
 // curl notes the URLs of a command of curl.
@@ -213,11 +213,11 @@ func (p parts) operandURL(o option) {
 }
 
 var wgetOptions = commandOptions{
-	flags: words(`-q --quiet -v --verbose -nv --no-verbose -S --server-response --spider -c --continue -N --timestamping -nc --no-clobber -nd --no-directories -x
+	flags: wordSet(`-q --quiet -v --verbose -nv --no-verbose -S --server-response --spider -c --continue -N --timestamping -nc --no-clobber -nd --no-directories -x
 --force-directories -nH --no-host-directories --random-wait --retry-connrefused --no-check-certificate --content-disposition --content-on-error
 --no-cookies --no-cache --no-dns-cache -4 --inet4-only -6 --inet6-only --no-hsts --show-progress --https-only --auth-no-challenge --ignore-length
 --no-http-keep-alive --trust-server-names -V --version -h --help`),
-	values: words(`-O --output-document -o --output-file -a --append-output -P --directory-prefix -t --tries -T --timeout --connect-timeout --read-timeout
+	values: wordSet(`-O --output-document -o --output-file -a --append-output -P --directory-prefix -t --tries -T --timeout --connect-timeout --read-timeout
 --dns-timeout -w --wait --waitretry -U --user-agent --header --post-data --post-file --method --body-data --body-file --user --password --http-user
 --http-password --max-redirect --referer --save-cookies --load-cookies --progress --ca-certificate --certificate --private-key --secure-protocol --limit-rate
 -Q --quota --compression`),
@@ -266,7 +266,7 @@ func (o commandOptions) readTo(words []shell.Word) ([]option, []shell.Word) {
 
 var (
 	// gitQuiet are subcommands of git that reach no host.
-	gitQuiet = words(`add am annotate apply blame branch cat-file check-attr check-ignore check-mailmap check-ref-format checkout checkout-index cherry
+	gitQuiet = wordSet(`add am annotate apply blame branch cat-file check-attr check-ignore check-mailmap check-ref-format checkout checkout-index cherry
 cherry-pick clean column commit commit-graph commit-tree count-objects describe diff diff-files diff-index diff-tree fast-export fast-import fmt-merge-msg
 for-each-ref format-patch fsck gc get-tar-commit-id grep hash-object index-pack init interpret-trailers log ls-files ls-tree mailinfo mailsplit merge
 merge-base merge-file merge-index merge-tree mktag mktree mv name-rev notes pack-objects pack-refs patch-id prune range-diff read-tree rebase reflog repack
@@ -274,22 +274,22 @@ replace rerere reset restore rev-list rev-parse revert rm shortlog show show-bra
 switch symbolic-ref tag unpack-file unpack-objects update-index update-ref var verify-commit verify-pack verify-tag version whatchanged worktree write-tree`)
 	gitReaching = map[string]commandOptions{
 		"clone": {
-			flags: words(`-q --quiet -v --verbose --progress -n --no-checkout --bare --mirror --single-branch --no-single-branch --no-tags --sparse --shallow-submodules
+			flags: wordSet(`-q --quiet -v --verbose --progress -n --no-checkout --bare --mirror --single-branch --no-single-branch --no-tags --sparse --shallow-submodules
 -l --local --no-hardlinks -s --shared --no-shallow-submodules`),
-			values: words(`-b --branch --depth -o --origin --filter --shallow-since --shallow-exclude -j --jobs --separate-git-dir`),
+			values: wordSet(`-b --branch --depth -o --origin --filter --shallow-since --shallow-exclude -j --jobs --separate-git-dir`),
 		},
 		"fetch": {
-			flags:  words(`-q --quiet -v --verbose --progress -t --tags -n --no-tags -p --prune -f --force --unshallow --dry-run -k --keep -u --update-head-ok --atomic`),
-			values: words(`--depth --deepen --shallow-since --shallow-exclude -j --jobs --filter --refmap`),
+			flags:  wordSet(`-q --quiet -v --verbose --progress -t --tags -n --no-tags -p --prune -f --force --unshallow --dry-run -k --keep -u --update-head-ok --atomic`),
+			values: wordSet(`--depth --deepen --shallow-since --shallow-exclude -j --jobs --filter --refmap`),
 		},
 		"pull": {
-			flags: words(`-q --quiet -v --verbose --progress --rebase --no-rebase -r --ff --no-ff --ff-only --squash --no-squash --commit --no-commit -e --edit --no-edit
+			flags: wordSet(`-q --quiet -v --verbose --progress --rebase --no-rebase -r --ff --no-ff --ff-only --squash --no-squash --commit --no-commit -e --edit --no-edit
 -t --tags --no-tags -p --prune -f --force --autostash --no-autostash --allow-unrelated-histories --stat -n --no-stat`),
-			values: words(`--depth -s --strategy -X --strategy-option -j --jobs`),
+			values: wordSet(`--depth -s --strategy -X --strategy-option -j --jobs`),
 		},
 		"ls-remote": {
-			flags:  words(`-h --heads --branches -t --tags --refs -q --quiet --exit-code --get-url --symref`),
-			values: words(`--sort`),
+			flags:  wordSet(`-h --heads --branches -t --tags --refs -q --quiet --exit-code --get-url --symref`),
+			values: wordSet(`--sort`),
 		},
 		"push": gitPushOptions,
 	}
@@ -346,7 +346,7 @@ func gitHosts(p parts, plan *shell.Plan, arguments []shell.Word) {
 	}
 }
 
-var gitSchemes = words("http https ssh git file ftp ftps")
+var gitSchemes = wordSet("http https ssh git file ftp ftps")
 
 // repository notes the host of a repository of git: a URL, or host:path. A folder has none.
 func (p parts) repository(o option) {
@@ -385,7 +385,7 @@ func (p parts) account(text string) {
 }
 
 // ghCommands are commands of gh that reach the host of GitHub alone. Others may be aliases or extensions.
-var ghCommands = words(`api pr issue run workflow search label release`)
+var ghCommands = wordSet(`api pr issue run workflow search label release`)
 
 // ghHosts notes the hosts of a command of gh: those of GitHub where an option says so, and else those of its settings.
 func ghHosts(p parts, arguments []shell.Word) {
@@ -421,10 +421,10 @@ func ghHosts(p parts, arguments []shell.Word) {
 }
 
 var sshOptions = map[string]commandOptions{
-	"ssh":   {flags: words(`-4 -6 -A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -V -v -X -x -Y -y`), values: words(`-b -c -e -i -l -m -p`)},
-	"scp":   {flags: words(`-3 -4 -6 -A -B -C -O -p -q -R -r -s -T -v`), values: words(`-c -i -l -P`)},
-	"sftp":  {flags: words(`-4 -6 -A -a -C -f -N -p -q -r -v`), values: words(`-B -c -i -l -P -R -s`)},
-	"rsync": {flags: words(`-a -v -q -r -l -t -p -o -g -D -z -n -h -P -u -c -H -A -X -x -S -W -i --archive --verbose --quiet --recursive --compress --dry-run --delete --progress --partial --stats --checksum --update --human-readable --links --perms --times`), values: words(`--exclude --include --exclude-from --include-from --bwlimit --timeout --max-size --min-size --chmod`)},
+	"ssh":   {flags: wordSet(`-4 -6 -A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -V -v -X -x -Y -y`), values: wordSet(`-b -c -e -i -l -m -p`)},
+	"scp":   {flags: wordSet(`-3 -4 -6 -A -B -C -O -p -q -R -r -s -T -v`), values: wordSet(`-c -i -l -P`)},
+	"sftp":  {flags: wordSet(`-4 -6 -A -a -C -f -N -p -q -r -v`), values: wordSet(`-B -c -i -l -P -R -s`)},
+	"rsync": {flags: wordSet(`-a -v -q -r -l -t -p -o -g -D -z -n -h -P -u -c -H -A -X -x -S -W -i --archive --verbose --quiet --recursive --compress --dry-run --delete --progress --partial --stats --checksum --update --human-readable --links --perms --times`), values: wordSet(`--exclude --include --exclude-from --include-from --bwlimit --timeout --max-size --min-size --chmod`)},
 }
 
 // sshHosts notes the hosts of ssh and of the programs that go by it. What a host runs there is not a host of the call.
@@ -493,9 +493,9 @@ func (p parts) remoteFile(program string, o option) {
 }
 
 var connectionOptions = map[string]commandOptions{
-	"nc":     {flags: words(`-4 -6 -v -z -n -u -t -N -C -k -d -h`), values: words(`-w -i -q -p -s`)},
-	"telnet": {flags: words(`-4 -6 -8 -E -K -a -c -d -r`), values: words(`-e -l`)},
-	"ping":   {flags: words(`-4 -6 -a -n -q -v -D -O`), values: words(`-c -i -w -W -t -s`)},
+	"nc":     {flags: wordSet(`-4 -6 -v -z -n -u -t -N -C -k -d -h`), values: wordSet(`-w -i -q -p -s`)},
+	"telnet": {flags: wordSet(`-4 -6 -8 -E -K -a -c -d -r`), values: wordSet(`-e -l`)},
+	"ping":   {flags: wordSet(`-4 -6 -a -n -q -v -D -O`), values: wordSet(`-c -i -w -W -t -s`)},
 }
 
 // connection notes the host and port of nc, telnet and ping.

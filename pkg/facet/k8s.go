@@ -21,10 +21,10 @@ func (f *Facts) k8sFacet(name condition.Facet) condition.Set {
 
 var (
 	k8sOptions = commandOptions{
-		flags: words(`-A --all-namespaces -w --watch --watch-only --all --force --now --wait -R --recursive --show-labels --show-kind --no-headers --ignore-not-found
+		flags: wordSet(`-A --all-namespaces -w --watch --watch-only --all --force --now --wait -R --recursive --show-labels --show-kind --no-headers --ignore-not-found
 -i --stdin -t --tty --rm --previous --timestamps --all-containers --prefix --follow -it -h --help --overwrite --local --dry-run --server-side
 --insecure-skip-tls-verify --warnings-as-errors --match-server-version --disable-compression --ignore-daemonsets --delete-emptydir-data --client --list --quiet -q`),
-		values: words(`-n --namespace --context --cluster --kubeconfig -s --server --token --user --as --as-group --as-uid --as-user-extra --username --password
+		values: wordSet(`-n --namespace --context --cluster --kubeconfig -s --server --token --user --as --as-group --as-uid --as-user-extra --username --password
 --certificate-authority --client-certificate --client-key --tls-server-name --request-timeout --cache-dir -v --v --profile --profile-output
 -o --output -l --selector --field-selector -L --label-columns --sort-by -c --container --since --since-time --tail --limit-bytes --replicas --image --type
 -p --patch --patch-file --grace-period --timeout --cascade --for --to-revision --revision --from-literal --from-file --from-env-file --port --target-port
@@ -32,10 +32,10 @@ var (
 -f --filename -k --kustomize --raw`),
 	}
 	// k8sTakesNoResource are verbs whose operands name no resource of a namespace.
-	k8sTakesNoResource = words(`api-resources api-versions version options completion help cluster-info explain config plugin kustomize`)
+	k8sTakesNoResource = wordSet(`api-resources api-versions version options completion help cluster-info explain config plugin kustomize`)
 	// k8sOfPods are verbs whose operand is a pod unless it says TYPE/NAME.
-	k8sOfPods = words(`logs exec attach port-forward cp debug`)
-	k8sVerbs  = words(`get describe logs exec attach port-forward cp debug delete apply create replace patch edit scale autoscale annotate label set expose run rollout
+	k8sOfPods = wordSet(`logs exec attach port-forward cp debug`)
+	k8sVerbs  = wordSet(`get describe logs exec attach port-forward cp debug delete apply create replace patch edit scale autoscale annotate label set expose run rollout
 drain cordon uncordon taint top auth certificate diff wait events proxy`)
 )
 

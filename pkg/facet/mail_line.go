@@ -8,7 +8,7 @@ import (
 )
 
 // mailPrograms send mail.
-var mailPrograms = words(`mail mailx Mail mutt neomutt s-nail nail sendmail msmtp ssmtp esmtp nullmailer-inject exim exim4 postfix postdrop swaks sendemail mpack
+var mailPrograms = wordSet(`mail mailx Mail mutt neomutt s-nail nail sendmail msmtp ssmtp esmtp nullmailer-inject exim exim4 postfix postdrop swaks sendemail mpack
 mutt-wizard himalaya aerc alpine pine smtp-cli`)
 
 // mailCommand doubts the addresses of a command that sends mail: its options are not judged.

@@ -35,22 +35,22 @@ type sqlClient struct {
 
 var sqlClients = sync.OnceValue(func() map[string]sqlClient {
 	return map[string]sqlClient{
-		"psql": {dialect: sqlscan.Postgres, statements: words("-c --command"), options: commandOptions{
-			flags: words(`-A -a -b -e -E -q -S -t -x -X -w -1 -n --no-align --echo-all --echo-errors --echo-queries --quiet --tuples-only --expanded --no-psqlrc
+		"psql": {dialect: sqlscan.Postgres, statements: wordSet("-c --command"), options: commandOptions{
+			flags: wordSet(`-A -a -b -e -E -q -S -t -x -X -w -1 -n --no-align --echo-all --echo-errors --echo-queries --quiet --tuples-only --expanded --no-psqlrc
 --no-password --single-transaction --csv --no-readline`),
-			values: words(`-c --command -d --dbname -h --host -p --port -U --username -v --set --variable -P --pset -F --field-separator -R --record-separator`),
+			values: wordSet(`-c --command -d --dbname -h --host -p --port -U --username -v --set --variable -P --pset -F --field-separator -R --record-separator`),
 		}},
-		"mysql": {dialect: sqlscan.MySQL, statements: words("-e --execute"), options: commandOptions{
-			flags:  words(`-B -N -s -t -v -C -A --batch --skip-column-names --silent --table --verbose --raw -r --no-defaults`),
-			values: words(`-e --execute -u --user -h --host -P --port -D --database -S --socket`),
+		"mysql": {dialect: sqlscan.MySQL, statements: wordSet("-e --execute"), options: commandOptions{
+			flags:  wordSet(`-B -N -s -t -v -C -A --batch --skip-column-names --silent --table --verbose --raw -r --no-defaults`),
+			values: wordSet(`-e --execute -u --user -h --host -P --port -D --database -S --socket`),
 		}},
 		"sqlite3": {dialect: sqlscan.SQLite, operands: true, options: commandOptions{
-			flags:  words(`-header -noheader -csv -json -readonly -batch -column -line -list -box -table -markdown -html -bail -safe`),
-			values: words(`-separator -nullvalue -newline`),
+			flags:  wordSet(`-header -noheader -csv -json -readonly -batch -column -line -list -box -table -markdown -html -bail -safe`),
+			values: wordSet(`-separator -nullvalue -newline`),
 		}},
-		"sqlcmd": {dialect: sqlscan.MSSQL, statements: words("-Q -q"), options: commandOptions{
-			flags:  words(`-E -b -W -C -I`),
-			values: words(`-Q -q -S -d -U -P -h -s -w -t`),
+		"sqlcmd": {dialect: sqlscan.MSSQL, statements: wordSet("-Q -q"), options: commandOptions{
+			flags:  wordSet(`-E -b -W -C -I`),
+			values: wordSet(`-Q -q -S -d -U -P -h -s -w -t`),
 		}},
 	}
 })
@@ -62,7 +62,7 @@ func isSQLClient(c shell.Command) bool {
 }
 
 // otherClients are clients of databases whose statements are not judged.
-var otherClients = words(`pgcli mycli litecli usql duckdb mongosh mongo clickhouse-client clickhouse cqlsh sqlplus isql osql bcp snowsql bq pg_restore
+var otherClients = wordSet(`pgcli mycli litecli usql duckdb mongosh mongo clickhouse-client clickhouse cqlsh sqlplus isql osql bcp snowsql bq pg_restore
 pg_dump mysqldump mysqladmin mysqlimport createdb dropdb createuser dropuser vacuumdb reindexdb redis-cli`)
 
 // sqlCommand judges one command of a line and returns how many statements it has.
