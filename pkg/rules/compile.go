@@ -30,6 +30,7 @@ type Set struct {
 	repeatDenied bool
 	// tools are the descriptions of tools, for facets.
 	tools facet.Tools
+	sees  bool
 	// rules are all of them in their order, deny first, for Explain.
 	rules []pattern
 	// broken says why no decision is possible; then every call is denied.
@@ -43,6 +44,10 @@ func (s *Set) For(role string) bool { return s.broken != "" || s.role == "" || s
 // AsksRepeats reports that it matters to the policy whether a call repeats one of unknown
 // outcome: Call.Repeats.
 func (s *Set) AsksRepeats() bool { return s.repeat != nil }
+
+// SeesCalls reports that it can matter to the policy what a call does: a rule has conditions or sums an amount, or one
+// asks, whose answer can be a lease with conditions.
+func (s *Set) SeesCalls() bool { return s != nil && s.sees }
 
 // Missing returns the set of a policy that is wanted by its name and not there: it denies
 // everything (S7.2).
@@ -59,6 +64,9 @@ func Compile(policy *Policy, version int64) *Set {
 	}
 	at := func(place string) *Source { return &Source{Policy: policy.Name, Version: version, Place: place} }
 	s.role, s.tools = policy.Role, policy.Tools
+	s.sees = len(policy.Ask) > 0 || policy.RepeatUnknown != "" || slices.ContainsFunc(slices.Concat(policy.Deny, policy.Allow), func(r Rule) bool {
+		return !r.Clause.IsZero() || r.Amount != nil || r.Point != nil
+	})
 	s.other, s.defaultDeny = at(placeOther), policy.DefaultDeny
 	if policy.RepeatUnknown != "" {
 		s.repeat, s.repeatDenied = at(placeRepeat), policy.RepeatUnknown != toolcall.Ask

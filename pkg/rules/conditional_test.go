@@ -243,3 +243,23 @@ func TestNoConditionNoFacts(t *testing.T) {
 		set.Decide(rules.Call{Tool: tool, Input: []byte(`{}`), Facts: lookedUp{t}}, nil)
 	}
 }
+
+// TestSeesCalls: a policy without conditions, amounts and questions does not depend on what a call does (S21.6).
+func TestSeesCalls(t *testing.T) {
+	t.Parallel()
+	for lists, want := range map[string]bool{
+		`"deny": [{"capability": "bash"}], "allow": [{"capability": "mcp:pay", "rate_limit": {"max_calls": 1, "window_seconds": 60}}]`: false,
+		`"deny": [{"capability": "mcp:pay", "when": {"/a": 1}}]`:                                                                       true,
+		`"deny": [{"capability": "mcp:pay", "unless": {"/a": 1}}]`:                                                                     true,
+		`"allow": [{"capability": "mcp:pay", "amount_limit": {"of": "/a", "max": 1, "window_seconds": 60}}]`:                           true,
+		`"deny": [{"capability": "mcp:pay", "ask_pdp": {"url": "https://pdp.example.com/x", "timeout": "200ms"}}]`:                     true,
+		`"ask": [{"capability": "mcp:pay"}]`:                                                                                           true,
+	} {
+		if got := compile(t, `{"role": "agent", `+lists+`}`).SeesCalls(); got != want {
+			t.Errorf("%s: %v", lists, got)
+		}
+	}
+	if (*rules.Set)(nil).SeesCalls() {
+		t.Error("a policy that is missing")
+	}
+}

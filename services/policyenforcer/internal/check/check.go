@@ -82,7 +82,7 @@ func (c *Service) attempt(ctx context.Context, a Attempt, s *runs.Snapshot) (Att
 	if a.Std, err = c.Policies.Effective(ctx, a.Caller, s, a.Req.Target, a.Req.Tool); err != nil {
 		return a, err
 	}
-	if c.Described != nil {
+	if c.Described != nil && a.seesCall() {
 		if a.Accepted, err = c.Described(ctx, a.Caller.Namespace, cmp.Or(a.Req.Qualified, a.Req.Tool)); err != nil {
 			return a, err
 		}

@@ -38,6 +38,14 @@ func (a Attempt) knowing(call rules.Call, set *rules.Set) rules.Call {
 	return call
 }
 
+// seesCall reports that it can matter to a decision what the call does: to a policy, the state, a term, evidence or a shadow.
+func (a Attempt) seesCall() bool {
+	definition := a.At.Machine.Definition()
+	_, shadowed := a.Std.Index.WorkflowShadow(a.At.Run.Workflow)
+	return shadowed || len(a.Std.Shadows) > 0 || slices.ContainsFunc(a.Std.Live, (*rules.Set).SeesCalls) || a.At.DeclaresEvidence() ||
+		len(definition.Meta.ApprovalTerms) > 0 || slices.ContainsFunc(definition.States, func(s workflow.State) bool { return len(s.Calls) > 0 })
+}
+
 // describedBy returns the descriptions of a policy or workflow, or when they lack the tool, the one that an operator has
 // accepted.
 func (a Attempt) describedBy(tools facet.Tools) facet.Tools {
