@@ -21,8 +21,10 @@ QUICK := -trimpath -ldflags '$(LDFLAGS)' -gcflags='all=-l -dwarf=false' -toolexe
 # Tests with nothing to race: of pure functions, of programs that run by themselves, and of the
 # attacker, which interleaves by its seed.
 # A jail bounds the memory of the process that starts a command, and the race detector needs more.
-ALONE := $(addprefix ./pkg/,attack authority diagram document receipt rules scenario shell toolcall toolname verify workflow) \
-	./services/cmd/interlock ./services/e2e ./services/internal/attack ./services/internal/jailer ./services/internal/jailer/jailertest
+# The longest come first: the end-to-end tests wait more than they compute.
+ALONE := ./services/e2e ./pkg/verify/... ./services/cmd/interlock ./services/internal/jailer/jailertest ./services/internal/attack ./services/internal/jailer \
+	./services/internal/packs $(addprefix ./pkg/,attack authority bundle condition consent diagram document evidence facet importer jail jsonobject mail \
+	pathglob placeholder pricing process receipt rules scenario schedule session shell signature sqlscan toolcall toolinput toolname visible webhook workflow)
 # SQLite is C translated to Go: to watch its memory for races takes most of a test's
 # time, and none of it is ours.
 # What others have written is compiled without inlining: it takes half the time.
@@ -30,7 +32,7 @@ OTHERS := $(foreach p,github.com google.golang.org go.opentelemetry.io golang.or
 RACE := -gcflags=all=-dwarf=false $(OTHERS) -gcflags='github.com/interlock-run/...=-dwarf=false' \
 	-gcflags='modernc.org/...=-dwarf=false -race=false' -ldflags='-s -w'
 # `make check` and .ci/run vet by themselves.
-ALL_OF_IT := -p 3 -vet=off -shuffle=on -timeout=15m
+ALL_OF_IT := -p 3 -parallel 4 -vet=off -shuffle=on -timeout=30m
 HOUSE ?= -check
 FUZZTIME ?= 20s
 SEEDS ?= 5
@@ -49,7 +51,7 @@ build: ## build bin/interlock and the separate services
 test: deps ## install what the tests need, then run every test; RACED=1 leaves those to `make race` that it runs
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	@./.ci/python $(TOOLS)/venv dev
-	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(if $(RACED),$(ALONE),$(PACKAGES))
+	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(ALONE) $(if $(RACED),,$(PACKAGES))
 	$(MAKE) valkey-test chart-test release-test console-test test-sdk
 
 .PHONY: jail-test
@@ -77,7 +79,7 @@ valkey-test: ## the store's suite on Valkey: all but TLS, which this build of Va
 
 .PHONY: chart-test
 chart-test: ## test the Helm chart without a cluster; CHART_FLAGS=-update writes its golden files
-	cd tools/chart && CGO_ENABLED=0 GOWORK=off $(GO) test -trimpath -gcflags='all=-l -dwarf=false' -vet=off ./... $(CHART_FLAGS)
+	cd tools/chart && CGO_ENABLED=0 GOWORK=off $(GO) test -count=1 -trimpath -gcflags='all=-l -dwarf=false' -vet=off ./... $(CHART_FLAGS)
 
 .PHONY: console
 console: deps ## build the console's pages into services/gateway/internal/console/dist
@@ -88,7 +90,8 @@ console-test: console ## lint and test the console's pages, compare what is buil
 	cd console && npm run --silent lint && npm run --silent test
 	@mkdir -p $(BIN)
 	CGO_ENABLED=0 $(GO) build $(QUICK) -o $(BIN)/ ./services/cmd/interlock
-	cd console && INTERLOCK=$(BIN)/interlock node --test --test-reporter=spec e2e/console.test.mjs
+	cd tools/receiptcheck && CGO_ENABLED=0 GOWORK=off $(GO) build $(QUICK) -o $(BIN)/receiptcheck .
+	cd console && INTERLOCK=$(BIN)/interlock RECEIPTCHECK=$(BIN)/receiptcheck node --test --test-concurrency=1 --test-reporter=spec e2e/*.test.mjs
 	@test -z "$$(git status --porcelain -- services/gateway/internal/console/dist)" || \
 		{ git status --short -- services/gateway/internal/console/dist; echo 'the built pages are stale: run `make console` and commit'; exit 1; }
 
@@ -206,8 +209,13 @@ bench-scale: deps ## what calls, shards, masters of Redis and replicas of NATS c
 	@./services/e2e/bench/run -scale $(BENCH_FLAGS)
 
 .PHONY: bench-console
-bench-console: deps ## what the console's calls take over DECISIONS, a million by default, on SQLite and Redis
-	@./services/e2e/bench/run -growth -console -decisions $(or $(DECISIONS),1000000) $(BENCH_FLAGS)
+bench-console: deps ## what the console's calls and pages take over DECISIONS, a million by default, on SQLite and Redis
+	@cd console && npm ci --no-audit --no-fund --loglevel=error
+	@./services/e2e/bench/run -growth -console -decisions $(or $(DECISIONS),1000000) -paint $(ROOT)/console/e2e/paint.mjs $(BENCH_FLAGS)
+
+.PHONY: bench-timers
+bench-timers: deps ## what TIMERS armed timers, a million by default, cost at rest, and how late clocks are when 10,000 fall due at once
+	@./services/e2e/bench/run -growth -timers $(or $(TIMERS),1000000) $(BENCH_FLAGS)
 
 .PHONY: bench-soak
 bench-soak: deps ## what `interlock up` holds while it works for SOAK, 30 minutes by default
@@ -248,7 +256,7 @@ fuzz: ## property tests with SEEDS (5) random seeds, every fuzz target for FUZZT
 fault: deps ## FAULTS (200) random faults, from SEED, at each topology under load, and every test of faults; prints the table
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	@seed=$${SEED:-$$(( RANDOM * 32768 + RANDOM + 1 ))}; echo "SEED=$$seed FAULTS=$(FAULTS)"; \
-		INTERLOCK_FAULTS=$(FAULTS) INTERLOCK_SEED=$$seed $(GO) test ./services/e2e -count=1 -v -timeout=6h -run '^TestFaultCampaign$$' \
+		INTERLOCK_FAULTS=$(FAULTS) INTERLOCK_SEED=$$seed $(GO) test ./services/e2e -count=1 -v -timeout=6h -run '^TestFaultCampaign' \
 			| grep --line-buffered -v -E '^=== |serving'
 	$(GO) test -count=1 -timeout=60m -run '$(FAULT_TESTS)' $(PACKAGES) | grep -v 'no test'
 

@@ -37,6 +37,9 @@ export const screens = {
   components: "/components",
   health: "/health",
   playground: "/playground",
+  refusals: "/refusals",
+  schedules: "/schedules",
+  gallery: "/gallery",
 };
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });

@@ -78,6 +78,14 @@ export async function seed(server, tokens, { runs = 30, states = 60 } = {}) {
       },
     },
   });
+  await api("operator", "POST", "/v1/schedules", {
+    name: "leap-day",
+    workflow: "bugfix",
+    cron: "0 7 29 2 *",
+    zone: "Europe/Berlin",
+    context: { why: hostile },
+    workspace: `/${hostile.slice(0, 80)}`,
+  });
   const session = await api("agent", "POST", "/v1/sessions", { session_name: "lead", prompt: "plan the release" });
   const child = await api("agent", "POST", "/v1/sessions", {
     session_name: "helper",

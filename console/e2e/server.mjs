@@ -57,7 +57,9 @@ export async function serve({ port = 0 } = {}, ...flags) {
   const s = { data, flags, port };
   s.start = async () => {
     const ports = ["--http", `127.0.0.1:${s.port}`, "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0"];
-    s.child = spawn(program, ["up", "--data-dir", data, ...ports, ...flags], { stdio: ["ignore", "ignore", "pipe"] });
+    s.child = spawn(program, ["up", "--presence=none", "--data-dir", data, ...ports, ...flags], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     let log = "";
     s.child.stderr.on("data", (d) => {
       log += d;
@@ -77,7 +79,7 @@ export async function serve({ port = 0 } = {}, ...flags) {
     });
     s.url = at.http;
     s.port = new URL(at.http).port; // the same after a restart
-    s.tokens = read("tokens.json");
+    s.tokens = read("local.json");
   };
   s.stop = async (signal = "SIGTERM") => {
     if (s.child.exitCode !== null || s.child.signalCode !== null) return;
@@ -96,4 +98,33 @@ export async function serve({ port = 0 } = {}, ...flags) {
   };
   await s.start();
   return s;
+}
+
+/** A server whose people log in with keys of their own. Only a terminal gets the code of the first one: script gives one. */
+export async function serveForPeople() {
+  const data = mkdtempSync(join(tmpdir(), "interlock-people-"));
+  const port = await freePort();
+  const command = `exec '${program}' up --data-dir '${data}' --http 127.0.0.1:${port} --grpc 127.0.0.1:0 --nats 127.0.0.1:0`;
+  const child = spawn("script", ["-qefc", command, "/dev/null"], { stdio: ["ignore", "pipe", "ignore"] });
+  let log = "";
+  child.stdout.on("data", (d) => {
+    log += d;
+  });
+  const register = await until("the code", () => {
+    if (child.exitCode !== null) throw new Error(`interlock up ended: ${log}`);
+    return log.match(/http\S+#register=[A-Z0-9-]+/)?.[0];
+  });
+  const url = `http://localhost:${port}`;
+  await until("the server", async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok);
+  return {
+    url,
+    data,
+    register,
+    tokens: JSON.parse(readFileSync(join(data, "local.json"), "utf8")),
+    end: async () => {
+      child.kill();
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
 }

@@ -4,6 +4,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { CallError } from "./api/client";
 import { makeRouter } from "./router";
+import "./tokens.css";
 import "./styles.css";
 
 const client = new QueryClient({

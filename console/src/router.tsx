@@ -21,25 +21,30 @@ const page = <P extends string>(path: P, load: () => Promise<Record<string, unkn
 
 const routes = [
   page("/", () => import("./screens/now"), "Now"),
-  page("/approvals", () => import("./screens/approvals"), "Approvals"),
-  page("/approvals/$id", () => import("./screens/approvals"), "Approvals"),
+  page("/approvals", () => import("./screens/approvals/inbox"), "Approvals"),
+  page("/approvals/$id", () => import("./screens/approvals/inbox"), "Approvals"),
   page("/runs", () => import("./screens/runs"), "Runs"),
-  page("/runs/$id", () => import("./screens/run"), "RunPage"),
+  page("/runs/$id", () => import("./screens/run/page"), "RunPage"),
   page("/decisions", () => import("./screens/decisions"), "Decisions"),
   page("/decisions/$run/$call", () => import("./screens/decision"), "DecisionPage"),
+  page("/refusals", () => import("./screens/refusals"), "Refusals"),
   page("/workflows", () => import("./screens/definitions"), "Definitions"),
   page("/workflows/$name", () => import("./screens/workflow"), "WorkflowPage"),
   page("/processes/$name", () => import("./screens/process"), "ProcessPage"),
   page("/policies/$name", () => import("./screens/policy"), "PolicyPage"),
   page("/new/workflow", () => import("./screens/edit"), "NewWorkflow"),
+  page("/schedules", () => import("./screens/schedules"), "Schedules"),
+  page("/schedules/$name", () => import("./screens/schedule"), "SchedulePage"),
   page("/sessions", () => import("./screens/sessions"), "Sessions"),
   page("/sessions/$id", () => import("./screens/session"), "SessionPage"),
   page("/states", () => import("./screens/states"), "States"),
   page("/states/$id", () => import("./screens/state"), "StatePage"),
   page("/components", () => import("./screens/components"), "Components"),
   page("/components/$slug", () => import("./screens/components"), "ComponentPage"),
+  page("/people", () => import("./screens/people"), "People"),
   page("/health", () => import("./screens/health"), "Health"),
   page("/playground", () => import("./screens/playground"), "Playground"),
+  page("/gallery", () => import("./screens/gallery"), "Gallery"),
 ] as const;
 
 export function makeRouter() {

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, Outlet } from "@tanstack/react-router";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import {
   type Approval,
@@ -14,29 +14,37 @@ import {
   signedIn,
 } from "./api/client";
 import { follow, useLive } from "./api/live";
+import { FreezeBanner, FreezeButton } from "./screens/freezes";
+import { HaltBanner, HaltButton } from "./screens/halts";
 import { Login } from "./screens/login";
+import { Register } from "./screens/register";
 import { Failure, Text } from "./ui/basics";
+import { Icon, type IconName } from "./ui/icons";
+import "./shell.css";
 
 const menu = [
-  ["/", "Now"],
-  ["/approvals", "Approvals"],
-  ["/runs", "Runs"],
-  ["/decisions", "Decisions"],
-  ["/workflows", "Workflows and policies"],
-  ["/sessions", "Sessions"],
-  ["/states", "Shared state"],
-  ["/components", "Components"],
-  ["/health", "Audit and health"],
-  ["/playground", "Playground"],
-] as const;
+  ["/", "Now", "now"],
+  ["/approvals", "Approvals", "approvals"],
+  ["/runs", "Runs", "runs"],
+  ["/decisions", "Decisions", "decisions"],
+  ["/workflows", "Workflows and policies", "workflows"],
+  ["/schedules", "Schedules", "schedules"],
+  ["/sessions", "Sessions", "sessions"],
+  ["/states", "Shared state", "states"],
+  ["/components", "Components", "components"],
+  ["/people", "People", "people"],
+  ["/health", "Audit and health", "health"],
+  ["/playground", "Playground", "playground"],
+] as const satisfies readonly (readonly [string, string, IconName])[];
 
-/** The part of the address for this page alone: a code that logs in, or why the log-in failed. It leaves the address at once. */
-function takeFragment(): { code?: string; problem?: string } {
+/** The part of the address for this page alone: a code that logs in or registers, or why the log-in failed. It leaves the address at once. */
+function takeFragment(): { code?: string; problem?: string; register?: string } {
   const given = new URLSearchParams(location.hash.slice(1));
   const code = given.get("code") ?? undefined;
   const problem = given.get("problem") ?? undefined;
-  if (code || problem) history.replaceState(null, "", location.pathname + location.search);
-  return { code, problem };
+  const register = given.get("register") ?? undefined;
+  if (code || problem || register) history.replaceState(null, "", location.pathname + location.search);
+  return { code, problem, register };
 }
 
 /** Why the log-in failed, by the code in the address. A text of the address could be forged. */
@@ -61,12 +69,14 @@ class Replaces extends Error {
   }
 }
 
-async function begin() {
-  const { code, problem } = takeFragment();
+/** Logs in by the address, and returns the code of a person who is to register. */
+async function begin(): Promise<string | undefined> {
+  const { code, problem, register } = takeFragment();
   if (code)
-    return login({ code }).catch((e) => {
+    await login({ code }).catch((e) => {
       throw e instanceof CallError && e.code === signedIn ? new Replaces(code, e.message) : e;
     });
+  if (code) return undefined;
   await loadSession();
   if (problem)
     throw new CallError(
@@ -74,9 +84,13 @@ async function begin() {
       "",
       Object.hasOwn(problems, problem) ? (problems[problem] ?? "") : "You are not logged in.",
     );
+  return register;
 }
 
-let entering: Promise<unknown> | undefined;
+/** How often an open page asks for a person's session to go on. */
+const renewEvery = 60_000;
+
+let entering: Promise<string | undefined> | undefined;
 const enter = () => {
   entering ??= begin();
   return entering;
@@ -88,15 +102,27 @@ export function Shell() {
   const session = useSession();
   const [entered, setEntered] = useState(false);
   const [error, setError] = useState<unknown>();
+  const [register, setRegister] = useState<string>();
   useEffect(() => {
     enter()
+      .then(setRegister)
       .catch(async (e) => {
         setError(e);
         await loadSession().catch(() => undefined);
       })
       .finally(() => setEntered(true));
+    const again = () => /[#&](code|register)=/.test(location.hash) && location.reload(); // a link that is opened in this tab
+    addEventListener("hashchange", again);
+    return () => removeEventListener("hashchange", again);
   }, []);
+  const renews = session.authenticated && session.renews;
+  useEffect(() => {
+    if (!renews) return;
+    const timer = setInterval(() => loadSession().catch(() => undefined), renewEvery);
+    return () => clearInterval(timer);
+  }, [renews]);
   if (!entered) return <div className="skeleton" aria-busy="true" role="status" aria-label="Loading" />;
+  if (register) return <Register code={register} done={() => setRegister(undefined)} />;
   if (!session.authenticated) return <Login problem={error} />;
   if (error instanceof Replaces) return <Replace link={error} done={() => setError(undefined)} />;
   return <Frame />;
@@ -131,6 +157,10 @@ function Frame() {
   const session = useSession();
   const live = useLive();
   const [error, setError] = useState<unknown>();
+  const [open, setOpen] = useState(false);
+  const path = useLocation({ select: (at) => at.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a page that was chosen closes the menu
+  useEffect(() => setOpen(false), [path]);
   useEffect(() => follow(client), [client]);
   const waiting = useQuery({
     queryKey: ["approvals", "waiting"],
@@ -140,50 +170,66 @@ function Frame() {
   });
   const count = waiting.data?.approvals.length ?? 0;
   useMark(waiting.data?.approvals ?? []);
+  const waits = count > 0 && (
+    <span className="count">
+      {count}
+      {waiting.data?.next_page_token ? "+" : ""}
+      <span className="hidden-text"> waiting</span>
+    </span>
+  );
   return (
     <div className="shell">
       <a className="skip" href="#main">
         To the content
       </a>
-      <nav className="side" aria-label="Console">
-        <Link to="/" className="brand">
-          <img src="/ui/icon.svg" alt="" />
-          Interlock
-        </Link>
-        <ul className="nav">
-          {menu.map(([to, name]) => (
-            <li key={to}>
-              <Link to={to} activeOptions={{ exact: to === "/" }} activeProps={{ "aria-current": "page" }}>
-                {name}
-                {to === "/approvals" && count > 0 && (
-                  <span className="count">
-                    {count}
-                    {waiting.data?.next_page_token ? "+" : ""}
-                    <span className="hidden-text"> waiting</span>
-                  </span>
-                )}
-              </Link>
-            </li>
-          ))}
-        </ul>
-        <div className="who">
-          <span>{live ? "Live" : "Not live; trying again"}</span>
-          <span>
-            {session.name || "Logged in"}
-            {session.roles?.join() !== session.name && <span className="dim"> as {session.roles?.join(", ")}</span>}
-          </span>
-          {session.namespace && <span>namespace {session.namespace}</span>}
-          {session.read_only && <span>read-only console</span>}
-          <div className="row">
-            <Theme />
-            <button type="button" onClick={() => logout().catch(setError)}>
-              Log out
-            </button>
+      <nav className={open ? "side open" : "side"} aria-label="Console">
+        <div className="side-bar">
+          <Link to="/" className="brand">
+            <img src="/ui/icon.svg" alt="" />
+            Interlock
+          </Link>
+          {!live && <span className="chip ask">not live</span>}
+          <button type="button" className="menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+            <Icon name={open ? "close" : "menu"} />
+            Menu
+            {waits}
+          </button>
+        </div>
+        <div className="side-body">
+          <ul className="nav">
+            {menu.map(([to, name, icon]) => (
+              <li key={to}>
+                <Link to={to} activeOptions={{ exact: to === "/" }} activeProps={{ "aria-current": "page" }}>
+                  <Icon name={icon} />
+                  {name}
+                  {to === "/approvals" && waits}
+                </Link>
+              </li>
+            ))}
+          </ul>
+          <div className="who">
+            <span>{live ? "Live" : "Not live; trying again"}</span>
+            <span>
+              {session.name || "Logged in"}
+              {session.roles?.join() !== session.name && <span className="dim"> as {session.roles?.join(", ")}</span>}
+            </span>
+            {session.namespace && <span>namespace {session.namespace}</span>}
+            {session.read_only && <span>read-only console</span>}
+            <HaltButton session={session} />
+            <FreezeButton session={session} />
+            <div className="row">
+              <Theme />
+              <button type="button" onClick={() => logout().catch(setError)}>
+                Log out
+              </button>
+            </div>
+            {error ? <Failure error={error} /> : null}
           </div>
-          {error ? <Failure error={error} /> : null}
         </div>
       </nav>
       <main id="main" tabIndex={-1}>
+        <HaltBanner session={session} />
+        <FreezeBanner session={session} />
         {session.notice && (
           <p className="notice warn" role="status">
             {session.notice}

@@ -43,6 +43,8 @@ type Approval struct{ Pending bool }
 type Grammar struct {
 	events, states, tools, lines, files, keys []string
 	values                                    []string
+	// delays are those of the clocks, in seconds.
+	delays []int
 	// checks are the lines that evidence asks for.
 	checks  []string
 	process bool
@@ -88,6 +90,7 @@ func (g *Grammar) read(d *workflow.Definition) {
 	for i := range d.States {
 		s := &d.States[i]
 		g.states = append(g.states, s.Name)
+		g.clocks(s)
 		for _, entry := range slices.Concat(s.AllowedTools, s.DisallowedTools) {
 			if entry != "@client" {
 				g.tools = append(g.tools, tool(entry))
@@ -118,6 +121,23 @@ func (g *Grammar) read(d *workflow.Definition) {
 	}
 	for i := range d.Guards {
 		g.guard(&d.Guards[i])
+	}
+}
+
+// clocks reads the delays of a state.
+func (g *Grammar) clocks(s *workflow.State) {
+	for i := range s.After {
+		g.delays = append(g.delays, int(s.After[i].Delay.Seconds()))
+	}
+	if s.Stale != nil {
+		g.delays = append(g.delays, int(s.Stale.After.Seconds()))
+	}
+	for i := range s.On {
+		for _, b := range s.On[i].Branches {
+			if b.NotBefore > 0 {
+				g.delays = append(g.delays, int(b.NotBefore.Seconds()))
+			}
+		}
 	}
 }
 
@@ -191,6 +211,8 @@ func (d *Drawer) Next(v *View) Step {
 	case len(d.plan) > 0:
 	case waiting > 0 && r.Chance(25):
 		d.plan = d.grammar.agree(r, v, waiting)
+	case len(d.grammar.delays) > 0 && r.Chance(10):
+		d.plan = d.grammar.stall(r, v)
 	case r.Chance(12):
 		d.plan = d.grammar.pursue(r, v)
 	}

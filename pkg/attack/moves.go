@@ -195,6 +195,30 @@ func (g *Grammar) time(r *Rand, _ *View) Step {
 	return Step{Do: Advance, Seconds: int64(pick(r, []int{1, 30, 61, 600, 3601, 86_401, 90_000, -1, -60, -3600}))}
 }
 
+// stall lets most of a delay pass, does what might set a clock back, and lets the rest pass: again and again.
+func (g *Grammar) stall(r *Rand, v *View) (all []Step) {
+	n := len(v.Runs)
+	run := v.run(n)
+	if run == nil {
+		return nil
+	}
+	for range 2 + r.N(3) {
+		delay := pick(r, g.delays)
+		all = append(all, Step{Do: Advance, Seconds: int64(pick(r, []int{delay - 1, delay / 2, delay * 9 / 10}))})
+		switch tricks := r.N(4); {
+		case tricks == 0:
+			all = append(all, Step{Do: Pause, As: Agent, Run: n}, Step{Do: Resume, As: Agent, Run: n})
+		case tricks == 1:
+			all = append(all, Step{Do: Stop, As: Agent, Session: run.Session}, Step{Do: Revive, As: Agent, Session: run.Session})
+		case tricks == 2 && len(run.Events) > 0:
+			all = append(all, Step{Do: Fire, As: Agent, Run: n, Event: pick(r, run.Events)})
+		default:
+			all = append(all, Step{Do: Check, As: Agent, Run: n, Tool: "mcp__interlock__get_state", Call: "t" + strconv.Itoa(len(v.Calls))})
+		}
+	}
+	return all
+}
+
 // kill ends the services in the middle of the step that follows.
 func (g *Grammar) kill(r *Rand, _ *View) Step {
 	return Step{Do: Kill, Commit: r.N(3), Applied: r.Chance(50)}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Role is the set of rights of a principal. The table in rbac.go defines it.
@@ -28,6 +29,12 @@ const (
 	// Runtime runs agents, and is trusted in its reports of their calls: hooks, the MCP
 	// gate, a runtime of your own. In all else it is an agent.
 	Runtime Role = "runtime"
+	// Relay passes on what people decide elsewhere, such as in a chat: it reads approvals, and decides
+	// only as an identity of a person.
+	Relay Role = "relay"
+	// Root is an operator in every namespace, and the only one who acts on the whole deployment. A
+	// principal with it has the role Operator, and Root set: see Principal.Rooted.
+	Root Role = "root"
 	// Service is Interlock's own services, acting for themselves: it is given to no
 	// person and no agent, and is not shown among the roles.
 	Service Role = "service"
@@ -36,12 +43,25 @@ const (
 // Roles returns all roles, in the order in which they are shown.
 func Roles() []Role { return []Role{Agent, Operator, Approver, Observer, Runtime} }
 
+// GivenRoles returns the roles that an operator or an issuer can give: those of Roles, and Root, which no file gets
+// by itself.
+func GivenRoles() []Role { return append(Roles(), Root) }
+
+// LocalRoles returns the roles that neither decide nor change rules: their tokens may be in a file
+// that an agent's user can read (S23.2).
+func LocalRoles() []Role { return []Role{Agent, Observer, Runtime} }
+
+// Local reports whether the role is one of LocalRoles.
+func (r Role) Local() bool { return slices.Contains(LocalRoles(), r) }
+
 // Drives reports whether the role is one of those that stand for agents: they are held to
 // the limits of agents.
 func (r Role) Drives() bool { return r == Agent || r == Runtime }
 
-// Valid reports whether the role is one of the five, or Service.
-func (r Role) Valid() bool { return r == Service || slices.Contains(Roles(), r) }
+// Valid reports whether the role is one of the five, Root, Relay or Service.
+func (r Role) Valid() bool {
+	return r == Root || r == Relay || r == Service || slices.Contains(Roles(), r)
+}
 
 // Principal is an authenticated caller.
 type Principal struct {
@@ -58,6 +78,75 @@ type Principal struct {
 	// principal with a session has one: a session's name means another session in
 	// another namespace.
 	Namespace string
+	// Namespaces are those that it may call in when Namespace is empty. A principal with
+	// neither may call in each: services, and anonymous callers.
+	Namespaces Namespaces
+	// Kind is the kind of its token, and TokenID names the token without revealing it.
+	Kind    Kind
+	TokenID string
+	// IssuedAt is when the token was made; zero where that is not known.
+	IssuedAt time.Time
+	// Expires is when the token ends; zero where that is not known.
+	Expires time.Time
+	// Person, when not empty, is the person that the caller is: votes are the person's, under
+	// every token and identity. Presence is how the person has shown to be there.
+	Person   string
+	Presence Presence
+	// Credential is the id of the key that the person has logged in with; empty where none is known.
+	Credential string
+	// ReadOnly: it calls only RPCs that Reads reports.
+	ReadOnly bool
+	// Relay, when not empty, is the program that passed on the person's request, and Identity
+	// the name by which it knows the person: "slack:T01/U02".
+	Relay, Identity string
+	// Root: it may act on the whole deployment, and in every namespace.
+	Root bool
+	// Human is on whose behalf it acts; nil where that is not known.
+	Human *Human
+	// SpeaksFor: the people whom it names as those on whose behalf it acts are so by its word (Gateway). Of others, such
+	// a name is a claim.
+	SpeaksFor bool
+}
+
+// Rooted returns the principal with what the role root means: it is an operator of every namespace. A principal
+// that is bound to a session or a namespace, or whose word another passes on, is an operator there, and not root.
+func (p Principal) Rooted() Principal {
+	if p.Role != Root {
+		return p
+	}
+	p.Role = Operator
+	if p.Session == "" && p.Parent == "" && p.Namespace == "" && p.Relay == "" {
+		p.Root, p.Namespaces = true, AllNamespaces
+	}
+	return p
+}
+
+// Title returns the name of the principal's role, which is root for root.
+func (p Principal) Title() Role {
+	if p.Root {
+		return Root
+	}
+	return p.Role
+}
+
+// MayCallIn reports whether the principal may call in a namespace.
+func (p Principal) MayCallIn(namespace string) bool {
+	switch {
+	case p.Namespace != "":
+		return namespace == p.Namespace
+	case p.Namespaces != "":
+		return p.Namespaces.Has(namespace)
+	default:
+		return true
+	}
+}
+
+// HomeNamespace returns the namespace of a request that names none; empty for the default one.
+func (p Principal) HomeNamespace() string {
+	if p.Namespace != "" {
+		return p.Namespace
+	}
+	return p.Namespaces.Only()
 }
 
 // ErrUnauthenticated means that the credentials are not known.
@@ -108,12 +197,12 @@ func WithWitness(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, witnessKey{}, p)
 }
 
-// Observes reports whether a report of the caller was observed (S14.4): it is not an
+// Vouched reports whether a report of the caller counts as observed (S14.4): it is not an
 // agent, or another that is not an agent vouches for the report.
-func Observes(ctx context.Context) bool {
+func Vouched(ctx context.Context) bool {
 	caller, known := FromContext(ctx)
 	witness, vouched := ctx.Value(witnessKey{}).(Principal)
-	return known && caller.Role.observes() || vouched && witness.Role.observes()
+	return known && caller.Role.vouches() || vouched && witness.Role.vouches()
 }
 
-func (r Role) observes() bool { return r == Runtime || r == Operator || r == Service }
+func (r Role) vouches() bool { return r == Runtime || r == Operator || r == Service }

@@ -25,6 +25,13 @@ func who(t *testing.T, tokens *auth.Tokens, token string) auth.Principal {
 	if err != nil && (!errors.Is(err, auth.ErrUnauthenticated) || p != (auth.Principal{})) {
 		t.Fatalf("got %+v, %v", p, err)
 	}
+	if p != (auth.Principal{}) && (p.Kind != auth.Static || len(p.TokenID) != 16 || strings.Contains(token, p.TokenID)) {
+		t.Errorf("the token of %s is named %q, of kind %q", p.Name, p.TokenID, p.Kind)
+	}
+	p.Kind, p.TokenID = "", ""
+	if p.Namespaces == auth.AllNamespaces { // as plain files have it
+		p.Namespaces = ""
+	}
 	return p
 }
 
@@ -197,4 +204,34 @@ func TestContext(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || !ok {
 		t.Error(diff)
 	}
+}
+
+// Root is an operator in every namespace, and nobody who is bound is root, through any number of chains (S22.30).
+func TestRoot(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		given, want auth.Principal
+	}{
+		"root":           {auth.Principal{Name: "r", Role: auth.Root}, auth.Principal{Name: "r", Role: auth.Operator, Root: true, Namespaces: "*"}},
+		"of a list":      {auth.Principal{Name: "r", Role: auth.Root, Namespaces: "a"}, auth.Principal{Name: "r", Role: auth.Operator, Root: true, Namespaces: "*"}},
+		"in a session":   {auth.Principal{Name: "r", Role: auth.Root, Session: "s", Namespace: "a"}, auth.Principal{Name: "r", Role: auth.Operator, Session: "s", Namespace: "a"}},
+		"in a namespace": {auth.Principal{Name: "r", Role: auth.Root, Namespace: "a"}, auth.Principal{Name: "r", Role: auth.Operator, Namespace: "a"}},
+		"by a relay":     {auth.Principal{Name: "r", Role: auth.Root, Relay: "bot"}, auth.Principal{Name: "r", Role: auth.Operator, Relay: "bot"}},
+		"an operator":    {auth.Principal{Name: "o", Role: auth.Operator}, auth.Principal{Name: "o", Role: auth.Operator}},
+	} {
+		got, err := auth.Chain(auth.Chain(knows(tc.given))).Authenticate(t.Context(), "secret")
+		if err != nil || got != tc.want {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	if auth.Allowed("/interlock.engine.v1.RunService/GetRun", auth.Root) {
+		t.Error("the role counts before it is read")
+	}
+}
+
+// knows is an authenticator of one principal, by any token.
+type knows auth.Principal
+
+func (k knows) Authenticate(context.Context, string) (auth.Principal, error) {
+	return auth.Principal(k), nil
 }

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 )
 
@@ -21,7 +20,7 @@ func (c chain) Authenticate(ctx context.Context, token string) (Principal, error
 		p, err := a.Authenticate(ctx, token)
 		switch {
 		case err == nil:
-			return p, nil
+			return p.Rooted(), nil
 		case !errors.Is(err, ErrUnauthenticated):
 			return Principal{}, err
 		}
@@ -32,8 +31,26 @@ func (c chain) Authenticate(ctx context.Context, token string) (Principal, error
 	return Principal{}, unknown
 }
 
+// Human implements Humans: it asks one authenticator after another, as Authenticate does.
+func (c chain) Human(ctx context.Context, token string) (*Human, error) {
+	unknown := ErrUnauthenticated
+	for _, a := range c {
+		h, err := HumanOf(ctx, a, token)
+		switch {
+		case err == nil:
+			return h, nil
+		case !errors.Is(err, ErrUnauthenticated):
+			return nil, err
+		}
+		if why := (*Refusal)(nil); !errors.As(unknown, &why) {
+			unknown = err
+		}
+	}
+	return nil, unknown
+}
+
 // One knows a single token: that of services which run in one process, made when it
 // starts and known to it alone.
 func One(p Principal, token string) Authenticator {
-	return &Tokens{callers: callers{byDigest: map[[sha256.Size]byte]Principal{sha256.Sum256([]byte(token)): p}}}
+	return &Tokens{callers: callers{files: []hashes{{byDigest: map[digest]Principal{digestOf("", token): p}}}}}
 }

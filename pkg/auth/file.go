@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -20,24 +21,73 @@ import (
 // maxFile bounds a file with secrets, in bytes.
 const maxFile = 1 << 20
 
+// TokensFrom is a tokens file, and which roles count of it.
+type TokensFrom struct {
+	File string
+	// Counts reports whether tokens of a role count; nil for all.
+	Counts func(Role) bool
+	// Read reads the file; nil for ReadSecret.
+	Read func(file string) ([]byte, error)
+}
+
+func (from TokensFrom) read() (File, error) {
+	if from.Read == nil {
+		return ReadFile(from.File)
+	}
+	data, err := from.Read(from.File)
+	if err != nil {
+		return File{}, err
+	}
+	return DecodeFile(from.File, data)
+}
+
 // LoadTokens reads a tokens file, as ReadSecret does, and reads it again within a second
 // after it has changed. A file that cannot be used then makes no change.
-func LoadTokens(file string) (*Tokens, error) {
+func LoadTokens(file string) (*Tokens, error) { return LoadSources(TokensFrom{File: file}) }
+
+// LoadSources reads several files as LoadTokens does one. A name has one role in all of them.
+func LoadSources(sources ...TokensFrom) (*Tokens, error) {
+	names := make([]string, len(sources))
+	for i, from := range sources {
+		names[i] = from.File
+	}
 	v, err := reread.Load("tokens", lookAtTokens, func() (callers, error) {
-		data, err := ReadSecret(file)
-		if err != nil {
-			return callers{}, err
+		var parts []part
+		for _, from := range sources {
+			f, err := from.read()
+			if err != nil {
+				return callers{}, err
+			}
+			parts = append(parts, part{f, from.Counts})
 		}
-		t, err := parseCallers(data)
+		t, err := callersOf(parts)
 		if err != nil {
-			return callers{}, fmt.Errorf("%s: %w", file, err)
+			return callers{}, fmt.Errorf("%s: %w", strings.Join(names, ", "), err)
 		}
 		return t, nil
-	}, file)
+	}, names...)
 	if err != nil {
 		return nil, err
 	}
 	return &Tokens{file: v}, nil
+}
+
+// ReadFile reads a tokens file, as ReadSecret does.
+func ReadFile(file string) (File, error) {
+	data, err := ReadSecret(file)
+	if err != nil {
+		return File{}, err
+	}
+	return DecodeFile(file, data)
+}
+
+// DecodeFile reads the text of a tokens file.
+func DecodeFile(file string, data []byte) (File, error) {
+	f, err := parseFile(data)
+	if err != nil {
+		return File{}, fmt.Errorf("%s: %w", file, err)
+	}
+	return f, nil
 }
 
 // lookAtTokens is how often it is looked whether a tokens file has changed.
@@ -53,74 +103,104 @@ func FollowToken(file string, role Role) (func() string, error) {
 	return v.Get, nil
 }
 
-// FileToken returns the first token of a role in a tokens file, for clients on the same
-// machine as the server.
+// FollowPassword returns a function that reads ReadPassword at each call.
+func FollowPassword(file string) (func() string, error) {
+	v, err := reread.Load("token", lookAtTokens, func() (string, error) { return ReadPassword(file) }, file)
+	if err != nil {
+		return nil, err
+	}
+	return v.Get, nil
+}
+
+// FileToken returns the first token of a role that a file has in plain text, for clients on the
+// same machine as the server.
 func FileToken(file string, role Role) (string, error) {
-	data, err := ReadSecret(file)
+	f, err := ReadFile(file)
 	if err != nil {
 		return "", err
 	}
-	entries, err := parseEntries(data)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
-	}
-	for _, e := range entries {
-		if e.Role == role {
+	hashed := ""
+	for _, e := range f.Tokens {
+		switch {
+		case e.Role != role:
+		case e.Token != "":
 			return e.Token, nil
+		default:
+			hashed = ", only its hash"
 		}
 	}
-	return "", fmt.Errorf("%s has no token of role %s", file, role)
+	return "", fmt.Errorf("%s has no token of role %s%s", file, role, hashed)
 }
 
 // WriteFile writes minted tokens in the flat form, readable by their owner only. It
 // writes atomically, and never over an existing file: created is false when there was
 // one.
 func WriteFile(file string, minted map[Role]string) (created bool, err error) {
-	data, err := json.Marshal(minted, json.Deterministic(true), jsontext.WithIndent("  "))
+	data, err := flat(minted)
 	if err != nil {
-		return false, fmt.Errorf("write tokens file: %w", err)
+		return false, err
 	}
-	return WriteSecret(file, append(data, '\n'))
+	return WriteSecret(file, data)
 }
 
-// AddToken adds a token to a tokens file, which is then of the long form. It replaces the file
+func flat(tokens map[Role]string) ([]byte, error) {
+	data, err := json.Marshal(tokens, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return nil, fmt.Errorf("write tokens file: %w", err)
+	}
+	return append(data, '\n'), nil
+}
+
+// ChangeFile changes a tokens file, which is then of the long form. It replaces the file
 // atomically, and leaves who may read it. Servers that serve see it within a second.
-func AddToken(file, name string, role Role, token string) error {
-	data, err := ReadSecret(file)
+func ChangeFile(file string, change func(*File) error) error {
+	f, err := ReadFile(file)
 	if err != nil {
 		return err
 	}
-	entries, err := parseEntries(data)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	long := map[string][]entry{"tokens": append(entries, entry{Name: name, Role: role, Token: token})}
-	if data, err = json.Marshal(long, jsontext.WithIndent("  ")); err != nil {
-		return fmt.Errorf("write tokens file: %w", err)
-	}
-	if _, err := ParseTokens(data); err != nil {
+	if err := change(&f); err != nil {
 		return err
 	}
-	return replaceSecret(file, append(data, '\n'))
+	data, err := f.Encode()
+	if err != nil {
+		return err
+	}
+	return replaceSecret(file, data)
 }
 
-// NewTokensFile makes a tokens file of the long form with a token of each role, the services'
-// included, and returns them too.
-func NewTokensFile() (data []byte, tokens map[Role]string, err error) {
+// NewTokensFile makes a tokens file with hashes of a token of each role, the services'
+// included, and returns the tokens too.
+func NewTokensFile(now time.Time) (data []byte, tokens map[Role]string, err error) {
 	tokens = map[Role]string{}
-	var long struct {
-		Tokens []entry `json:"tokens"`
-	}
+	var f File
 	for _, role := range append(Roles(), Service) {
 		name := string(role)
 		if role == Service {
 			name = "interlock-services"
 		}
 		tokens[role] = Mint()
-		long.Tokens = append(long.Tokens, entry{Name: name, Role: role, Token: tokens[role]})
+		f.AddHash(Entry{Name: name, Role: role, Namespaces: []string{string(AllNamespaces)}, Created: now.UTC().Truncate(time.Second)}, tokens[role])
 	}
-	data, err = json.Marshal(long, jsontext.WithIndent("  "))
-	return append(data, '\n'), tokens, err
+	data, err = f.Encode()
+	return data, tokens, err
+}
+
+// WriteHashes writes a tokens file, also over an existing one.
+func WriteHashes(file string, f File) error {
+	data, err := f.Encode()
+	if err != nil {
+		return err
+	}
+	return PutSecret(file, data)
+}
+
+// ReplaceFile writes tokens in the flat form, as WriteFile does, also over an existing file.
+func ReplaceFile(file string, tokens map[Role]string) error {
+	data, err := flat(tokens)
+	if err != nil {
+		return err
+	}
+	return PutSecret(file, data)
 }
 
 func replaceSecret(file string, data []byte) error {
@@ -180,10 +260,37 @@ func WriteSecret(file string, data []byte) (created bool, err error) {
 	return true, nil
 }
 
-// ReadSecret reads a file of at most 1 MiB. It refuses one that others than its
+// SealedPrefix begins a file whose text is sealed.
+const SealedPrefix = "interlock-sealed-1 "
+
+// IsSealed reports whether the text of a file is sealed.
+func IsSealed(data []byte) bool { return bytes.HasPrefix(data, []byte(SealedPrefix)) }
+
+// ErrSealed refuses a sealed file: only the server has the key that opens it.
+var ErrSealed = errors.New("it is sealed, and opens with the passphrase of its data folder only")
+
+// ReadSecret reads a file as ReadSealed does, and refuses one that is sealed.
+func ReadSecret(file string) ([]byte, error) {
+	data, err := ReadSealed(file)
+	if err == nil && IsSealed(data) {
+		return nil, fmt.Errorf("%s: %w", file, ErrSealed)
+	}
+	return data, err
+}
+
+// PutSecret writes a file as WriteSecret does, also over an existing one.
+func PutSecret(file string, data []byte) error {
+	created, err := WriteSecret(file, data)
+	if err != nil || created {
+		return err
+	}
+	return replaceSecret(file, data)
+}
+
+// ReadSealed reads a file of at most 1 MiB. It refuses one that others than its
 // owner may read or change, except that its group may read it: that is how
 // Kubernetes mounts a secret for a process that is not root.
-func ReadSecret(file string) ([]byte, error) {
+func ReadSealed(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -44,6 +45,15 @@ func (t *Tokens) Reserved(name string) (Role, bool) {
 	default:
 		return "", false
 	}
+}
+
+// Elsewhere reports whether a tokens file gives a name to agents of other namespaces only. The name of a role is of no one agent.
+func (t *Tokens) Elsewhere(name, namespace string) bool {
+	if t == nil || Role(name).Valid() {
+		return false
+	}
+	entries := t.known().agents[folded(name)]
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(p Principal) bool { return p.MayCallIn(namespace) })
 }
 
 const (

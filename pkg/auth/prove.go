@@ -24,14 +24,21 @@ type Challenge struct {
 func NewChallenge(token string) Challenge {
 	var nonce [32]byte
 	_, _ = rand.Read(nonce[:]) // it never fails
-	return Challenge{ID: idOf(sha256.Sum256([]byte(token))), Nonce: hex.EncodeToString(nonce[:])}
+	return Challenge{ID: tokenID(token), Nonce: hex.EncodeToString(nonce[:])}
+}
+
+// Proof is the response. It reveals no part of the token to who does not know it.
+type Proof struct {
+	Proof string `json:"proof"`
+	// Pepper is that of the server's hash of the token.
+	Pepper string `json:"pepper"`
 }
 
 // Proved reports that a proof is the one for this question by a server at an address.
 // The address keeps others from handing the question on to the server.
-func (c Challenge) Proved(token, address, proof string) bool {
-	want := c.proof(sha256.Sum256([]byte(token)), address)
-	return subtle.ConstantTimeCompare([]byte(want), []byte(proof)) == 1
+func (c Challenge) Proved(token, address string, by Proof) bool {
+	want := c.proof(digestOf(by.Pepper, token), address)
+	return subtle.ConstantTimeCompare([]byte(want), []byte(by.Proof)) == 1
 }
 
 const (
@@ -41,24 +48,21 @@ const (
 
 // Prove responds to a question. It is not ok when the token is not known, or the nonce
 // is not one.
-func (t *Tokens) Prove(c Challenge, address string) (proof string, ok bool) {
-	if t == nil || len(c.Nonce) < shortestNonce || len(c.Nonce) > longestNonce {
-		return "", false
+func (t *Tokens) Prove(c Challenge, address string) (by Proof, ok bool) {
+	if t == nil || c.ID == "" || len(c.Nonce) < shortestNonce || len(c.Nonce) > longestNonce {
+		return Proof{}, false
 	}
-	for digest := range t.known().byDigest {
-		if idOf(digest) == c.ID {
-			return c.proof(digest, address), true
+	for _, file := range t.known().files {
+		for digest, of := range file.byDigest {
+			if of.TokenID == c.ID {
+				return Proof{c.proof(digest, address), file.pepper}, true
+			}
 		}
 	}
-	return "", false
+	return Proof{}, false
 }
 
-func idOf(digest [sha256.Size]byte) string {
-	id := sha256.Sum256(append([]byte("interlock token id\n"), digest[:]...))
-	return hex.EncodeToString(id[:16])
-}
-
-func (c Challenge) proof(digest [sha256.Size]byte, address string) string {
+func (c Challenge) proof(digest digest, address string) string {
 	mac := hmac.New(sha256.New, digest[:])
 	mac.Write([]byte("interlock proof\n" + c.Nonce + "\n" + address))
 	return hex.EncodeToString(mac.Sum(nil))

@@ -1,5 +1,10 @@
 package auth
 
+import (
+	"slices"
+	"strings"
+)
+
 // The RPCs that each role may call. An RPC that is not in the table is denied to every
 // role.
 //
@@ -16,6 +21,7 @@ const (
 	observer
 	service
 	runtimes
+	relay
 	// nobody stands for a caller without credentials.
 	nobody
 )
@@ -26,7 +32,7 @@ const (
 	// internal marks RPCs between services, which operators use for repairs.
 	internal = operator | service
 	drivers  = agent | runtimes | operator
-	anybody  = readers | nobody
+	anybody  = readers | relay | nobody
 )
 
 var table = map[string]grant{
@@ -35,6 +41,9 @@ var table = map[string]grant{
 	"/interlock.engine.v1.WorkflowService/ListWorkflows":    readers,
 	"/interlock.engine.v1.WorkflowService/ValidateWorkflow": readers,
 	"/interlock.engine.v1.WorkflowService/PlanMigration":    readers,
+	"/interlock.engine.v1.WorkflowService/PromoteWorkflow":  operator,
+	"/interlock.engine.v1.WorkflowService/RetireWorkflow":   operator,
+	"/interlock.engine.v1.WorkflowService/RestoreWorkflow":  operator,
 
 	"/interlock.engine.v1.RunService/StartRun":      drivers,
 	"/interlock.engine.v1.RunService/GetRun":        readers,
@@ -58,18 +67,31 @@ var table = map[string]grant{
 	"/interlock.engine.v1.ProcessService/StartProcess":    drivers,
 	"/interlock.engine.v1.ProcessService/AnswerQuestion":  drivers,
 
+	// A schedule starts runs as the operator who has put it.
+	"/interlock.engine.v1.ScheduleService/CreateSchedule":    operator,
+	"/interlock.engine.v1.ScheduleService/GetSchedule":       people | service,
+	"/interlock.engine.v1.ScheduleService/ListSchedules":     people | service,
+	"/interlock.engine.v1.ScheduleService/UpdateSchedule":    operator,
+	"/interlock.engine.v1.ScheduleService/PauseSchedule":     operator,
+	"/interlock.engine.v1.ScheduleService/ResumeSchedule":    operator,
+	"/interlock.engine.v1.ScheduleService/DeleteSchedule":    operator,
+	"/interlock.engine.v1.ScheduleService/TriggerSchedule":   operator,
+	"/interlock.engine.v1.ScheduleService/ListScheduleTimes": people | service,
+
 	// Agents learn that an approval is decided, and no more: their acts ask, and they
-	// never decide.
-	"/interlock.approval.v1.ApprovalService/CreateApproval":  internal,
-	"/interlock.approval.v1.ApprovalService/GetApproval":     readers,
-	"/interlock.approval.v1.ApprovalService/ListApprovals":   people | service,
-	"/interlock.approval.v1.ApprovalService/DecideApproval":  operator | approver,
-	"/interlock.approval.v1.ApprovalService/DecideApprovals": operator | approver,
-	"/interlock.approval.v1.ApprovalService/ListLeases":      people | service,
-	"/interlock.approval.v1.ApprovalService/RevokeLease":     operator | approver,
-	"/interlock.approval.v1.ApprovalService/CancelApproval":  internal,
-	"/interlock.approval.v1.ApprovalService/WatchApproval":   readers,
-	"/interlock.approval.v1.ApprovalService/WatchApprovals":  people | service,
+	// never decide. The service lets a relay decide only as a person that it may speak for.
+	"/interlock.approval.v1.ApprovalService/CreateApproval":       internal,
+	"/interlock.approval.v1.ApprovalService/GetApproval":          readers | relay,
+	"/interlock.approval.v1.ApprovalService/ListApprovals":        people | relay | service,
+	"/interlock.approval.v1.ApprovalService/GetApprovalStats":     people,
+	"/interlock.approval.v1.ApprovalService/DecideApproval":       operator | approver | relay,
+	"/interlock.approval.v1.ApprovalService/DecideApprovals":      operator | approver,
+	"/interlock.approval.v1.ApprovalService/GetApprovalStatement": operator | approver,
+	"/interlock.approval.v1.ApprovalService/ListLeases":           people | service,
+	"/interlock.approval.v1.ApprovalService/RevokeLease":          operator | approver,
+	"/interlock.approval.v1.ApprovalService/CancelApproval":       internal,
+	"/interlock.approval.v1.ApprovalService/WatchApproval":        readers | relay,
+	"/interlock.approval.v1.ApprovalService/WatchApprovals":       people | relay | service,
 
 	// Only an operator accepts a change or a description.
 	"/interlock.policy.v1.UpstreamService/ListUpstreamTools":          people,
@@ -77,6 +99,26 @@ var table = map[string]grant{
 	"/interlock.policy.v1.UpstreamService/ForgetUpstreamTools":        operator,
 	"/interlock.policy.v1.UpstreamService/DescribeUpstreamTools":      people,
 	"/interlock.policy.v1.UpstreamService/AcceptUpstreamDescriptions": operator,
+
+	// No agent may ask who stops work: agents see that they are halted by what they are denied.
+	"/interlock.identity.v1.HaltService/CreateHalt": operator,
+	"/interlock.identity.v1.HaltService/LiftHalt":   operator,
+	"/interlock.identity.v1.HaltService/ListHalts":  people,
+	// Agents see the freeze that their run is under.
+	"/interlock.identity.v1.HaltService/CreateFreeze": operator,
+	"/interlock.identity.v1.HaltService/LiftFreeze":   operator,
+	"/interlock.identity.v1.HaltService/ListFreezes":  people,
+
+	// Who may call in several namespaces learns their names; none learns of others.
+	"/interlock.identity.v1.NamespaceService/ListNamespaces": readers,
+
+	// Only operators see what a client needs to use a grant. The service takes a spool of the grant's principal and of operators.
+	"/interlock.policy.v1.BreakGlassService/CreateBreakGlassGrant":  operator,
+	"/interlock.policy.v1.BreakGlassService/ListBreakGlassGrants":   people,
+	"/interlock.policy.v1.BreakGlassService/GetBreakGlassGrant":     operator,
+	"/interlock.policy.v1.BreakGlassService/ConfirmBreakGlassGrant": operator,
+	"/interlock.policy.v1.BreakGlassService/RevokeBreakGlassGrant":  operator,
+	"/interlock.policy.v1.BreakGlassService/HandInBreakGlass":       drivers,
 
 	"/interlock.policy.v1.PolicyService/RegisterPolicy":    operator,
 	"/interlock.policy.v1.PolicyService/GetPolicy":         readers,
@@ -88,15 +130,24 @@ var table = map[string]grant{
 	"/interlock.policy.v1.PolicyService/ShadowWorkflow":    operator,
 	"/interlock.policy.v1.PolicyService/GetPolicyUsage":    readers,
 	"/interlock.policy.v1.PolicyService/SimulatePolicy":    people,
+	"/interlock.policy.v1.PolicyService/AddException":      operator,
+	"/interlock.policy.v1.PolicyService/ListExceptions":    people,
+	"/interlock.policy.v1.PolicyService/ConfirmException":  operator,
+	"/interlock.policy.v1.PolicyService/EndException":      operator,
+	"/interlock.policy.v1.SetService/ApplySet":             operator,
+	"/interlock.policy.v1.SetService/GetSet":               people | service,
+	"/interlock.policy.v1.SetService/ListSets":             people | service,
 	"/interlock.policy.v1.DecisionService/ListDecisions":   people,
 	"/interlock.policy.v1.DecisionService/GetDecision":     people,
 	"/interlock.policy.v1.DecisionService/VerifyDecisions": people,
+	"/interlock.policy.v1.DecisionService/ListRefusals":    people,
 
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCall":  drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls": drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/ReportToolCall": drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/ReportCost":     drivers,
-	// Only who observes starts a command, and only a key of the call finishes it.
+	"/interlock.policy.v1.PolicyEnforcerService/WhoAmI":         readers,
+	// Only who vouches for reports starts a command, and only a key of the call finishes it.
 	"/interlock.policy.v1.PolicyEnforcerService/StartCommand":  drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/FinishCommand": drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/ListOpenCalls": readers,
@@ -123,7 +174,7 @@ var table = map[string]grant{
 	"/interlock.state.v1.StateService/UnlockState":     drivers,
 	"/interlock.state.v1.StateService/WatchState":      readers,
 
-	"/interlock.state.v1.SessionService/CreateSession":    drivers,
+	"/interlock.state.v1.SessionService/CreateSession":    drivers | service, // the engine creates those of schedules (S25.27)
 	"/interlock.state.v1.SessionService/GetSession":       readers,
 	"/interlock.state.v1.SessionService/ListSessions":     readers,
 	"/interlock.state.v1.SessionService/StopSession":      drivers,
@@ -131,6 +182,11 @@ var table = map[string]grant{
 	"/interlock.state.v1.SessionService/GetSessionResult": readers,
 	"/interlock.state.v1.SessionService/DeleteSession":    operator,
 	"/interlock.state.v1.SessionService/GrantStateAccess": operator,
+	// An agent bounds its own session and those below it; the state-store refuses others.
+	"/interlock.state.v1.SessionService/NarrowSession":       drivers,
+	"/interlock.state.v1.SessionService/MintSessionToken":    drivers,
+	"/interlock.state.v1.SessionService/ListSessionTokens":   readers,
+	"/interlock.state.v1.SessionService/RevokeSessionTokens": drivers,
 
 	// A runner sees the states and prompts of all trees.
 	"/interlock.state.v1.TaskService/ClaimTasks":   operator,
@@ -155,6 +211,22 @@ var table = map[string]grant{
 	"/interlock.state.v1.AgentService/UpdateAgent": operator,
 	"/interlock.state.v1.AgentService/DeleteAgent": operator,
 
+	// A person may change their own keys; the service refuses all else to others than operators.
+	"/interlock.identity.v1.PersonService/CreatePerson":     operator,
+	"/interlock.identity.v1.PersonService/GetPerson":        people | service,
+	"/interlock.identity.v1.PersonService/ListPeople":       operator | approver | service,
+	"/interlock.identity.v1.PersonService/UpdatePerson":     operator,
+	"/interlock.identity.v1.PersonService/DeletePerson":     operator,
+	"/interlock.identity.v1.PersonService/InvitePerson":     operator,
+	"/interlock.identity.v1.PersonService/AddCredential":    people,
+	"/interlock.identity.v1.PersonService/RemoveCredential": people,
+	// Who logs in has no token yet.
+	"/interlock.identity.v1.LoginService/BeginLogin":    anybody,
+	"/interlock.identity.v1.LoginService/FinishLogin":   anybody,
+	"/interlock.identity.v1.LoginService/GetInvitation": anybody,
+	"/interlock.identity.v1.LoginService/Register":      anybody,
+	"/interlock.identity.v1.LoginService/RenewLogin":    people,
+
 	// Contracts of the services among themselves. The enforcer interrupts with the caller's
 	// credentials. The engine asks for the decision that allowed the call, so no caller
 	// interrupts at will.
@@ -162,8 +234,8 @@ var table = map[string]grant{
 	"/interlock.peer.v1.RunPeerService/SettleApproval":       internal,
 	"/interlock.peer.v1.ApprovalPeerService/ConsumeApproval": internal,
 	"/interlock.peer.v1.ApprovalPeerService/VoidApproval":    internal,
-	// Gateways observe tools, and so do programs that agents start.
-	"/interlock.peer.v1.UpstreamPeerService/ObserveUpstreamTools": drivers | service,
+	// Gateways report the tools of servers, and so do programs that agents start.
+	"/interlock.peer.v1.UpstreamPeerService/PinUpstreamTools": drivers | service,
 
 	// Gateways that are not Interlock's ask for the agents behind them, as an agent would:
 	// CheckToolCall judges their requests.
@@ -182,6 +254,22 @@ var table = map[string]grant{
 // "/interlock.engine.v1.RunService/StartRun".
 func Allowed(fullMethod string, role Role) bool {
 	return table[fullMethod]&role.grant() != 0
+}
+
+// Reads reports whether the RPC changes nothing, and so may be called with a read-only token. GetBreakGlassGrant is none of
+// them: its answer lets a client make calls.
+func Reads(fullMethod string) bool {
+	const grants = "/interlock.policy.v1.BreakGlassService/GetBreakGlassGrant"
+	name := fullMethod[strings.LastIndexByte(fullMethod, '/')+1:]
+	switch {
+	case !Known(fullMethod) || fullMethod == grants:
+		return false
+	case name == "WhoAmI" || name == "RenewLogin" || Open(fullMethod):
+		return true
+	}
+	return slices.ContainsFunc([]string{"Get", "List", "Watch", "Validate", "Plan", "Simulate", "Verify", "Describe"}, func(verb string) bool {
+		return strings.HasPrefix(name, verb)
+	})
 }
 
 // Open reports whether the RPC needs no credentials.
@@ -218,6 +306,8 @@ func (r Role) grant() grant {
 		return service
 	case Runtime:
 		return runtimes
+	case Relay:
+		return relay
 	default:
 		return 0
 	}

@@ -15,6 +15,7 @@ import (
 
 	_ "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	_ "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	_ "github.com/interlock-run/interlock/gen/go/interlock/identity/v1"
 	_ "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	_ "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	_ "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -85,57 +86,105 @@ func TestEveryServiceOfTheProtosIsLinked(t *testing.T) {
 
 func TestWhoMayCallWhat(t *testing.T) {
 	t.Parallel()
-	// Letters: a(gent) o(perator) p (approver) v (observer) r(untime) s(ervice). Written a
+	// Letters: a(gent) o(perator) p (approver) v (observer) r(untime) s(ervice) y (relay). Written a
 	// second time, so that rights do not change by a slip of the pen.
 	want := map[string]string{
-		"/interlock.engine.v1.WorkflowService/RegisterWorkflow":           "aor",
-		"/interlock.engine.v1.WorkflowService/GetWorkflow":                "aopvrs",
-		"/interlock.engine.v1.WorkflowService/ListWorkflows":              "aopvrs",
-		"/interlock.engine.v1.WorkflowService/ValidateWorkflow":           "aopvrs",
-		"/interlock.engine.v1.WorkflowService/PlanMigration":              "aopvrs",
-		"/interlock.engine.v1.RunService/MigrateRun":                      "o",
-		"/interlock.engine.v1.RunService/StartRun":                        "aor",
-		"/interlock.engine.v1.RunService/GetRun":                          "aopvrs",
-		"/interlock.engine.v1.RunService/ListRuns":                        "aopvrs",
-		"/interlock.engine.v1.RunService/TransitionRun":                   "aor",
-		"/interlock.engine.v1.RunService/BindBranch":                      "aor",
-		"/interlock.peer.v1.RunPeerService/InterruptRun":                  "aor",
-		"/interlock.engine.v1.RunService/ForceState":                      "aor",
-		"/interlock.engine.v1.RunService/PauseRun":                        "aor",
-		"/interlock.engine.v1.RunService/ResumeRun":                       "aor",
-		"/interlock.engine.v1.RunService/CancelRun":                       "aor",
-		"/interlock.engine.v1.RunService/GetRunHistory":                   "aopvrs",
-		"/interlock.engine.v1.RunService/WatchRun":                        "aopvrs",
-		"/interlock.engine.v1.RunService/GetRunVersion":                   "aopvrs",
-		"/interlock.peer.v1.RunPeerService/SettleApproval":                "os",
-		"/interlock.engine.v1.ProcessService/RegisterProcess":             "aor",
-		"/interlock.engine.v1.ProcessService/GetProcess":                  "aopvrs",
-		"/interlock.engine.v1.ProcessService/ListProcesses":               "aopvrs",
-		"/interlock.engine.v1.ProcessService/StartProcess":                "aor",
-		"/interlock.engine.v1.ProcessService/AnswerQuestion":              "aor",
-		"/interlock.approval.v1.ApprovalService/CreateApproval":           "os",
-		"/interlock.approval.v1.ApprovalService/GetApproval":              "aopvrs",
-		"/interlock.approval.v1.ApprovalService/ListApprovals":            "opvs",
-		"/interlock.approval.v1.ApprovalService/DecideApproval":           "op",
-		"/interlock.approval.v1.ApprovalService/DecideApprovals":          "op",
-		"/interlock.approval.v1.ApprovalService/ListLeases":               "opvs",
-		"/interlock.approval.v1.ApprovalService/RevokeLease":              "op",
-		"/interlock.approval.v1.ApprovalService/CancelApproval":           "os",
-		"/interlock.peer.v1.ApprovalPeerService/ConsumeApproval":          "os",
-		"/interlock.peer.v1.ApprovalPeerService/VoidApproval":             "os",
-		"/interlock.approval.v1.ApprovalService/WatchApproval":            "aopvrs",
-		"/interlock.approval.v1.ApprovalService/WatchApprovals":           "opvs",
-		"/interlock.policy.v1.PolicyService/RegisterPolicy":               "o",
-		"/interlock.policy.v1.PolicyService/GetPolicy":                    "aopvrs",
-		"/interlock.policy.v1.PolicyService/ListPolicies":                 "opvs",
-		"/interlock.policy.v1.PolicyService/PromotePolicy":                "o",
-		"/interlock.policy.v1.PolicyService/DeletePolicy":                 "o",
-		"/interlock.policy.v1.PolicyService/AttachPolicy":                 "o",
-		"/interlock.policy.v1.PolicyService/DetachPolicy":                 "o",
-		"/interlock.policy.v1.PolicyService/ShadowWorkflow":               "o",
-		"/interlock.policy.v1.PolicyService/GetPolicyUsage":               "aopvrs",
-		"/interlock.policy.v1.PolicyService/SimulatePolicy":               "opv",
-		"/interlock.peer.v1.UpstreamPeerService/ObserveUpstreamTools":     "aors",
+		"/interlock.engine.v1.WorkflowService/RegisterWorkflow":         "aor",
+		"/interlock.engine.v1.WorkflowService/GetWorkflow":              "aopvrs",
+		"/interlock.engine.v1.WorkflowService/ListWorkflows":            "aopvrs",
+		"/interlock.engine.v1.WorkflowService/ValidateWorkflow":         "aopvrs",
+		"/interlock.engine.v1.WorkflowService/PlanMigration":            "aopvrs",
+		"/interlock.engine.v1.RunService/MigrateRun":                    "o",
+		"/interlock.engine.v1.RunService/StartRun":                      "aor",
+		"/interlock.engine.v1.RunService/GetRun":                        "aopvrs",
+		"/interlock.engine.v1.RunService/ListRuns":                      "aopvrs",
+		"/interlock.engine.v1.RunService/TransitionRun":                 "aor",
+		"/interlock.engine.v1.RunService/BindBranch":                    "aor",
+		"/interlock.peer.v1.RunPeerService/InterruptRun":                "aor",
+		"/interlock.engine.v1.RunService/ForceState":                    "aor",
+		"/interlock.engine.v1.RunService/PauseRun":                      "aor",
+		"/interlock.engine.v1.RunService/ResumeRun":                     "aor",
+		"/interlock.engine.v1.RunService/CancelRun":                     "aor",
+		"/interlock.engine.v1.RunService/GetRunHistory":                 "aopvrs",
+		"/interlock.engine.v1.RunService/WatchRun":                      "aopvrs",
+		"/interlock.engine.v1.RunService/GetRunVersion":                 "aopvrs",
+		"/interlock.peer.v1.RunPeerService/SettleApproval":              "os",
+		"/interlock.engine.v1.ProcessService/RegisterProcess":           "aor",
+		"/interlock.engine.v1.ProcessService/GetProcess":                "aopvrs",
+		"/interlock.engine.v1.ProcessService/ListProcesses":             "aopvrs",
+		"/interlock.engine.v1.ProcessService/StartProcess":              "aor",
+		"/interlock.engine.v1.ProcessService/AnswerQuestion":            "aor",
+		"/interlock.identity.v1.PersonService/CreatePerson":             "o",
+		"/interlock.identity.v1.PersonService/GetPerson":                "opvs",
+		"/interlock.identity.v1.PersonService/ListPeople":               "ops",
+		"/interlock.identity.v1.PersonService/UpdatePerson":             "o",
+		"/interlock.identity.v1.PersonService/DeletePerson":             "o",
+		"/interlock.identity.v1.PersonService/InvitePerson":             "o",
+		"/interlock.identity.v1.PersonService/AddCredential":            "opv",
+		"/interlock.identity.v1.PersonService/RemoveCredential":         "opv",
+		"/interlock.identity.v1.LoginService/BeginLogin":                "aopvrsy",
+		"/interlock.identity.v1.LoginService/FinishLogin":               "aopvrsy",
+		"/interlock.identity.v1.LoginService/GetInvitation":             "aopvrsy",
+		"/interlock.identity.v1.LoginService/Register":                  "aopvrsy",
+		"/interlock.identity.v1.LoginService/RenewLogin":                "opv",
+		"/interlock.approval.v1.ApprovalService/CreateApproval":         "os",
+		"/interlock.approval.v1.ApprovalService/GetApproval":            "aopvrsy",
+		"/interlock.approval.v1.ApprovalService/ListApprovals":          "opvsy",
+		"/interlock.approval.v1.ApprovalService/GetApprovalStats":       "opv",
+		"/interlock.approval.v1.ApprovalService/DecideApproval":         "opy",
+		"/interlock.approval.v1.ApprovalService/DecideApprovals":        "op",
+		"/interlock.approval.v1.ApprovalService/GetApprovalStatement":   "op",
+		"/interlock.approval.v1.ApprovalService/ListLeases":             "opvs",
+		"/interlock.approval.v1.ApprovalService/RevokeLease":            "op",
+		"/interlock.approval.v1.ApprovalService/CancelApproval":         "os",
+		"/interlock.peer.v1.ApprovalPeerService/ConsumeApproval":        "os",
+		"/interlock.peer.v1.ApprovalPeerService/VoidApproval":           "os",
+		"/interlock.approval.v1.ApprovalService/WatchApproval":          "aopvrsy",
+		"/interlock.approval.v1.ApprovalService/WatchApprovals":         "opvsy",
+		"/interlock.policy.v1.PolicyService/RegisterPolicy":             "o",
+		"/interlock.policy.v1.PolicyService/GetPolicy":                  "aopvrs",
+		"/interlock.policy.v1.PolicyService/ListPolicies":               "opvs",
+		"/interlock.policy.v1.PolicyService/PromotePolicy":              "o",
+		"/interlock.policy.v1.PolicyService/DeletePolicy":               "o",
+		"/interlock.policy.v1.PolicyService/AttachPolicy":               "o",
+		"/interlock.policy.v1.PolicyService/DetachPolicy":               "o",
+		"/interlock.policy.v1.PolicyService/ShadowWorkflow":             "o",
+		"/interlock.policy.v1.PolicyService/GetPolicyUsage":             "aopvrs",
+		"/interlock.policy.v1.PolicyService/SimulatePolicy":             "opv",
+		"/interlock.policy.v1.PolicyService/AddException":               "o",
+		"/interlock.policy.v1.PolicyService/ListExceptions":             "opv",
+		"/interlock.policy.v1.PolicyService/ConfirmException":           "o",
+		"/interlock.policy.v1.PolicyService/EndException":               "o",
+		"/interlock.peer.v1.UpstreamPeerService/PinUpstreamTools":       "aors",
+		"/interlock.policy.v1.BreakGlassService/CreateBreakGlassGrant":  "o",
+		"/interlock.policy.v1.BreakGlassService/ListBreakGlassGrants":   "opv",
+		"/interlock.policy.v1.BreakGlassService/GetBreakGlassGrant":     "o",
+		"/interlock.policy.v1.BreakGlassService/ConfirmBreakGlassGrant": "o",
+		"/interlock.policy.v1.BreakGlassService/RevokeBreakGlassGrant":  "o",
+		"/interlock.policy.v1.BreakGlassService/HandInBreakGlass":       "aor",
+		"/interlock.identity.v1.HaltService/CreateFreeze":               "o",
+		"/interlock.identity.v1.HaltService/LiftFreeze":                 "o",
+		"/interlock.identity.v1.HaltService/ListFreezes":                "opv",
+		"/interlock.engine.v1.WorkflowService/PromoteWorkflow":          "o",
+		"/interlock.engine.v1.WorkflowService/RetireWorkflow":           "o",
+		"/interlock.engine.v1.WorkflowService/RestoreWorkflow":          "o",
+		"/interlock.policy.v1.SetService/ApplySet":                      "o",
+		"/interlock.policy.v1.SetService/GetSet":                        "opvs",
+		"/interlock.policy.v1.SetService/ListSets":                      "opvs",
+		"/interlock.engine.v1.ScheduleService/CreateSchedule":           "o",
+		"/interlock.engine.v1.ScheduleService/GetSchedule":              "opvs",
+		"/interlock.engine.v1.ScheduleService/ListSchedules":            "opvs",
+		"/interlock.engine.v1.ScheduleService/UpdateSchedule":           "o",
+		"/interlock.engine.v1.ScheduleService/PauseSchedule":            "o",
+		"/interlock.engine.v1.ScheduleService/ResumeSchedule":           "o",
+		"/interlock.engine.v1.ScheduleService/DeleteSchedule":           "o",
+		"/interlock.engine.v1.ScheduleService/TriggerSchedule":          "o",
+		"/interlock.engine.v1.ScheduleService/ListScheduleTimes":        "opvs",
+		"/interlock.identity.v1.HaltService/CreateHalt":                 "o",
+		"/interlock.identity.v1.HaltService/LiftHalt":                   "o",
+		"/interlock.identity.v1.HaltService/ListHalts":                  "opv",
+		"/interlock.identity.v1.NamespaceService/ListNamespaces":        "aopvrs",
+
 		"/interlock.policy.v1.UpstreamService/ListUpstreamTools":          "opv",
 		"/interlock.policy.v1.UpstreamService/AcceptUpstreamTools":        "o",
 		"/interlock.policy.v1.UpstreamService/ForgetUpstreamTools":        "o",
@@ -144,12 +193,14 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.policy.v1.DecisionService/ListDecisions":              "opv",
 		"/interlock.policy.v1.DecisionService/GetDecision":                "opv",
 		"/interlock.policy.v1.DecisionService/VerifyDecisions":            "opv",
+		"/interlock.policy.v1.DecisionService/ListRefusals":               "opv",
 		"/interlock.policy.v1.PolicyEnforcerService/CheckToolCall":        "aor",
 		"/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls":       "aor",
 		"/interlock.policy.v1.PolicyEnforcerService/ReportToolCall":       "aor",
 		"/interlock.policy.v1.PolicyEnforcerService/ReportCost":           "aor",
 		"/interlock.policy.v1.PolicyEnforcerService/StartCommand":         "aor",
 		"/interlock.policy.v1.PolicyEnforcerService/FinishCommand":        "aor",
+		"/interlock.policy.v1.PolicyEnforcerService/WhoAmI":               "aopvrs",
 		"/interlock.policy.v1.PolicyEnforcerService/ListOpenCalls":        "aopvrs",
 		"/interlock.policy.v1.PolicyEnforcerService/SettleToolCall":       "op",
 		"/interlock.policy.v1.PolicyEnforcerService/ReportRefusal":        "s",
@@ -167,7 +218,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.state.v1.StateService/LockState":                      "aor",
 		"/interlock.state.v1.StateService/UnlockState":                    "aor",
 		"/interlock.state.v1.StateService/WatchState":                     "aopvrs",
-		"/interlock.state.v1.SessionService/CreateSession":                "aor",
+		"/interlock.state.v1.SessionService/CreateSession":                "aors",
 		"/interlock.state.v1.SessionService/GetSession":                   "aopvrs",
 		"/interlock.state.v1.SessionService/ListSessions":                 "aopvrs",
 		"/interlock.state.v1.SessionService/StopSession":                  "aor",
@@ -176,6 +227,10 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.state.v1.SessionService/DeleteSession":                "o",
 		"/interlock.state.v1.StateService/GetStateWriters":                "aopvrs",
 		"/interlock.state.v1.SessionService/GrantStateAccess":             "o",
+		"/interlock.state.v1.SessionService/NarrowSession":                "aor",
+		"/interlock.state.v1.SessionService/MintSessionToken":             "aor",
+		"/interlock.state.v1.SessionService/ListSessionTokens":            "aopvrs",
+		"/interlock.state.v1.SessionService/RevokeSessionTokens":          "aor",
 		"/interlock.state.v1.TaskService/ClaimTasks":                      "o",
 		"/interlock.state.v1.TaskService/ExtendTask":                      "o",
 		"/interlock.state.v1.TaskService/CompleteTask":                    "o",
@@ -194,9 +249,9 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.state.v1.ComponentService/BeginExecution":             "aor",
 		"/interlock.state.v1.ComponentService/CommitExecution":            "aor",
 		"/interlock.state.v1.ComponentService/GetComponentValues":         "aopvrs",
-		"/grpc.health.v1.Health/Check":                                    "aopvrs",
-		"/grpc.health.v1.Health/List":                                     "aopvrs",
-		"/grpc.health.v1.Health/Watch":                                    "aopvrs",
+		"/grpc.health.v1.Health/Check":                                    "aopvrsy",
+		"/grpc.health.v1.Health/List":                                     "aopvrsy",
+		"/grpc.health.v1.Health/Watch":                                    "aopvrsy",
 		"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":       "aopvrs",
 		"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo":  "aopvrs",
 		"/envoy.service.auth.v3.Authorization/Check":                      "aor",
@@ -205,7 +260,8 @@ func TestWhoMayCallWhat(t *testing.T) {
 		if _, ok := want[name]; !ok {
 			t.Errorf("%s is missing here", name)
 		}
-		if open := strings.HasPrefix(name, "/grpc.health."); auth.Open(name) != open {
+		login := strings.HasPrefix(name, "/interlock.identity.v1.LoginService/") && !strings.HasSuffix(name, "/RenewLogin")
+		if open := login || strings.HasPrefix(name, "/grpc.health."); auth.Open(name) != open {
 			t.Errorf("%s open is %v", name, !open)
 		}
 	}
@@ -217,15 +273,15 @@ func TestWhoMayCallWhat(t *testing.T) {
 	}
 	for name, want := range want {
 		got := ""
-		for i, role := range append(auth.Roles(), auth.Service) {
+		for i, role := range append(auth.Roles(), auth.Service, auth.Relay) {
 			if auth.Allowed(name, role) {
-				got += "aopvrs"[i : i+1]
+				got += "aopvrsy"[i : i+1]
 			}
 		}
 		if got != want {
 			t.Errorf("%s is for %q, want %q", name, got, want)
 		}
-		for _, role := range []auth.Role{"", "root", "Agent", "operator ", "Service"} {
+		for _, role := range []auth.Role{"", "Root", "Agent", "operator ", "Service"} {
 			if auth.Allowed(name, role) {
 				t.Errorf("%s is allowed to the role %q", name, role)
 			}
@@ -251,6 +307,27 @@ func TestWhatAgentsCanNever(t *testing.T) {
 	for _, name := range auth.Methods() {
 		if auth.Allowed(name, auth.Service) && strings.HasSuffix(name, "/Decide") {
 			t.Errorf("a service decides by %s: only humans do", name)
+		}
+	}
+}
+
+// S23.16: the RPCs that a read-only token calls are those whose names say that they read, and whose requests ask for nothing else.
+func TestWhatReads(t *testing.T) {
+	t.Parallel()
+	for _, name := range auth.Methods() {
+		verb := name[strings.LastIndexByte(name, '/')+1:]
+		changes := regexp.MustCompile(`^(Decide|Create|Update|Delete|Register|Add|Remove|Invite|Accept|Forget|Attach|Detach|Promote|Put|Force|Trigger|Migrate|Start|Finish(Command)|Transition|` +
+			`Pause|Resume|Cancel|Lift|Confirm|Revoke|End|Settle|Consume|Void|Interrupt|Grant|Narrow|Mint|Claim|Complete|Fail|Extend|Shadow|Report|Check|Lock|Unlock|Bind|Hand|Stop|Answer|Apply|Retire|Restore|Begin(Execution)|Commit|Pin)`).MatchString(verb)
+		if changes == auth.Reads(name) && !auth.Open(name) && !strings.HasPrefix(name, "/grpc.") && verb != "GetBreakGlassGrant" {
+			t.Errorf("%s: reads is %v", name, auth.Reads(name))
+		}
+	}
+	for name, want := range map[string]bool{
+		"/interlock.policy.v1.BreakGlassService/GetBreakGlassGrant": false, "/interlock.policy.v1.BreakGlassService/GetAnything": false,
+		"/interlock.identity.v1.LoginService/RenewLogin": true, "/interlock.identity.v1.LoginService/FinishLogin": true,
+	} {
+		if auth.Reads(name) != want {
+			t.Errorf("%s: reads is %v", name, !want)
 		}
 	}
 }

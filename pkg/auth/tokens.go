@@ -5,11 +5,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
+	"encoding/hex"
 	"fmt"
-	"strings"
-
-	"github.com/go-json-experiment/json"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/internal/reread"
 )
@@ -22,8 +20,8 @@ const (
 	maxName  = 256
 )
 
-// Tokens are static bearer tokens. Only their SHA-256 digests are kept, and a token is
-// looked up by its digest, so that the time a look-up takes reveals no token. The zero
+// Tokens are static bearer tokens. Only SHA-256 digests of a pepper and the token are kept, and a
+// token is looked up by its digest, so that the time a look-up takes reveals no token. The zero
 // value knows no token. It is safe for concurrent use.
 type Tokens struct {
 	// file is nil for those that were parsed.
@@ -39,127 +37,145 @@ func (t *Tokens) known() callers {
 	return t.callers
 }
 
-// callers are the entries of a tokens file. It is not changed after it was parsed.
+// callers are the entries of tokens files. It is not changed after it was parsed.
 type callers struct {
-	byDigest map[[sha256.Size]byte]Principal
+	// files are the hashes of each file, with a pepper of its own.
+	files []hashes
 	// byName has names as folded gives them.
 	byName map[string]Role
+	// agents has the entries of agents, by such names.
+	agents map[string][]Principal
+	// plain reports that a file has a token in plain text.
+	plain bool
+}
+
+// hashes are the entries of a file.
+type hashes struct {
+	pepper   string
+	byDigest map[digest]Principal
 }
 
 var _ Authenticator = (*Tokens)(nil)
 
-// Authenticate describes whose token it is, or ErrUnauthenticated.
+// Authenticate describes whose token it is, or ErrUnauthenticated (S23.1).
 func (t *Tokens) Authenticate(_ context.Context, token string) (Principal, error) {
 	if t == nil || len(token) < minToken || len(token) > maxToken {
 		return Principal{}, ErrUnauthenticated
 	}
-	p, ok := t.known().byDigest[sha256.Sum256([]byte(token))]
-	if !ok {
-		return Principal{}, ErrUnauthenticated
+	for _, file := range t.known().files {
+		p, ok := file.byDigest[digestOf(file.pepper, token)]
+		switch {
+		case !ok:
+		case !p.Expires.IsZero() && !time.Now().Before(p.Expires):
+			return Principal{}, Refused("it has expired; have another made by `interlock token add`")
+		default:
+			return p, nil
+		}
 	}
-	return p, nil
+	return Principal{}, ErrUnauthenticated
+}
+
+// Operates reports whether a name has a token that counts now, with the role of an operator or root, in a namespace.
+func (t *Tokens) Operates(name, namespace string) bool {
+	if t == nil {
+		return false
+	}
+	for _, file := range t.known().files {
+		for _, p := range file.byDigest {
+			if p.Name == name && (p.Role == Operator || p.Role == Root) && p.Rooted().MayCallIn(namespace) &&
+				(p.Expires.IsZero() || time.Now().Before(p.Expires)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Len returns the number of tokens.
-func (t *Tokens) Len() int { return len(t.known().byDigest) }
-
-// entry is one token of the long form.
-type entry struct {
-	Name  string `json:"name"`
-	Role  Role   `json:"role"`
-	Token string `json:"token"`
+func (t *Tokens) Len() (n int) {
+	for _, file := range t.known().files {
+		n += len(file.byDigest)
+	}
+	return n
 }
 
-// ParseTokens reads either form of a tokens file: the flat one that `interlock
-// up` writes, {"agent":"<token>","operator":"<token>"}, where the principal is
-// named like its role, or the long one,
+// Plain reports that a file holds a token in plain text.
+func (t *Tokens) Plain() bool { return t != nil && t.known().plain }
+
+// digest is the SHA-256 of a pepper and a token.
+type digest [sha256.Size]byte
+
+func digestOf(pepper, token string) digest {
+	text := make([]byte, 0, len(pepper)+len(token))
+	return sha256.Sum256(append(append(text, pepper...), token...))
+}
+
+// tokenID returns the name of a token, which reveals no part of it.
+func tokenID(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	sum = sha256.Sum256(append([]byte("interlock token id\n"), sum[:]...))
+	return hex.EncodeToString(sum[:idBytes])
+}
+
+// idBytes is how much of its digest names a token.
+const idBytes = 8
+
+// ParseTokens reads a tokens file of any form: that with hashes, which `interlock token` writes,
+// and those with tokens in plain text: the flat one, {"agent":"<token>","operator":"<token>"},
+// where the principal is named like its role, or the long one,
 // {"tokens":[{"name":"alice","role":"approver","token":"<token>"}]}. A name may have
-// several tokens but only one role. Only the long form has the role of services.
+// several tokens but only one role. The flat form does not have the role of services.
 // Errors never quote a token.
 func ParseTokens(data []byte) (*Tokens, error) {
-	t, err := parseCallers(data)
+	f, err := parseFile(data)
+	if err != nil {
+		return nil, err
+	}
+	t, err := callersOf([]part{{File: f}})
 	if err != nil {
 		return nil, err
 	}
 	return &Tokens{callers: t}, nil
 }
 
-func parseCallers(data []byte) (callers, error) {
-	entries, err := parseEntries(data)
-	if err != nil {
-		return callers{}, err
-	}
-	t := callers{
-		byDigest: make(map[[sha256.Size]byte]Principal, len(entries)),
-		byName:   make(map[string]Role, len(entries)),
-	}
-	roles := make(map[string]Role, len(entries))
-	for i, e := range entries {
-		if err := e.check(); err != nil {
-			return callers{}, fmt.Errorf("token %d of the tokens file: %w", i+1, err)
+// part is a file, and which roles count of it.
+type part struct {
+	File
+	counts func(Role) bool
+}
+
+// callersOf checks the entries of files, and joins those that count.
+func callersOf(parts []part) (callers, error) {
+	t := callers{byName: map[string]Role{}, agents: map[string][]Principal{}}
+	roles := map[string]Role{}
+	for _, of := range parts {
+		in := hashes{pepper: of.Pepper, byDigest: make(map[digest]Principal, len(of.Tokens))}
+		for i, e := range of.Tokens {
+			at := fmt.Sprintf("token %d of the tokens file", i+1)
+			sum, err := e.check(of.Pepper)
+			if err != nil {
+				return callers{}, fmt.Errorf("%s: %w", at, err)
+			}
+			if of.counts != nil && !of.counts(e.Role) {
+				continue
+			}
+			if role, seen := roles[e.Name]; seen && role != e.Role {
+				return callers{}, fmt.Errorf("%s: %q has the roles %s and %s; give each role a name of its own", at, e.Name, role, e.Role)
+			}
+			roles[e.Name] = e.Role
+			if _, seen := in.byDigest[sum]; seen {
+				return callers{}, fmt.Errorf("%s: the token is used twice; mint another", at)
+			}
+			in.byDigest[sum] = e.principal()
+			t.take(e.Name, e.Role)
+			if e.Role.Drives() {
+				t.agents[folded(e.Name)] = append(t.agents[folded(e.Name)], e.principal())
+			}
+			t.plain = t.plain || e.Token != ""
 		}
-		if role, seen := roles[e.Name]; seen && role != e.Role {
-			return callers{}, fmt.Errorf("token %d of the tokens file: %q has the roles %s and %s; "+
-				"give each role a name of its own", i+1, e.Name, role, e.Role)
-		}
-		roles[e.Name] = e.Role
-		digest := sha256.Sum256([]byte(e.Token))
-		if _, seen := t.byDigest[digest]; seen {
-			return callers{}, fmt.Errorf("token %d of the tokens file: the token is used twice; mint another", i+1)
-		}
-		t.byDigest[digest] = Principal{Name: e.Name, Role: e.Role}
-		t.take(e.Name, e.Role)
+		t.files = append(t.files, in)
 	}
 	return t, nil
-}
-
-// parseEntries reads either form, strictly: duplicate and unknown keys are
-// errors, and so is a file without any token.
-func parseEntries(data []byte) ([]entry, error) {
-	const fix = `want {"agent":"<token>",...} or {"tokens":[{"name":...,"role":...,"token":...}]}`
-	var long struct {
-		Tokens []entry `json:"tokens"`
-	}
-	longErr := json.Unmarshal(data, &long, json.RejectUnknownMembers(true))
-	if longErr == nil && len(long.Tokens) > 0 {
-		return long.Tokens, nil
-	}
-	var flat map[Role]string
-	if err := json.Unmarshal(data, &flat); err != nil {
-		// The decoder's error may quote its input: a secret. Drop it.
-		return nil, errors.New("the tokens file cannot be read: " + fix)
-	}
-	var entries []entry
-	for _, role := range Roles() {
-		if token, ok := flat[role]; ok {
-			entries = append(entries, entry{Name: string(role), Role: role, Token: token})
-			delete(flat, role)
-		}
-	}
-	if _, ok := flat[Service]; ok {
-		return nil, errors.New(`the token of a service must be an entry with a name and the role "service": ` + fix)
-	}
-	if len(flat) > 0 {
-		return nil, errors.New("the tokens file names a role that does not exist: " + fix)
-	}
-	if len(entries) == 0 {
-		return nil, errors.New("the tokens file has no tokens: " + fix)
-	}
-	return entries, nil
-}
-
-func (e entry) check() error {
-	switch {
-	case !ValidName(e.Name): // "ann" and "ann " would be two people with a vote each
-		return fmt.Errorf("the name %q must have 1 to %d bytes of printable text, and no space at its ends", e.Name, maxName)
-	case !e.Role.Valid():
-		return fmt.Errorf("the role must be one of %v", Roles())
-	case len(e.Token) < minToken || len(e.Token) > maxToken:
-		return fmt.Errorf("the token must have %d to %d bytes", minToken, maxToken)
-	case strings.ContainsFunc(e.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return errors.New("the token must be printable ASCII without spaces")
-	}
-	return nil
 }
 
 // Mint makes a random token of 256 bits. Its prefix lets secret scanners find it.

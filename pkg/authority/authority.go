@@ -58,12 +58,13 @@ const (
 	Settle     Op = "settle"      // carry out a decided approval
 	EndSession Op = "end_session" // hold the run of a session that has ended
 	LiftEnd    Op = "lift_end"    // lift that hold, for the session is resumed
+	Elapse     Op = "elapse"      // carry out what time has made due
 )
 
 // Ops lists every operation.
 func Ops() []Op {
 	return []Op{
-		Transition, Answer, Force, Interrupt, Pause, Resume, Cancel, Start, Take, Bind, Read, Migrate, Settle, EndSession, LiftEnd,
+		Transition, Answer, Force, Interrupt, Pause, Resume, Cancel, Start, Take, Bind, Read, Migrate, Settle, EndSession, LiftEnd, Elapse,
 	}
 }
 
@@ -111,7 +112,7 @@ type rule struct {
 }
 
 // every hold is lifted by an operator who resumes the run.
-var every = []workflow.HoldCause{workflow.HoldOperator, workflow.HoldSessionEnd}
+var every = []workflow.HoldCause{workflow.HoldOperator, workflow.HoldSessionEnd, workflow.HoldStale}
 
 // rules is the whole table: an operation that is not in it is refused.
 var rules = map[Op]rule{
@@ -129,6 +130,7 @@ var rules = map[Op]rule{
 	Migrate:    {aims: named, whole: true, human: true},
 	Settle:     {aims: named, system: true, admitted: true},
 	EndSession: {aims: outermost, system: true},
+	Elapse:     {aims: named, system: true, admitted: true},
 	LiftEnd:    {aims: outermost, system: true, lifts: []workflow.HoldCause{workflow.HoldSessionEnd}},
 }
 

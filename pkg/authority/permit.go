@@ -50,6 +50,8 @@ func notHeld(run *workflow.Run) *Refusal {
 		switch h.Cause {
 		case workflow.HoldSessionEnd:
 			causes = append(causes, "its session has ended, and must be resumed first")
+		case workflow.HoldStale:
+			causes = append(causes, "its agent made no progress, and only an operator can resume or cancel it")
 		default:
 			causes = append(causes, fmt.Sprintf("%s holds it, and only an operator can resume or cancel it", h.By))
 		}

@@ -121,6 +121,10 @@ func (s SessionScene) MayReopen() *Refusal {
 	}
 }
 
+// MayBound refuses a session that would narrow another than itself or one below it, or see, mint or revoke
+// tokens of one. verb names what it would do, before the name of the other session.
+func (s SessionScene) MayBound(verb string) *Refusal { return s.mayCommand(verb) }
+
 func (s SessionScene) mayCommand(verb string) *Refusal {
 	if s.Acting == nil || s.Below {
 		return nil

@@ -187,7 +187,7 @@ func invariants(t *testing.T, s *authority.Scene, op authority.Op, binding, enfo
 		if agent && allowed && held != nil && !over {
 			t.Errorf("%s: an agent lifts a hold", about)
 		}
-	case authority.Settle, authority.EndSession, authority.LiftEnd:
+	case authority.Settle, authority.EndSession, authority.LiftEnd, authority.Elapse:
 		if allowed && s.Who.Role != authority.System {
 			t.Errorf("%s: it is Interlock's own to do", about)
 		}

@@ -58,14 +58,14 @@ func (c Config) withDefaults() (Config, error) {
 	for _, d := range []struct {
 		name  string
 		value *time.Duration
-		std   time.Duration
+		usual time.Duration
 	}{
 		{"LeaseTTL", &c.LeaseTTL, 10 * time.Second},
 		{"Grace", &c.Grace, 150 * time.Second},
 		{"AckTimeout", &c.AckTimeout, 5 * time.Second},
 	} {
 		if *d.value == 0 {
-			*d.value = d.std
+			*d.value = d.usual
 		}
 		if *d.value < 0 {
 			return c, fmt.Errorf("relay: %s is negative", d.name)

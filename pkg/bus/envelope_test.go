@@ -303,7 +303,7 @@ func setPayload(t *rapid.T, ev *eventv1.Event, text *rapid.Generator[string]) {
 			Message: text.Draw(t, "message"), State: text.Draw(t, "state"), RunVersion: rapid.Int64().Draw(t, "run version"), InputDigest: text.Draw(t, "digest"),
 			Capability: text.Draw(t, "capability"), Policy: text.Draw(t, "policy"), PolicyVersion: rapid.Int64().Draw(t, "policy version"),
 			Rule: text.Draw(t, "rule"), ApprovalId: text.Draw(t, "approval"), Shadows: shadows(text).Draw(t, "shadows"),
-			Limits: limitsUsed(text).Draw(t, "limits"),
+			Limits: limitsUsed(text).Draw(t, "limits"), Identity: identities(text).Draw(t, "identity"),
 		}}
 	case 2:
 		ev.Payload = &eventv1.Event_ToolcallReported{ToolcallReported: &eventv1.ToolCallReported{
@@ -324,6 +324,20 @@ func setPayload(t *rapid.T, ev *eventv1.Event, text *rapid.Generator[string]) {
 	case 5:
 		ev.Payload = &eventv1.Event_RunResumed{RunResumed: &eventv1.RunResumed{State: text.Draw(t, "state")}}
 	}
+}
+
+func identities(text *rapid.Generator[string]) *rapid.Generator[*eventv1.CallIdentity] {
+	return rapid.Custom(func(t *rapid.T) *eventv1.CallIdentity {
+		if rapid.Bool().Draw(t, "none") {
+			return nil
+		}
+		return &eventv1.CallIdentity{
+			Role: text.Draw(t, "role"), Token: text.Draw(t, "token"), Via: text.Draw(t, "via"), Person: text.Draw(t, "person"),
+			Human: text.Draw(t, "human"), HumanIssuer: text.Draw(t, "issuer"), HumanSource: text.Draw(t, "source"), HumanGroupsKnown: rapid.Bool().Draw(t, "groups"),
+			Agent: text.Draw(t, "agent"), AgentVersion: rapid.Int64().Draw(t, "agent version"), RootSession: text.Draw(t, "root"),
+			Lineage: rapid.SliceOfN(text, 0, 3).Draw(t, "lineage"), Attributes: rapid.MapOfN(text, text, 0, 2).Draw(t, "attributes"),
+		}
+	})
 }
 
 func shadows(text *rapid.Generator[string]) *rapid.Generator[[]*eventv1.ShadowDecided] {
@@ -362,11 +376,12 @@ func TestMarshalKnowsEveryField(t *testing.T) {
 		m    proto.Message
 		want int
 	}{
-		{&eventv1.Event{}, 8 + 36},
-		{&eventv1.ToolCallDecided{}, 17},
+		{&eventv1.Event{}, 8 + 48},
+		{&eventv1.ToolCallDecided{}, 18},
+		{&eventv1.CallIdentity{}, 13},
 		{&eventv1.ShadowDecided{}, 5},
 		{&eventv1.ToolCallReported{}, 8},
-		{&eventv1.RunTransitioned{}, 7},
+		{&eventv1.RunTransitioned{}, 9},
 		{&eventv1.StateChanged{}, 6},
 	} {
 		if got := c.m.ProtoReflect().Descriptor().Fields().Len(); got != c.want {

@@ -74,7 +74,30 @@ func (o *object) decided(p *eventv1.ToolCallDecided) {
 	o.shadows(p.GetShadows())
 	o.number("jail_level", p.GetJailLevel())
 	o.text("jail_digest", p.GetJailDigest())
+	o.identity(p.GetIdentity())
 	o.slow = o.slow || len(p.GetLimits()) > 0 // which few decisions have
+	o.Close()
+}
+
+func (o *object) identity(p *eventv1.CallIdentity) {
+	if p == nil {
+		return
+	}
+	o.Name("identity")
+	o.Open()
+	o.text("role", p.GetRole())
+	o.text("token", p.GetToken())
+	o.text("via", p.GetVia())
+	o.text("person", p.GetPerson())
+	o.text("human", p.GetHuman())
+	o.text("human_issuer", p.GetHumanIssuer())
+	o.text("human_source", p.GetHumanSource())
+	o.OptionalTruth("human_groups_known", p.GetHumanGroupsKnown())
+	o.text("agent", p.GetAgent())
+	o.integer("agent_version", p.GetAgentVersion())
+	o.text("root_session", p.GetRootSession())
+	o.texts("lineage", p.GetLineage())
+	o.slow = o.slow || len(p.GetAttributes()) > 0 // which few deployments log
 	o.Close()
 }
 
@@ -120,6 +143,7 @@ func (o *object) transitioned(p *eventv1.RunTransitioned) {
 	o.OptionalTruth("safe_next", p.GetSafeNext())
 	o.texts("guards", p.GetGuards())
 	o.text("branch", p.GetBranch())
+	o.slow = o.slow || p.GetCause() != nil || p.GetReason() != "" // which clocks bring about
 	o.Close()
 }
 

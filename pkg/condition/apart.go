@@ -26,6 +26,9 @@ func (c Class) Facet(Facet) Set { return Unknown("") }
 // mostClasses bounds the classes of one pointer.
 const mostClasses = 1024
 
+// mostJudged bounds the work on the lists of one pointer: a definition is read by a server, and may come from an agent.
+const mostJudged = 1 << 15
+
 // longest is the longest list or text that is made for a class.
 const longest = 512
 
@@ -186,7 +189,9 @@ func (a *apart) lists(all []Comparison, before, rest pointer) []shape {
 	elements := shapes(rest, a.values)
 	out := []shape{{value: document.StringValue("x")}, {value: document.ArrayValue(nil)}}
 	seen := map[string]bool{}
+	judged := 0
 	visit := func(s shape) {
+		judged += len(all) * (1 + s.value.Len())
 		key := []byte{'c'}
 		if s.open {
 			key[0] = 'o'
@@ -203,7 +208,7 @@ func (a *apart) lists(all []Comparison, before, rest pointer) []shape {
 	}
 	visit(out[1])
 	for i := 1; i < len(out); i++ {
-		if len(out) > mostClasses || out[i].value.Len() > longest {
+		if len(out) > mostClasses || out[i].value.Len() > longest || judged > mostJudged {
 			a.failed = true
 			break
 		}

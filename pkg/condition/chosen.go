@@ -15,7 +15,7 @@ func (c Comparison) Text() document.Value { return c.leaf.text }
 func (c Comparison) Pointer() bool { return c.leaf.path != nil }
 
 // Judge returns whether the comparison holds for a call.
-func (c Comparison) Judge(call Call, stance Stance) Truth {
+func (c Comparison) Judge(call Facts, stance Stance) Truth {
 	r := run{call: call}
 	return c.leaf.judge(&r, stance)
 }

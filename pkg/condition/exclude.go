@@ -98,7 +98,7 @@ func meet(p, q pattern) bool {
 		return !ok || globsMeet(p.glob, q.glob)
 	case hostPattern:
 		q, ok := q.(hostPattern)
-		return !ok || p.any || q.any || p.name == q.name && p.below == q.below || p.holds(q) || q.holds(p)
+		return !ok || p.any || q.any || p.dotted || q.dotted || p.name == q.name && p.below == q.below || p.holds(q) || q.holds(p)
 	case textPattern:
 		q, ok := q.(textPattern)
 		return !ok || textsMeet(p.text, q.text)

@@ -1,11 +1,15 @@
 package condition
 
-import "github.com/interlock-run/interlock/pkg/document"
+import (
+	"strings"
 
-// Call gives a condition the values that it compares. The one who decides makes one for each call and
-// shares it among the state, the policies, the lease and the evidence, so that each facet is
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// Facts give a condition the values of one call that it compares. The one who decides makes them for each call and
+// shares them among the state, the policies, the lease and the evidence, so that each facet is
 // computed once.
-type Call interface {
+type Facts interface {
 	// Input returns the arguments of the call, an Object; ok is false when they cannot be
 	// read, and then every pointer is in doubt.
 	Input() (input document.Value, ok bool)
@@ -33,6 +37,9 @@ const (
 	IP      Facet = "ip"
 	// Command has every simple command of a command line.
 	Command Facet = "command"
+	// CommandShown has the simple commands and redirections that the text of a line shows. What the line hides puts it in no doubt, so
+	// it cannot allow.
+	CommandShown Facet = "command.shown"
 	// SQLKinds are select, insert, update, delete, merge, ddl, grant, call, copy, set,
 	// transaction and other, of all statements.
 	SQLKinds      Facet = "sql.kinds"
@@ -60,6 +67,20 @@ const (
 	CallerName      Facet = "caller.name"
 	CallerRole      Facet = "caller.role"
 	CallerNamespace Facet = "caller.namespace"
+	// CallerToken is the kind of its token, CallerVia how the call came, and CallerBound says whether the token is of one session.
+	CallerToken Facet = "caller.token"
+	CallerVia   Facet = "caller.via"
+	CallerBound Facet = "caller.bound"
+	// HumanName and the following are of the person on whose behalf the call is made; see also humanAttribute.
+	HumanName   Facet = "human.name"
+	HumanIssuer Facet = "human.issuer"
+	HumanGroups Facet = "human.groups"
+	HumanSource Facet = "human.source"
+	// HumanAge is how many seconds ago that person logged in.
+	HumanAge Facet = "human.authenticated_age"
+	// AgentName and AgentVersion are of the agent that the session has started from.
+	AgentName    Facet = "agent.name"
+	AgentVersion Facet = "agent.version"
 	// SessionDepth is 0 for a session that no other has started.
 	SessionDepth Facet = "session.depth"
 	SessionRoot  Facet = "session.root"
@@ -67,6 +88,30 @@ const (
 	RunState    Facet = "state"
 	RunWorkflow Facet = "workflow"
 )
+
+// humanAttribute begins the facets of attributes of the human, which the deployment names.
+const humanAttribute = "human.attributes."
+
+// sessionLabel begins the facets of labels of the session.
+const sessionLabel = "session.labels."
+
+// Label returns the name of the session's label that a facet is; ok is false for any other facet.
+func (f Facet) Label() (name string, ok bool) {
+	name, ok = strings.CutPrefix(string(f), sessionLabel)
+	return name, ok && name != ""
+}
+
+// Attribute returns the name of the human's attribute that a facet is; ok is false for any other facet.
+func (f Facet) Attribute() (name string, ok bool) {
+	name, ok = strings.CutPrefix(string(f), humanAttribute)
+	return name, ok && name != ""
+}
+
+// member reports a facet of which one value that matches is enough everywhere: whoever is in a group may be in others too.
+func (f Facet) member() bool {
+	_, attribute := f.Attribute()
+	return attribute || f == HumanGroups
+}
 
 // Set has the values of a facet of one call. The zero Set is not known: every comparison with
 // it is in doubt.

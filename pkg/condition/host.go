@@ -2,17 +2,22 @@ package condition
 
 import "strings"
 
-// hostPattern matches one host, all that are below a domain, or every host.
+// hostPattern matches one host, all that are below a domain, every name with a dot, or every host.
 type hostPattern struct {
 	whole
 	name  string // without *.
 	below bool
 	any   bool
+	// dotted matches names in a domain: addresses and names without a dot have none.
+	dotted bool
 }
 
 func newHostPattern(text string) (pattern, string) {
 	if text == "*" {
 		return hostPattern{any: true}, ""
+	}
+	if text == "*.*" {
+		return hostPattern{dotted: true}, ""
 	}
 	name, below := strings.CutPrefix(lowered(text), "*.")
 	address, bracketed := bare(name)
@@ -52,6 +57,8 @@ func (p hostPattern) match(host string, _ Stance) Truth {
 		return Doubt
 	case p.any:
 		return True
+	case p.dotted:
+		return Of(!isAddress(host) && strings.Contains(host, "."))
 	case p.below:
 		return Of(len(host) > len(p.name)+1 && strings.HasSuffix(host, p.name) && host[len(host)-len(p.name)-1] == '.')
 	default:

@@ -57,7 +57,7 @@ func judgeAll(t *testing.T, rows []on, facets map[condition.Facet]condition.Set)
 	t.Helper()
 	for _, row := range rows {
 		for stance, want := range map[condition.Stance]condition.Truth{condition.Restricts: row.restricts, condition.Allows: row.allow} {
-			if strings.Contains(row.condition, `"anywhere"`) && stance == condition.Allows {
+			if (strings.Contains(row.condition, `"anywhere"`) || strings.Contains(row.condition, `"command.shown"`)) && stance == condition.Allows {
 				continue // refused by Read
 			}
 			c := read(t, row.condition, stance)
@@ -113,7 +113,11 @@ func TestFacets(t *testing.T) {
 		{`{"files": ["src/**"]}`, `{}`, doubt, doubt},
 		{`{"host": ["*.example.com"]}`, `{}`, yes, yes},
 		{`{"host": ["example.com"]}`, `{}`, no, no},
+		{`{"host": "*.*"}`, `{}`, yes, yes},
 	}, facets)
+	for host, in := range map[string]condition.Truth{"intranet": no, "localhost": no, "10.0.0.1": no, "a.b": yes, "xn--e1afmkfd.org": yes, "A.b": doubt} {
+		judgeAll(t, []on{{`{"host": "*.*"}`, `{}`, in, in}}, map[condition.Facet]condition.Set{condition.Host: condition.KnownSet(host)})
+	}
 }
 
 // TestSchemas: a name without a schema may be in any, for restrictions that name one (S21.5).

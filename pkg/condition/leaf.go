@@ -41,7 +41,7 @@ const mostElements = 256
 
 // run is one use of a condition on a call. note is nil unless the doubt is to be explained.
 type run struct {
-	call  Call
+	call  Facts
 	note  *doubt
 	shown []document.Value // the values that were looked at, when note is set
 	input document.Value

@@ -120,11 +120,18 @@ func (r *reader) looksAt(l *leaf, at *document.Path, stance Stance) bool {
 		return false
 	case l.key == anywhere:
 		return true
+	case l.key == string(CommandShown) && stance.allows():
+		r.errorf(at, document.CodeNoEffect,
+			"\"command.shown\" cannot allow: it leaves out what the line hides; write \"command\"")
+		return false
 	}
 	l.facet = Facet(l.key)
 	if l.of = l.facet.Type(); l.of == NoType {
 		r.unknownKey(l.key, at)
 		return false
+	}
+	if l.facet.member() {
+		l.each = eachSome // unless the matcher says otherwise
 	}
 	if l.of == WindowType && len(r.windows) == 0 {
 		r.errorf(at, document.CodePathMissing, "\"time\" is compared with windows, and there are none; name some in \"windows\"")

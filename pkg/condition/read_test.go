@@ -71,7 +71,7 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%.80s: %q does not have %q", text, got, want)
 		}
 	}
-	for text, want := range map[string]string{`{"anywhere": "x"}`: "name the argument by its pointer", `{"not": {"anywhere": "x"}}`: "", `{"not": {"not": {"anywhere": "x"}}}`: "cannot allow"} {
+	for text, want := range map[string]string{`{"anywhere": "x"}`: "name the argument by its pointer", `{"not": {"anywhere": "x"}}`: "", `{"not": {"not": {"anywhere": "x"}}}`: "cannot allow", `{"command.shown": "x"}`: "cannot allow"} {
 		if got := problemsOf(t, text, condition.Use{Stance: condition.Allows}); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q", text, got)
 		}
@@ -103,7 +103,10 @@ func TestEveryFacet(t *testing.T) {
 		condition.RefType: `"refs/**"`, condition.RouteType: `"/a"`, condition.CommandType: `"ls"`, condition.MailType: `"*@a.com"`, condition.NumberType: `5`,
 		condition.AmountType: `5`, condition.BoolType: `true`,
 	}
-	words := map[condition.Facet]string{condition.Scheme: `"https"`, condition.Method: `"GET"`, condition.SQLKinds: `"ddl"`, condition.CallerRole: `"agent"`}
+	words := map[condition.Facet]string{
+		condition.Scheme: `"https"`, condition.Method: `"GET"`, condition.SQLKinds: `"ddl"`, condition.CallerRole: `"agent"`,
+		condition.CallerToken: `"oidc"`, condition.CallerVia: `"mcp"`, condition.HumanSource: `"issuer"`,
+	}
 	for _, f := range condition.Facets() {
 		if f == condition.Time {
 			continue
@@ -112,9 +115,13 @@ func TestEveryFacet(t *testing.T) {
 		if w, ok := words[f]; ok {
 			literal = w
 		}
+		ofNone := doubt
+		if f == condition.HumanGroups { // in no group, and so not in that one
+			ofNone = no
+		}
 		judgeAll(t, []on{
-			{fmt.Sprintf(`{%q: %s}`, f, literal), `{}`, no, doubt},
-			{fmt.Sprintf(`{%q: {"neq": %s}}`, f, literal), `{}`, no, doubt},
+			{fmt.Sprintf(`{%q: %s}`, f, literal), `{}`, no, ofNone},
+			{fmt.Sprintf(`{%q: {"neq": %s}}`, f, literal), `{}`, no, ofNone},
 			{fmt.Sprintf(`{%q: {"count": 0}}`, f), `{}`, yes, yes},
 			{fmt.Sprintf(`{%q: {"exists": true}}`, f), `{}`, no, no},
 		}, nil)

@@ -19,7 +19,7 @@ type Placed struct {
 }
 
 // applies returns whether the clause is about a call.
-func (p Placed) applies(call Call) Truth { return p.Clause.Applies(call, p.Stance) }
+func (p Placed) applies(call Facts) Truth { return p.Clause.Applies(call, p.Stance) }
 
 // Wants returns the pointers of the clause that put its comparisons in doubt when the arguments do not have them, each
 // once, in the order written. It leaves out a pointer for which a comparison says what holds without it.
@@ -48,7 +48,7 @@ type situation struct {
 }
 
 // call returns a call in the situation.
-func (s *situation) call() Call {
+func (s *situation) call() Facts {
 	return Chosen(func(c Comparison, _ Stance) Truth { return s.results[c.leaf] })
 }
 

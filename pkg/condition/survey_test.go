@@ -1,6 +1,8 @@
 package condition_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/condition"
@@ -101,5 +103,20 @@ func TestGap(t *testing.T) {
 		if gap, got := condition.Gap(pointer, clauses); got != row.want {
 			t.Errorf("%v: %s %v", row.clauses, gap, got)
 		}
+	}
+}
+
+// TestSurveysAreBounded: the classes of many comparisons of the elements of lists are given up, and do not take the time of the
+// server that reads a definition.
+func TestSurveysAreBounded(t *testing.T) {
+	var all []string
+	for i := range 14 {
+		all = append(all, fmt.Sprintf(`{"/edits/*/path": {"or": "", "like": "*%d*"}}`, i))
+	}
+	p := placed(t, `{"any": [`+strings.Join(all, ",")+`]}`, "", condition.Restricts)
+	never := true
+	allocations := testing.AllocsPerRun(1, func() { never = condition.NeverApplies(p) })
+	if never || allocations > 2_000_000 {
+		t.Errorf("never %v, after %.0f allocations", never, allocations)
 	}
 }

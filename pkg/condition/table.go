@@ -44,7 +44,7 @@ const (
 var facets = map[Facet]Type{
 	Reads: PathType, Writes: PathType, Files: PathType,
 	Host: HostType, Port: NumberType, Scheme: WordType, Method: WordType, URLPath: RouteType, IP: NetworkType,
-	Command:  CommandType,
+	Command: CommandType, CommandShown: CommandType,
 	SQLKinds: WordType, SQLTables: SchemaType, SQLFunctions: SchemaType, SQLStatements: NumberType,
 	GitVerb: WordType, GitRefs: RefType, GitRemote: NameType, GitForce: BoolType, GitDelete: BoolType,
 	K8sVerb: WordType, K8sResource: NameType, K8sNamespace: NameType, K8sName: NameType, K8sContext: NameType,
@@ -52,6 +52,9 @@ var facets = map[Facet]Type{
 	Money:      AmountType,
 	Time:       WindowType,
 	CallerName: NameType, CallerRole: WordType, CallerNamespace: NameType,
+	CallerToken: WordType, CallerVia: WordType, CallerBound: BoolType,
+	HumanName: NameType, HumanIssuer: WordType, HumanGroups: WordType, HumanSource: WordType, HumanAge: NumberType,
+	AgentName: NameType, AgentVersion: NumberType,
 	SessionDepth: NumberType, SessionRoot: NameType,
 	RunState: NameType, RunWorkflow: NameType,
 }
@@ -60,7 +63,15 @@ var facets = map[Facet]Type{
 func Facets() []Facet { return slices.Sorted(maps.Keys(facets)) }
 
 // Type returns the type of the facet, NoType for one that does not exist.
-func (f Facet) Type() Type { return facets[f] }
+func (f Facet) Type() Type {
+	if _, ok := f.Attribute(); ok {
+		return NameType
+	}
+	if _, ok := f.Label(); ok {
+		return NameType
+	}
+	return facets[f]
+}
 
 // words are the values that a facet of WordType can have, where they are few; a literal that is none
 // of them never matches.
@@ -70,7 +81,10 @@ var words = map[Facet][]string{
 	SQLKinds: {
 		"select", "insert", "update", "delete", "merge", "ddl", "grant", "call", "copy", "set", "transaction", "other",
 	},
-	CallerRole: {"agent", "operator", "approver", "observer", "runtime", "service"},
+	CallerToken: {"static", "session", "oidc", "person"},
+	CallerVia:   {"hook", "mcp", "rest", "grpc", "authzen", "ext_authz"},
+	HumanSource: {"claimed", "gateway", "issuer", "operator"},
+	CallerRole:  {"agent", "operator", "approver", "observer", "runtime", "service"},
 }
 
 // operator is the name of one comparison in a matcher.
@@ -150,7 +164,7 @@ func parent(key string) string {
 	return name
 }
 
-// Confidential reports a key that is about the time, the caller or the session. Agents do not learn
+// Confidential reports a key that is about the time, the caller, its human, its agent or the session. Agents do not learn
 // such facts: they could find out the rules by trying.
 func Confidential(key string) bool {
 	switch parent(key) {

@@ -42,7 +42,7 @@ const (
 )
 
 // Judge returns whether the condition holds for a call.
-func (c *Condition) Judge(call Call, stance Stance) Truth {
+func (c *Condition) Judge(call Facts, stance Stance) Truth {
 	if c == nil {
 		return True
 	}
@@ -72,7 +72,7 @@ func (n *node) judge(r *run, stance Stance) Truth {
 }
 
 // Explain returns every comparison of the condition with its result, in the order written; none of a Chosen call.
-func (c *Condition) Explain(call Call, stance Stance) []Leaf {
+func (c *Condition) Explain(call Facts, stance Stance) []Leaf {
 	if _, chosen := call.(Chosen); chosen || c == nil {
 		return nil
 	}
@@ -143,7 +143,7 @@ func ReadClause(f document.Fields, use Use) Clause {
 func (c Clause) IsZero() bool { return c.When == nil && c.Unless == nil }
 
 // Applies returns whether a rule with the clause is about a call.
-func (c Clause) Applies(call Call, stance Stance) Truth {
+func (c Clause) Applies(call Facts, stance Stance) Truth {
 	t := c.When.Judge(call, stance)
 	if c.Unless == nil || t == False {
 		return t
@@ -152,7 +152,7 @@ func (c Clause) Applies(call Call, stance Stance) Truth {
 }
 
 // Explain returns the leaves of both, those of Unless negated.
-func (c Clause) Explain(call Call, stance Stance) []Leaf {
+func (c Clause) Explain(call Facts, stance Stance) []Leaf {
 	leaves := c.When.Explain(call, stance)
 	if c.Unless == nil {
 		return leaves

@@ -65,6 +65,49 @@ func (w *Windows) At(now time.Time) Set {
 	return set
 }
 
+// Open reports that an instant is in a window, without a doubt.
+func (w *Windows) Open(name string, now time.Time) bool {
+	one := w.named(name)
+	if one == nil || now.IsZero() {
+		return false
+	}
+	surely, _ := one.holds(now)
+	return surely
+}
+
+// Opens returns when a window opens next, in its own zone, to the minute; zero where it does not within 8 days of now, or
+// at all.
+func (w *Windows) Opens(name string, now time.Time) time.Time {
+	one := w.named(name)
+	switch {
+	case one == nil:
+		return time.Time{}
+	case one.zone == nil:
+		if now.Before(one.since) {
+			return one.since
+		}
+		return time.Time{}
+	}
+	year, month, day := now.In(one.zone).Date()
+	for ahead := range 9 {
+		midnight := time.Date(year, month, day+ahead, 0, 0, 0, 0, time.UTC)
+		if _, opens := one.instants(midnight, one.from); one.days[midnight.Weekday()] && opens.After(now) {
+			return opens.In(one.zone)
+		}
+	}
+	return time.Time{}
+}
+
+func (w *Windows) named(name string) *window {
+	if w == nil {
+		return nil
+	}
+	if i := slices.Index(w.names, name); i >= 0 {
+		return &w.all[i]
+	}
+	return nil
+}
+
 // holds returns whether the instant is surely in the window, and whether it may be.
 func (w *window) holds(now time.Time) (surely, maybe bool) {
 	if w.zone == nil {

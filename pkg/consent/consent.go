@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/interlock-run/interlock/pkg/signature"
 )
 
 // Status says how an approval stands.
@@ -79,19 +81,38 @@ type Approval struct {
 // decide (S9.3).
 type Asker struct {
 	Principal string `json:"principal"`
-	// SessionID is its session, and RootID the root of that one's tree; empty when
+	// Person is the registered person that the principal is; empty for none.
+	Person string `json:"person,omitempty"`
+	// SessionID is its session, and RootSession the name of the root of that one's tree; empty when
 	// there is none.
-	SessionID string `json:"session_id,omitempty"`
-	RootID    string `json:"root_id,omitempty"`
+	SessionID   string `json:"session_id,omitempty"`
+	RootSession string `json:"root_id,omitempty"`
 }
 
 // Vote is the answer of one approver.
 type Vote struct {
+	// Name is that of the person or, where nobody is registered, of the principal.
 	Name    string    `json:"name"`
 	Role    string    `json:"role"`
 	Approve bool      `json:"approve"`
 	Note    string    `json:"note,omitempty"`
 	At      time.Time `json:"at"`
+	// Person reports that Name is a registered person, and Principal is the name of the token
+	// where it is another one.
+	Person    bool   `json:"person,omitempty"`
+	Principal string `json:"principal,omitempty"`
+	// Relay passed the vote on, and knows the person as Identity.
+	Relay    string `json:"relay,omitempty"`
+	Identity string `json:"identity,omitempty"`
+	// Signed is the signature of the vote; nil for one without.
+	Signed *Signed `json:"signed,omitempty"`
+}
+
+// Signed is a checked signature of a vote.
+type Signed struct {
+	signature.Signed
+	// Present reports that it shows that the person was there.
+	Present bool `json:"present,omitempty"`
 }
 
 // Request holds the inputs of a new approval. See Question for when two are the same.

@@ -15,9 +15,21 @@ const MaxNote = 4096
 // Approver is who decides, as the authentication knows them.
 type Approver struct {
 	Name, Role string
-	// SessionID is the session that the credentials are bound to, and RootID the
-	// root of its tree; both are empty for a person's own.
-	SessionID, RootID string
+	// SessionID is the session that the credentials are bound to, and RootSession the
+	// name of the root of its tree; both are empty for a person's own.
+	SessionID, RootSession string
+	// Person is the registered person that they are; empty for none.
+	Person string
+	// Relay passes on their decision, and knows them as Identity; empty for none.
+	Relay, Identity string
+}
+
+// voter returns whose vote it is: the person's, under every token.
+func (by *Approver) voter() string {
+	if by.Person != "" {
+		return by.Person
+	}
+	return by.Name
 }
 
 // Decision is an approver's answer.
@@ -30,12 +42,17 @@ type Decision struct {
 	// approves edits.
 	Data document.Value
 	Note string
+	// Signed is the signature, checked against Statement; nil for none.
+	Signed *Signed
 }
 
 // Decide casts a vote. Enough of them decide: the one that does so makes the
 // approval final, and all that come later are refused (S9.3, S9.4).
 func (a *Approval) Decide(by Approver, d Decision, now time.Time) Result {
 	if refused := a.barred(by, now); refused != nil {
+		return *refused
+	}
+	if refused := a.unsigned(by, d.Signed); refused != nil {
 		return *refused
 	}
 	if len(d.Note) > MaxNote {
@@ -51,7 +68,13 @@ func (a *Approval) Decide(by Approver, d Decision, now time.Time) Result {
 		next.Edit = edit
 		next.Digest = next.Bound().Digest()
 	}
-	vote := Vote{Name: by.Name, Role: by.Role, Approve: d.Approve, Note: d.Note, At: now}
+	vote := Vote{
+		Name: by.voter(), Role: by.Role, Approve: d.Approve, Note: d.Note, At: now, Person: by.Person != "",
+		Relay: by.Relay, Identity: by.Identity, Signed: d.Signed,
+	}
+	if by.Name != vote.Name {
+		vote.Principal = by.Name
+	}
 	next.Votes = append(next.Votes, vote)
 	r.announce(Event{Type: EventVoted, Vote: &vote})
 	switch {
@@ -72,9 +95,9 @@ func (a *Approval) barred(by Approver, now time.Time) *Result {
 		refused = a.decided()
 	case !now.Before(a.ExpiresAt):
 		refused = a.refuse(CodeExpired, "approval %s expired at %s; it has to be asked for again", a.ID, stamp(a.ExpiresAt))
-	case same(by.Name, a.Asker.Principal):
+	case a.Asker.is(by.Name) || a.Asker.is(by.Person):
 		refused = a.refuse(CodeAsker, "%s requested approval %s, so another approver must decide it", strconv.Quote(by.Name), a.ID)
-	case a.Asker.hasInTree(by.SessionID) || a.Asker.hasInTree(by.RootID):
+	case a.Asker.hasInTree(by.SessionID) || a.Asker.hasInTree(by.RootSession):
 		refused = a.refuse(CodeAsker, "%s works in the tree of sessions that requested approval %s, so another approver must decide it",
 			strconv.Quote(by.Name), a.ID)
 	case by.Name == "" || by.Role == "" || by.Role == RoleAgent:
@@ -83,13 +106,37 @@ func (a *Approval) barred(by Approver, now time.Time) *Result {
 	case !a.EligibleAt(now, by):
 		refused = a.refuse(CodeNotEligible, "%s with the role %s is not an eligible approver of approval %s: %s",
 			strconv.Quote(by.Name), strconv.Quote(by.Role), a.ID, a.asked(now))
+	case a.Terms.Presence && by.Relay != "":
+		refused = a.refuse(CodePresence, "approval %s takes a signature by a person who is there, and %s only passes decisions on; decide it in the console or with interlock approval approve --sign",
+			a.ID, strconv.Quote(by.Relay))
+	case (a.Terms.Presence || a.Terms.Distinct) && by.Person == "":
+		refused = a.refuse(CodePerson, "approval %s is decided by registered people only, and the token of %s belongs to none; log in as a person with interlock login",
+			a.ID, strconv.Quote(by.Name))
 	default:
-		i := slices.IndexFunc(a.Votes, func(v Vote) bool { return same(v.Name, by.Name) })
+		i := slices.IndexFunc(a.Votes, func(v Vote) bool { return same(v.Name, by.voter()) || v.Principal != "" && same(v.Principal, by.Name) })
 		if i < 0 {
 			return nil
 		}
 		refused = a.refuse(CodeVoted, "%s has already %s approval %s; approvals still needed from others: %d",
-			strconv.Quote(by.Name), voted(a.Votes[i].Approve), a.ID, a.missing())
+			strconv.Quote(by.voter()), voted(a.Votes[i].Approve), a.ID, a.missing())
+	}
+	return &refused
+}
+
+// unsigned refuses a vote without the signature that the terms demand.
+func (a *Approval) unsigned(by Approver, signed *Signed) *Result {
+	var refused Result
+	switch {
+	case signed != nil && by.Relay != "":
+		refused = a.refuse(CodePresence, "%s passes decisions on, and cannot pass on a signature; sign in the console or with interlock approval approve --sign", strconv.Quote(by.Relay))
+	case signed != nil && by.Person == "":
+		refused = a.refuse(CodePerson, "only a registered person signs decisions, and the token of %s belongs to none; log in with interlock login", strconv.Quote(by.Name))
+	case !a.Terms.Presence || signed != nil && signed.Present:
+		return nil
+	case signed != nil:
+		refused = a.refuse(CodePresence, "approval %s takes a signature that shows that the person is there, and this key asks for no touch; use a passkey or a security key (sk-ssh-ed25519)", a.ID)
+	default:
+		refused = a.refuse(CodePresence, "approval %s takes a signature by a passkey or a security key; decide it in the console or with interlock approval approve --sign", a.ID)
 	}
 	return &refused
 }
@@ -109,10 +156,15 @@ func voted(approve bool) string {
 	return "rejected"
 }
 
+// is reports that a name is the asker's.
+func (s Asker) is(name string) bool {
+	return name != "" && (same(name, s.Principal) || s.Person != "" && same(name, s.Person))
+}
+
 // hasInTree reports that a session is the asker's, or the root of its tree. Every
 // other session of the tree is known by its root.
 func (s Asker) hasInTree(session string) bool {
-	return session != "" && (session == s.SessionID || session == s.RootID)
+	return session != "" && (session == s.SessionID || session == s.RootSession)
 }
 
 // EligibleAt reports that the terms name this approver, at a time: later the fallback
@@ -140,6 +192,9 @@ func (a *Approval) agrees(c Approvers) int {
 	for i := range a.Votes {
 		v := &a.Votes[i]
 		who := Approver{Name: v.Name, Role: v.Role}
+		if v.Person {
+			who.Person = v.Name
+		}
 		switch {
 		case !v.Approve:
 		case !c.nobody() && c.admit(who):
@@ -207,7 +262,7 @@ func (a *Approval) edited(by Approver, d Decision) (*Edit, *Result) {
 	case edits && a.count(true) > 0:
 		refused = a.refuse(CodeInvalidEdit, "others have approved the data of approval %s as it is; approve that, or reject it", a.ID)
 	case edits:
-		return &Edit{By: by.Name, Data: d.Data}, nil
+		return &Edit{By: by.voter(), Data: d.Data}, nil
 	case a.Edit != nil && d.Digest == "":
 		refused = a.refuse(CodeChanged, "%s has edited the data of approval %s; look at it again, and name the digest %s", strconv.Quote(a.Edit.By), a.ID, a.Digest)
 	default:

@@ -77,15 +77,15 @@ const (
 )
 
 // Scope is where a lease holds: all of it must be the same for a call. No field may be
-// empty but Branch and RootID, which are empty where there is none.
+// empty but Branch and RootSession, which are empty where there is none.
 type Scope struct {
 	// RunID is the run, Branch the branch of it, and Entry that of State.
 	RunID  string `json:"run_id"`
 	Branch string `json:"branch,omitempty"`
 	Entry  int64  `json:"entry"`
 	State  string `json:"state"`
-	// RootID is the root of the session's tree.
-	RootID string `json:"root_id,omitempty"`
+	// RootSession is the name of the root of the session's tree.
+	RootSession string `json:"root_id,omitempty"`
 	// Policy, PolicyVersion and Rule identify the rule that asks.
 	Policy        string `json:"policy"`
 	PolicyVersion int64  `json:"policy_version"`

@@ -47,7 +47,7 @@ func TestLeaseTerms(t *testing.T) {
 
 func scope() consent.Scope {
 	return consent.Scope{
-		RunID: "run_1", Branch: "b", Entry: 3, State: "work", RootID: "s", Policy: "p", PolicyVersion: 2, Rule: "/ask/0", Capability: "bash",
+		RunID: "run_1", Branch: "b", Entry: 3, State: "work", RootSession: "s", Policy: "p", PolicyVersion: 2, Rule: "/ask/0", Capability: "bash",
 	}
 }
 
@@ -55,7 +55,7 @@ func callApproval(t *testing.T, change func(*consent.Request)) *consent.Approval
 	t.Helper()
 	req := consent.Request{
 		ID: "apr_1", Action: consent.Action{Kind: consent.ToolCall, Subject: document.ObjectValue(nil)},
-		Asker: consent.Asker{Principal: "agent", SessionID: "s1", RootID: "s"},
+		Asker: consent.Asker{Principal: "agent", SessionID: "s1", RootSession: "s"},
 	}
 	if change != nil {
 		change(&req)
@@ -83,7 +83,7 @@ func TestLeaseHolds(t *testing.T) {
 	for name, change := range map[string]func(*consent.Scope){
 		"run": func(s *consent.Scope) { s.RunID = "run_2" }, "branch": func(s *consent.Scope) { s.Branch = "" },
 		"entry": func(s *consent.Scope) { s.Entry = 4 }, "state": func(s *consent.Scope) { s.State = "other" },
-		"tree": func(s *consent.Scope) { s.RootID = "t" }, "policy": func(s *consent.Scope) { s.Policy = "q" },
+		"tree": func(s *consent.Scope) { s.RootSession = "t" }, "policy": func(s *consent.Scope) { s.Policy = "q" },
 		"version": func(s *consent.Scope) { s.PolicyVersion = 3 }, "rule": func(s *consent.Scope) { s.Rule = "/ask/1" },
 		"capability": func(s *consent.Scope) { s.Capability = "tool:Write" },
 	} {

@@ -21,15 +21,15 @@ var people = []consent.Approver{
 	{Name: "alice", Role: "approver"},
 	{Name: "Alice", Role: "approver"},
 	{Name: "bob", Role: "approver"},
-	{Name: "carol", Role: "approver", SessionID: "ses_9", RootID: "ses_9"},
+	{Name: "carol", Role: "approver", SessionID: "ses_9", RootSession: "ses_9"},
 	{Name: "dora", Role: "observer"},
 	{Name: "olga", Role: "operator"},
-	{Name: "agent-7", Role: "agent", SessionID: "ses_child", RootID: "ses_root"},
+	{Name: "agent-7", Role: "agent", SessionID: "ses_child", RootSession: "ses_root"},
 	{Name: "agent-7", Role: "approver"},
 	{Name: "Agent-7", Role: "operator"},
-	{Name: "eve", Role: "approver", SessionID: "ses_sister", RootID: "ses_root"},
+	{Name: "eve", Role: "approver", SessionID: "ses_sister", RootSession: "ses_root"},
 	{Name: "eve", Role: "approver", SessionID: "ses_child"},
-	{Name: "agent-8", Role: "agent", SessionID: "ses_8", RootID: "ses_8"},
+	{Name: "agent-8", Role: "agent", SessionID: "ses_8", RootSession: "ses_8"},
 	{Name: "", Role: "approver"},
 	{Name: "mallory", Role: ""},
 }
@@ -38,7 +38,7 @@ var people = []consent.Approver{
 // (S9.3).
 func human(p consent.Approver) bool {
 	return p.Name != "" && p.Role != "" && p.Role != "agent" && strings.ToLower(p.Name) != "agent-7" &&
-		p.RootID != "ses_root" && p.SessionID != "ses_child"
+		p.RootSession != "ses_root" && p.SessionID != "ses_child"
 }
 
 // circle draws whom the terms name.
@@ -99,7 +99,7 @@ func TestNoConsentWithoutPeople(t *testing.T) {
 			ID:       "apr_1",
 			Action:   consent.Action{Kind: rapid.SampledFrom([]consent.Kind{consent.ToolCall, consent.Transition}).Draw(t, "kind"), Subject: document.StringValue("subject"), Data: drawData(t)},
 			Editable: rapid.Bool().Draw(t, "editable"),
-			Asker:    consent.Asker{Principal: "agent-7", SessionID: "ses_child", RootID: "ses_root"},
+			Asker:    consent.Asker{Principal: "agent-7", SessionID: "ses_child", RootSession: "ses_root"},
 			Terms:    terms(t),
 		}
 		out, err := consent.Open(req, noon)

@@ -18,7 +18,7 @@ func TestQuestion(t *testing.T) {
 		return &consent.Request{
 			ID: "apr_1", Message: "Ship it?", Editable: true,
 			Action: consent.Action{Kind: consent.ToolCall, Subject: document.StringValue("a"), Data: document.ObjectValue(nil)},
-			Asker:  consent.Asker{Principal: "agent-7", SessionID: "ses_2", RootID: "ses_1"},
+			Asker:  consent.Asker{Principal: "agent-7", SessionID: "ses_2", RootSession: "ses_1"},
 		}
 	}
 	want := asked().Question()
@@ -38,8 +38,8 @@ func TestQuestion(t *testing.T) {
 		"editable":    {func(r *consent.Request) { r.Editable = false }, false},
 		"principal":   {func(r *consent.Request) { r.Asker.Principal = "Agent-7" }, false},
 		"session":     {func(r *consent.Request) { r.Asker.SessionID = "" }, false},
-		"root":        {func(r *consent.Request) { r.Asker.RootID = "ses_2" }, false},
-		"sessions":    {func(r *consent.Request) { r.Asker.SessionID, r.Asker.RootID = "ses_1", "ses_2" }, false},
+		"root":        {func(r *consent.Request) { r.Asker.RootSession = "ses_2" }, false},
+		"sessions":    {func(r *consent.Request) { r.Asker.SessionID, r.Asker.RootSession = "ses_1", "ses_2" }, false},
 		"quorum":      {func(r *consent.Request) { r.Terms.Required = 2 }, false},
 		"rejections":  {func(r *consent.Request) { r.Terms.DenyThreshold = 2 }, false},
 		"roles":       {func(r *consent.Request) { r.Terms.Eligible.Roles = []string{"operator"} }, false},

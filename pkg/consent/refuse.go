@@ -25,6 +25,12 @@ const (
 	// CodeChanged: the action differs from the one that was seen.
 	CodeChanged Code = "ACTION_CHANGED"
 	CodeNote    Code = "NOTE_TOO_LONG"
+	// CodePresence: the terms demand a signature by a person who is there (S23.22).
+	CodePresence Code = "PRESENCE_REQUIRED"
+	// CodePerson: only registered people decide.
+	CodePerson Code = "PERSON_REQUIRED"
+	// CodeSignature: the signature is of something else.
+	CodeSignature Code = "SIGNATURE_MISMATCH"
 	// CodeNotGranted, CodeUsed, CodeOtherAction and CodeLapsed refuse the use.
 	CodeNotGranted  Code = "NOT_GRANTED"
 	CodeUsed        Code = "ALREADY_USED"

@@ -27,7 +27,7 @@ func full(t *testing.T) *consent.Approval {
 		Action: consent.Action{
 			Kind: consent.Transition, Subject: value(`{"run": "run_1", "event": "SHIP"}`), Data: value(`{"build": 9007199254740993, "note": "<a>"}`),
 		},
-		Asker: consent.Asker{Principal: "agent-7", SessionID: "ses_2", RootID: "ses_1"},
+		Asker: consent.Asker{Principal: "agent-7", SessionID: "ses_2", RootSession: "ses_1"},
 		Terms: consent.Terms{
 			Required: 2, DenyThreshold: 2, TTL: time.Hour,
 			Eligible:   consent.Approvers{Roles: []string{"approver"}, Names: []string{"olga"}},

@@ -34,6 +34,12 @@ type Terms struct {
 	Escalation Escalation `json:"escalation,omitzero"`
 	// Also are further circles, each of which must agree too (S21.15).
 	Also []Circle `json:"also,omitempty"`
+	// Danger is how much harm a wrong approval does.
+	Danger Danger `json:"danger,omitempty"`
+	// Presence demands of every vote a signature by a person who is there (S23.22).
+	Presence bool `json:"presence,omitempty"`
+	// Distinct admits only registered people, each of whom counts once (S23.24).
+	Distinct bool `json:"distinct,omitempty"`
 }
 
 // Circle is a number of approvers who must agree. A vote counts in every circle that has its voter.
@@ -43,6 +49,10 @@ type Circle struct {
 	Required int    `json:"required"`
 	// Eligible are its people; when it names no one, those who may decide without it.
 	Eligible Approvers `json:"eligible,omitzero"`
+	// Danger is what it makes the danger of the whole, if that is more.
+	Danger Danger `json:"danger,omitempty"`
+	// Presence makes the whole approval demand it.
+	Presence bool `json:"presence,omitempty"`
 }
 
 // MaxCircles is how many further circles an approval can have.
@@ -54,6 +64,10 @@ func (t Terms) With(c Circle) Terms {
 	if c.Eligible.nobody() {
 		t.Required = max(t.Required, c.Required)
 	}
+	if c.Danger != "" && c.Danger.Above(t.Danger) {
+		t.Danger = c.Danger
+	}
+	t.Presence = t.Presence || c.Presence
 	t.Also = append(slices.Clip(t.Also), c)
 	return t
 }
@@ -164,7 +178,7 @@ func (a Approvers) nobody() bool { return len(a.Roles) == 0 && len(a.Names) == 0
 func (a Approvers) IsZero() bool { return a.nobody() }
 
 func (a Approvers) admit(who Approver) bool {
-	return slices.Contains(a.Roles, who.Role) && who.Role != "" || slices.Contains(a.Names, who.Name)
+	return slices.Contains(a.Roles, who.Role) && who.Role != "" || slices.Contains(a.Names, who.voter())
 }
 
 // same reports that two names may be one person's. It is used to exclude, so

@@ -153,7 +153,7 @@ func (p *player) open(text string) {
 	req := consent.Request{
 		ID:     "apr_1",
 		Action: consent.Action{Kind: consent.Transition, Subject: p.value(`{"run": "run_1", "event": "SHIP"}`), Data: p.value(data)},
-		Asker:  consent.Asker{Principal: "agent-7", SessionID: "ses_child", RootID: "ses_root"},
+		Asker:  consent.Asker{Principal: "agent-7", SessionID: "ses_child", RootSession: "ses_root"},
 	}
 	t := &req.Terms
 	for field := range strings.FieldsSeq(options) {
@@ -209,7 +209,7 @@ func (p *player) decide(approve bool, text string) {
 		d.Digest = p.digest(seen)
 	}
 	parts := append(strings.Split(who, "/"), "", "", "")
-	by := consent.Approver{Name: parts[0], Role: parts[1], SessionID: parts[2], RootID: parts[3]}
+	by := consent.Approver{Name: parts[0], Role: parts[1], SessionID: parts[2], RootSession: parts[3]}
 	if by.Role == "" {
 		by.Role = consent.RoleApprover
 	}

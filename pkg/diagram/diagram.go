@@ -17,6 +17,8 @@ type Diagram struct {
 	nodes []node
 	edges []edge
 	count map[byte]int // of each initial, for ids
+	// notes leaves a line of room in each state.
+	notes bool
 }
 
 // kind is the meaning of a node.

@@ -1,7 +1,8 @@
 package diagram
 
 // Graph is a diagram with a place for everything, for programs that draw it themselves.
-// Lengths are in pixels from the upper left corner. It is the same picture as that of SVG.
+// Lengths are in pixels from the upper left corner. It has the parts of the picture of SVG. Each state has a line of
+// room below its texts, for a note of the program.
 type Graph struct {
 	Width  int          `json:"width"`
 	Height int          `json:"height"`
@@ -59,7 +60,9 @@ var kinds = [...]string{"start", "state", "success", "failure", "choice", "fork"
 
 // Graph lays the diagram out.
 func (d *Diagram) Graph() Graph {
-	drawn := d.layout()
+	noted := *d
+	noted.notes = true
+	drawn := noted.layout()
 	g := Graph{
 		Width: drawn.width, Height: drawn.height,
 		Nodes: make([]GraphNode, 0, len(drawn.boxes)), Edges: make([]GraphEdge, 0, len(drawn.lines)), Labels: make([]GraphLabel, 0, len(drawn.labels)),

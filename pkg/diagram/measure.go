@@ -8,6 +8,7 @@ const (
 	labelSize, labelLine   = 11, 14
 
 	widestName = 36 // columns
+	widestNote = 10
 	padding    = 12 // inside of a box
 	heading    = 24 // above the content of a branch
 	loopReach  = 26 // of a line from a box back to it
@@ -31,6 +32,11 @@ func (n *node) texts() (above, name string, below []string) {
 		name = "branch " + name
 	}
 	return above, name, below
+}
+
+// named reports that a node is a state with a name, which a note can be about.
+func (n *node) named() bool {
+	return n.name != "" && (n.kind == state || n.kind == success || n.kind == failure)
 }
 
 // measure gives a node its size; a branch that of its content.
@@ -64,6 +70,10 @@ func (d *Diagram) measure(place int, inner *drawing) box {
 		height += detailLine
 	}
 	b.w, b.h = width+2*padding, height+padding
+	if d.notes && n.named() {
+		b.w = max(b.w, textWidth(widestNote, detailSize)+2*padding)
+		b.h += detailLine
+	}
 	if n.kind == invoke {
 		b.w += padding // its double sides
 	}

@@ -221,6 +221,15 @@ func (b *workflowGraph) exits(place int) {
 			b.branch(from, from, t.Event, &t.Branches[0], &back)
 		}
 	}
+	for i := range s.After {
+		for j := range s.After[i].Branches {
+			b.branch(from, from, "after "+s.After[i].Written, &s.After[i].Branches[j], &back)
+		}
+	}
+	if s.Stale != nil && s.Stale.Target != "" {
+		label := "silent for " + workflow.ShortDuration(s.Stale.After)
+		b.lead(from, edge{label: label, event: label}, s.Stale.Target)
+	}
 	b.lead(from, edge{label: "any other event", event: "any other event", dashed: true, tip: []string{"safe_next"}}, s.SafeNext)
 }
 

@@ -185,9 +185,17 @@ func (r *Report) Duplicates(items []StringAt) {
 
 // Known reports as UNKNOWN_FIELD every field that is not in names: for objects where an
 // unread field would drop protection (S1.4).
-func (f Fields) Known(what string, names ...string) {
+func (f Fields) Known(what string, names ...string) { f.known(what, false, names) }
+
+// KnownOrNotes does the work of Known, and keeps notes: fields that begin with x- and are close to no name.
+func (f Fields) KnownOrNotes(what string, names ...string) { f.known(what, true, names) }
+
+func (f Fields) known(what string, notes bool, names []string) {
 	for name := range f.Value.Members() {
 		if slices.Contains(names, name) {
+			continue
+		}
+		if _, near := NearField(name, names); notes && !near && strings.HasPrefix(name, "x-") {
 			continue
 		}
 		near := f.Report.didYouMeanField(name, names)

@@ -26,7 +26,7 @@ var reserved = map[string]string{
 
 const (
 	adviceEnforce   = "write \"enforcement\" in \"meta\" of a workflow"
-	adviceTime      = "a state has no limit of time; bound its calls by \"max_iterations\", or end the run from outside"
+	adviceTime      = "in a state write \"after\", \"remind\" or \"stale\", at a transition \"not_before\" or \"window\", and \"deadline\" in \"meta\" for the whole run"
 	advicePaths     = "write {\"calls\": [{\"capability\": \"*\", \"only\": {\"writes\": [\"src/**\"]}}]} in the state, with \"reads\" for files that are read"
 	adviceHosts     = "write {\"calls\": [{\"capability\": \"*\", \"only\": {\"host\": [\"*.example.com\"]}}]} in the state, or \"hosts\" in its \"jail\""
 	adviceMoney     = "write \"budget_limit\" in a policy, or \"session_budget\" in a process"

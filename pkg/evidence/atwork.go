@@ -15,7 +15,7 @@ const Unnamed = "?"
 // Changes opens an allowed call that may change files. No evidence is held while the call is open,
 // and its end voids, so that a call that was never executed voids none. False: too many calls
 // wait.
-func (r Record) Changes(c Call) (Record, bool) {
+func (r Record) Changes(c OpenCall) (Record, bool) {
 	c.Edits = true
 	return r.Open(c)
 }
@@ -24,7 +24,7 @@ func (r Record) Changes(c Call) (Record, bool) {
 // voids and ends the call, except one that leaves a program in the background, which is at work
 // until that has ended. An unobserved report leaves an open call as it is.
 func (r Record) Reported(e Edit, background string, observed bool) Record {
-	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == e.CallID && c.Edits })
+	i := slices.IndexFunc(r.Calls, func(c OpenCall) bool { return c.ID == e.CallID && c.Edits })
 	if i >= 0 {
 		e.Spares = r.Calls[i].Spares
 	}
@@ -47,7 +47,7 @@ func (r Record) Reported(e Edit, background string, observed bool) Record {
 		}
 		return r
 	default:
-		return r.without(i, func(c *Call) { c.Edits = false })
+		return r.without(i, func(c *OpenCall) { c.Edits = false })
 	}
 }
 
@@ -59,7 +59,7 @@ func (r Record) EndsBackground(run, background string, now time.Time) Record {
 	}
 	for i := len(r.Calls) - 1; i >= 0; i-- {
 		if c := r.Calls[i]; c.Edits && c.RunID == run && c.Background == background {
-			r = r.Edited(Edit{At: now, CallID: c.ID, What: c.What, Spares: c.Spares}).without(i, func(c *Call) { c.Edits = false })
+			r = r.Edited(Edit{At: now, CallID: c.ID, What: c.What, Spares: c.Spares}).without(i, func(c *OpenCall) { c.Edits = false })
 		}
 	}
 	return r
@@ -71,7 +71,7 @@ func (r Record) Elapse(now time.Time) (Record, bool) {
 	elapsed := false
 	for i := len(r.Calls) - 1; i >= 0; i-- {
 		if c := r.Calls[i]; c.Edits && c.Background == "" && now.Sub(c.At) >= AtWork {
-			r = r.Edited(Edit{At: c.At.Add(AtWork), CallID: c.ID, What: c.What, Spares: c.Spares}).without(i, func(c *Call) { c.Edits = false })
+			r = r.Edited(Edit{At: c.At.Add(AtWork), CallID: c.ID, What: c.What, Spares: c.Spares}).without(i, func(c *OpenCall) { c.Edits = false })
 			elapsed = true
 		}
 	}
@@ -80,8 +80,8 @@ func (r Record) Elapse(now time.Time) (Record, bool) {
 
 // atWork returns a call whose changes of files may still void an evidence: one of the background before others, because
 // only its end helps; nil for none.
-func (r *Record) atWork(spec *Spec) *Call {
-	var found *Call
+func (r *Record) atWork(spec *Spec) *OpenCall {
+	var found *OpenCall
 	for i := range r.Calls {
 		if c := &r.Calls[i]; c.Edits && !slices.Contains(c.Spares, spec.SparedBy()) && (found == nil || c.Background != "" && found.Background == "") {
 			found = c
@@ -91,7 +91,7 @@ func (r *Record) atWork(spec *Spec) *Call {
 }
 
 // wayOut describes how a call ends that may still change files.
-func (c *Call) wayOut() string {
+func (c *OpenCall) wayOut() string {
 	if c.Background != "" {
 		return "stop its background programs, or read how they ended, or have an operator or approver settle it (`interlock call settle`)"
 	}
@@ -100,7 +100,7 @@ func (c *Call) wayOut() string {
 
 // Leaves returns the record after a client has shown that a call continues in the background.
 func (r Record) Leaves(id, background string) Record {
-	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id && c.Edits })
+	i := slices.IndexFunc(r.Calls, func(c OpenCall) bool { return c.ID == id && c.Edits })
 	if i < 0 || background == "" {
 		return r
 	}
@@ -112,7 +112,7 @@ func (r Record) Leaves(id, background string) Record {
 // Witnessed returns the record after a jail has seen the end of a call, and whether that left anything
 // running.
 func (r Record) Witnessed(e Edit, left bool) Record {
-	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == e.CallID && c.Edits })
+	i := slices.IndexFunc(r.Calls, func(c OpenCall) bool { return c.ID == e.CallID && c.Edits })
 	if i >= 0 && !left {
 		r.Calls = slices.Clone(r.Calls)
 		r.Calls[i].Background = ""

@@ -9,25 +9,25 @@ import (
 )
 
 // S14.6: evidence after the last edit is not held while a call that may change files is at work,
-// and each end of such a call voids earlier observations.
+// and each end of such a call voids earlier sightings.
 func TestAtWork(t *testing.T) {
 	t.Parallel()
 	spec := &evidence.Spec{Name: "tests", Tool: "Bash", Command: "make test", AfterEdit: true, Count: 1, Outcome: evidence.OK}
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	tested := func(r evidence.Record, minute int) evidence.Record {
 		r, _ = r.Elapse(at(minute))
-		return r.Seen("run", spec, evidence.Observation{At: at(minute), CallID: "t", Edits: r.Edits}, true)
+		return r.Seen("run", spec, evidence.Sighting{At: at(minute), CallID: "t", Edits: r.Edits}, true)
 	}
 	opened := func(id, background string) evidence.Record {
-		r, ok := evidence.Record{}.Changes(evidence.Call{ID: id, RunID: "run", Tool: "Write", What: "a.go", At: noon, Background: background})
+		r, ok := evidence.Record{}.Changes(evidence.OpenCall{ID: id, RunID: "run", Tool: "Write", What: "a.go", At: noon, Background: background})
 		if !ok {
 			t.Fatal("it does not open")
 		}
 		return r
 	}
-	settled := func(r evidence.Record, _ evidence.Call, _ bool) evidence.Record { return r }
+	settled := func(r evidence.Record, _ evidence.OpenCall, _ bool) evidence.Record { return r }
 	opens := func(r evidence.Record) evidence.Record {
-		r, _ = r.Changes(evidence.Call{ID: "e", RunID: "run", Tool: "Write", What: "a.go", At: at(1)})
+		r, _ = r.Changes(evidence.OpenCall{ID: "e", RunID: "run", Tool: "Write", What: "a.go", At: at(1)})
 		return r
 	}
 	reported := func(r evidence.Record, id, background string, observed bool) evidence.Record {
@@ -74,7 +74,7 @@ func TestAtWork(t *testing.T) {
 // S14.6, S16.1: a call that waits for both reasons stops waiting for one of them.
 func TestTwoReasonsToWait(t *testing.T) {
 	t.Parallel()
-	r, _ := evidence.Record{}.Changes(evidence.Call{ID: "e", RunID: "run", Tool: "Write", At: noon, Due: noon.Add(time.Minute)})
+	r, _ := evidence.Record{}.Changes(evidence.OpenCall{ID: "e", RunID: "run", Tool: "Write", At: noon, Due: noon.Add(time.Minute)})
 	closed, _, ok := r.Close("e")
 	if effects := closed.Effects(); !ok || !effects.Held || len(closed.Calls) != 1 || !closed.NextDue().IsZero() {
 		t.Errorf("its outcome is known: %+v", closed)

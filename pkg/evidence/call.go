@@ -19,10 +19,10 @@ const NoUnknownEffects = "no_unknown_effects"
 // allowed (S16.1).
 const MostCalls = 256
 
-// Call is an allowed call whose end has not been reported. It waits for one of two reasons, or
+// OpenCall is an allowed call whose end has not been reported. It waits for one of two reasons, or
 // both: its workflow keeps account of effects (S16.1), then it has a Due; it may change files
 // (S14.6), then it has Edits.
-type Call struct {
+type OpenCall struct {
 	ID    string `json:"id"`
 	RunID string `json:"run_id"`
 	Tool  string `json:"tool"`
@@ -45,10 +45,10 @@ type Call struct {
 	Background string `json:"background,omitempty"`
 }
 
-func (c *Call) accounted() bool { return !c.Due.IsZero() }
+func (c *OpenCall) accounted() bool { return !c.Due.IsZero() }
 
 // String names a call to people.
-func (c *Call) String() string {
+func (c *OpenCall) String() string {
 	text := document.Quote(c.ID) + " (" + c.Tool
 	if c.What != "" && c.What != c.Tool {
 		text += ", " + c.What
@@ -57,7 +57,7 @@ func (c *Call) String() string {
 }
 
 // Open adds a call that was allowed. False: too many wait already.
-func (r Record) Open(c Call) (Record, bool) {
+func (r Record) Open(c OpenCall) (Record, bool) {
 	if len(r.Calls) >= MostCalls {
 		return r, false
 	}
@@ -67,27 +67,27 @@ func (r Record) Open(c Call) (Record, bool) {
 
 // Close removes a call whose outcome is known from the account. False: it is not there. A call
 // that may still change files stays open for that.
-func (r Record) Close(id string) (Record, Call, bool) {
-	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id && c.accounted() })
+func (r Record) Close(id string) (Record, OpenCall, bool) {
+	i := slices.IndexFunc(r.Calls, func(c OpenCall) bool { return c.ID == id && c.accounted() })
 	if i < 0 {
-		return r, Call{}, false
+		return r, OpenCall{}, false
 	}
 	c := r.Calls[i]
-	return r.without(i, func(rest *Call) { rest.Due, rest.Unknown = time.Time{}, false }), c, true
+	return r.without(i, func(rest *OpenCall) { rest.Due, rest.Unknown = time.Time{}, false }), c, true
 }
 
 // Settle removes a call for both reasons. False: it does not wait.
-func (r Record) Settle(id string) (Record, Call, bool) {
-	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id })
+func (r Record) Settle(id string) (Record, OpenCall, bool) {
+	i := slices.IndexFunc(r.Calls, func(c OpenCall) bool { return c.ID == id })
 	if i < 0 {
-		return r, Call{}, false
+		return r, OpenCall{}, false
 	}
 	c := r.Calls[i]
-	return r.without(i, func(rest *Call) { rest.Due, rest.Edits = time.Time{}, false }), c, true
+	return r.without(i, func(rest *OpenCall) { rest.Due, rest.Edits = time.Time{}, false }), c, true
 }
 
 // without changes the reasons for which a call waits, and removes it when none is left.
-func (r Record) without(i int, change func(*Call)) Record {
+func (r Record) without(i int, change func(*OpenCall)) Record {
 	calls := slices.Clone(r.Calls)
 	change(&calls[i])
 	if !calls[i].accounted() && !calls[i].Edits {
@@ -98,8 +98,8 @@ func (r Record) without(i int, change func(*Call)) Record {
 }
 
 // Doubt makes the calls unknown that are due, and those that are named.
-func (r Record) Doubt(now time.Time, ids ...string) (Record, []Call) {
-	var lost []Call
+func (r Record) Doubt(now time.Time, ids ...string) (Record, []OpenCall) {
+	var lost []OpenCall
 	calls := slices.Clone(r.Calls)
 	for i := range calls {
 		if c := &calls[i]; c.accounted() && !c.Unknown && (!now.Before(c.Due) || slices.Contains(ids, c.ID)) {
@@ -125,8 +125,8 @@ func (r *Record) NextDue() (due time.Time) {
 }
 
 // CallsOf returns the calls of a tool that wait, of a run.
-func (r *Record) CallsOf(run, tool string) iter.Seq[Call] {
-	return func(yield func(Call) bool) {
+func (r *Record) CallsOf(run, tool string) iter.Seq[OpenCall] {
+	return func(yield func(OpenCall) bool) {
 		for i := range r.Calls {
 			if c := &r.Calls[i]; c.accounted() && c.RunID == run && c.Tool == tool && !yield(*c) {
 				return
@@ -137,8 +137,8 @@ func (r *Record) CallsOf(run, tool string) iter.Seq[Call] {
 
 // Repeats returns an unknown call that another one with this digest would repeat; nil for
 // none.
-func (r *Record) Repeats(digest string) *Call {
-	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.Unknown && c.Digest == digest })
+func (r *Record) Repeats(digest string) *OpenCall {
+	i := slices.IndexFunc(r.Calls, func(c OpenCall) bool { return c.Unknown && c.Digest == digest })
 	if i < 0 {
 		return nil
 	}
@@ -147,13 +147,13 @@ func (r *Record) Repeats(digest string) *Call {
 
 // Effects reports whether the outcome of every call is known.
 func (r *Record) Effects() Status {
-	calls := slices.DeleteFunc(slices.Clone(r.Calls), func(c Call) bool { return !c.accounted() })
+	calls := slices.DeleteFunc(slices.Clone(r.Calls), func(c OpenCall) bool { return !c.accounted() })
 	s := Status{Name: NoUnknownEffects, Needs: "needs the outcome of every call to be known", Held: len(calls) == 0}
 	if s.Held {
 		return s
 	}
 	const most = 3
-	slices.SortStableFunc(calls, func(a, b Call) int { return cmp.Compare(truth(b.Unknown), truth(a.Unknown)) })
+	slices.SortStableFunc(calls, func(a, b OpenCall) int { return cmp.Compare(truth(b.Unknown), truth(a.Unknown)) })
 	whats := make([]string, 0, most+1)
 	for i := range calls[:min(most, len(calls))] {
 		c := &calls[i]
@@ -167,6 +167,6 @@ func (r *Record) Effects() Status {
 		whats = append(whats, fmt.Sprintf("%d more", more))
 	}
 	s.Missing = s.Needs + "; " + strings.Join(whats, "; ") +
-		". Report the open calls; an operator or approver settles the rest with `interlock call settle`"
+		". The program that runs the calls reports their end, the agent's own report does not count; an operator or approver settles the rest with `interlock call settle`"
 	return s
 }

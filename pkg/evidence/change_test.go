@@ -107,7 +107,7 @@ func TestOpenChanges(t *testing.T) {
 	spec := evidence.Spec{Name: "tests", Tool: "Bash", Command: "go test", Outcome: evidence.OK, Count: 1, AfterEdit: true}
 	spec.Change = conditionOf(t, `{"writes": ["src/**"]}`, condition.Restricts)
 	for _, spares := range []bool{true, false} {
-		open := evidence.Call{ID: "c", RunID: "run", Tool: "Edit", At: noon, Background: ""}
+		open := evidence.OpenCall{ID: "c", RunID: "run", Tool: "Edit", At: noon, Background: ""}
 		if spares {
 			open.Spares = []string{spec.SparedBy()}
 		}

@@ -1,7 +1,7 @@
 // Package evidence judges facts that an agent cannot claim: observed tool calls of a run,
 // approvals of humans, and values of the shared state (S14).
 //
-// It is pure: observations and the time come in, a standing comes out. It must never take
+// It is pure: sightings and the time come in, a standing comes out. It must never take
 // a fact on anyone's word, and evidence that it cannot determine is not held.
 package evidence
 
@@ -23,7 +23,7 @@ const (
 	Failed Outcome = "failed"
 )
 
-// Spec is the required observation, as a definition declares it (S14.1). Exactly one of
+// Spec is the required sighting, as a definition declares it (S14.1). Exactly one of
 // Tool, State and Approval is set.
 type Spec struct {
 	Name string
@@ -45,7 +45,7 @@ type Spec struct {
 	Change    *condition.Condition
 	// WithinEntry: it must have been observed in the present entry of the state.
 	WithinEntry bool
-	// Count is how many observations in a row it takes; 1 or more.
+	// Count is how many sightings in a row it takes; 1 or more.
 	Count int
 
 	// State tests the shared state, and Writer is the required author of the value: the
@@ -62,12 +62,12 @@ type Spec struct {
 }
 
 // Gives reports that a call, whose facts are given, is one that may give the evidence. Doubt gives none.
-func (spec *Spec) Gives(facts condition.Call) bool {
+func (spec *Spec) Gives(facts condition.Facts) bool {
 	return spec.When == nil || facts != nil && spec.When.Judge(facts, condition.Allows) == condition.True
 }
 
 // Spares reports that a call which may change files certainly leaves the evidence as it is.
-func (spec *Spec) Spares(facts condition.Call) bool {
+func (spec *Spec) Spares(facts condition.Facts) bool {
 	return spec.Change != nil && facts != nil && spec.Change.Judge(facts, condition.Restricts) == condition.False
 }
 

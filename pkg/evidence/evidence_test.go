@@ -18,8 +18,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-func seen(minute int, edits, entry int64) evidence.Observation {
-	return evidence.Observation{At: noon.Add(time.Duration(minute) * time.Minute), CallID: fmt.Sprint("c", minute), Edits: edits, Entry: entry}
+func seen(minute int, edits, entry int64) evidence.Sighting {
+	return evidence.Sighting{At: noon.Add(time.Duration(minute) * time.Minute), CallID: fmt.Sprint("c", minute), Edits: edits, Entry: entry}
 }
 
 // S14.1, S14.2: held evidence, and the texts of refusals.
@@ -68,6 +68,18 @@ func TestJudge(t *testing.T) {
 				t.Errorf("got %+v", s)
 			}
 		})
+	}
+}
+
+// S14.2: the refusal says where a command in a folder cannot be evidence.
+func TestJudgeWithoutWorkspace(t *testing.T) {
+	t.Parallel()
+	command, tool := evidence.Spec{Name: "e", Tool: "Bash", Command: "make", Outcome: evidence.OK, Count: 1}, evidence.Spec{Name: "e", Tool: "Read", Outcome: evidence.OK, Count: 1}
+	for want, spec := range map[bool]evidence.Spec{true: command, false: tool} {
+		b := evidence.Basis{RunID: "run", Now: noon, Homeless: true}
+		if got := b.Judge([]evidence.Spec{spec})["e"].Missing; strings.Contains(got, "this run has no workspace") != want {
+			t.Errorf("%s: %q", spec.Tool, got)
+		}
 	}
 }
 

@@ -53,6 +53,8 @@ type Basis struct {
 	RunID  string
 	// Claimed: the agent itself has named the workspace of the run.
 	Claimed bool
+	// Homeless: the run has no workspace.
+	Homeless bool
 	// Entry of the state that the caller works in.
 	Entry    int64
 	Approved []Approved
@@ -90,7 +92,7 @@ func (b *Basis) judgeOne(spec *Spec) Status {
 	return s
 }
 
-// judgeCalls counts the observations that still stand.
+// judgeCalls counts the sightings that still stand.
 func (b *Basis) judgeCalls(spec *Spec, s *Status) {
 	fact := b.Record.Fact(b.RunID, spec.Name)
 	if c := b.Record.atWork(spec); spec.AfterEdit && c != nil && !b.knows(spec, &fact) {
@@ -129,15 +131,20 @@ func (b *Basis) judgeCalls(spec *Spec, s *Status) {
 	case spec.Count > 1:
 		s.Missing += fmt.Sprintf("; there are %d", standing)
 	}
-	if b.Claimed && spec.Command != "" {
+	switch {
+	case spec.Command == "":
+	case b.Homeless:
+		s.Missing += "; this run has no workspace, so a command in a folder is not evidence: whoever starts the run names its folder, " +
+			"as the hook does by the \"cwd\" of its event"
+	case b.Claimed:
 		s.Missing += "; the agent itself has named the workspace of this run, so a command in a folder is not evidence: " +
 			"have the run started by the hook, by `interlock mcp`, or by an operator"
 	}
 }
 
-// voids describes why an observation does not count any more, or is empty. An observation on files
+// voids describes why a sighting does not count any more, or is empty. A sighting on files
 // that can be compared with the present ones depends on that comparison alone.
-func (b *Basis) voids(spec *Spec, o *Observation) string {
+func (b *Basis) voids(spec *Spec, o *Sighting) string {
 	switch {
 	case !spec.AfterEdit, b.sees(o) && o.Tree == b.Tree:
 	case b.sees(o) && (spec.Change == nil || o.Edits == b.Record.Edits): // with other edits the files differ at least by these
@@ -155,18 +162,18 @@ func (b *Basis) voids(spec *Spec, o *Observation) string {
 	}
 }
 
-// sees reports that the files of an observation can be compared with those of now (S14.9).
-func (b *Basis) sees(o *Observation) bool { return b.Tree != "" && o.Tree != "" }
+// sees reports that the files of a sighting can be compared with those of now (S14.9).
+func (b *Basis) sees(o *Sighting) bool { return b.Tree != "" && o.Tree != "" }
 
 // knows reports that all that an evidence takes can be compared with the files of now, so that an open
 // call makes no difference.
 func (b *Basis) knows(spec *Spec, fact *Fact) bool {
 	last := fact.Seen[max(0, len(fact.Seen)-spec.Count):]
-	return len(last) > 0 && !slices.ContainsFunc(last, func(o Observation) bool { return !b.sees(&o) })
+	return len(last) > 0 && !slices.ContainsFunc(last, func(o Sighting) bool { return !b.sees(&o) })
 }
 
-// changedSince describes files that differ from those of an observation.
-func (b *Basis) changedSince(o *Observation) string {
+// changedSince describes files that differ from those of a sighting.
+func (b *Basis) changedSince(o *Sighting) string {
 	text := "a change of files since " + clock(o.At)
 	if b.Record.Edits != o.Edits {
 		text += " (the last edit that was seen: " + b.Record.Last.String() + ")"
@@ -175,7 +182,7 @@ func (b *Basis) changedSince(o *Observation) string {
 }
 
 // against describes how the last call was no evidence.
-func (o *Observation) against() string {
+func (o *Sighting) against() string {
 	how := "which ended otherwise"
 	if o.Changed != "" {
 		how = "during which " + document.Quote(o.Changed) + " changed: it does not apply to the present files. Run it again while no program changes files, or let git ignore the files that it writes"
@@ -246,7 +253,7 @@ func (b *Basis) judgeState(spec *Spec, s *Status) {
 // Describe returns the requirements of an evidence, for people.
 func (spec *Spec) Describe() string { return spec.needs() + spec.conditions("any edit") }
 
-// needs returns the required observation.
+// needs returns the required sighting.
 func (spec *Spec) needs() string {
 	switch {
 	case spec.State != nil:

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Record holds the observations of the calls of a run and of all that it has invoked.
+// Record holds the sightings of the calls of a run and of all that it has invoked.
 // They work on the same files, so that an edit by any of them voids the evidence of all.
 // It is a snapshot: each change makes another one. The zero Record is that of a run
-// without observations.
+// without sightings.
 type Record struct {
-	// Edits counts the ends of calls that may have changed files (S14.6). An observation
+	// Edits counts the ends of calls that may have changed files (S14.6). A sighting
 	// belongs to the count at which its call was allowed: the order of calls is that
 	// in which they were allowed, not that of their reports.
 	Edits int64 `json:"edits,omitempty"`
@@ -24,7 +24,7 @@ type Record struct {
 	Runs map[string]map[string]Fact `json:"runs,omitempty"`
 	// Calls are those whose outcome is not reported, oldest first, of runs whose workflow
 	// keeps account of effects (S16).
-	Calls []Call `json:"calls,omitempty"`
+	Calls []OpenCall `json:"calls,omitempty"`
 	// Before is the outermost of the runs whose open calls are here (S14.8), and After that of the
 	// runs that have these calls now; empty for none.
 	Before string `json:"before,omitempty"`
@@ -33,11 +33,11 @@ type Record struct {
 
 // TakeOver returns the record of a run, by the id of the outermost of its family, that has the calls
 // which the session's family before has left open.
-func (r Record) TakeOver(run, before string, calls []Call) Record {
+func (r Record) TakeOver(run, before string, calls []OpenCall) Record {
 	r.Before = before
 	r.Calls = slices.Clone(r.Calls)
 	for _, c := range calls {
-		if slices.ContainsFunc(r.Calls, func(have Call) bool { return have.ID == c.ID }) {
+		if slices.ContainsFunc(r.Calls, func(have OpenCall) bool { return have.ID == c.ID }) {
 			continue
 		}
 		c.RunID = run
@@ -65,17 +65,17 @@ type Edit struct {
 
 // Fact is the knowledge of one evidence.
 type Fact struct {
-	// Seen are the last observations, oldest first, as many as it takes.
-	Seen []Observation `json:"seen,omitempty"`
+	// Seen are the last sightings, oldest first, as many as it takes.
+	Seen []Sighting `json:"seen,omitempty"`
 	// Against is the last call that was observed with another outcome, or during which files have
 	// changed, if none has been seen with the right one since.
-	Against *Observation `json:"against,omitempty"`
+	Against *Sighting `json:"against,omitempty"`
 	// Claimed is the last report that did not count, because it was the agent's word.
-	Claimed *Observation `json:"claimed,omitempty"`
+	Claimed *Sighting `json:"claimed,omitempty"`
 }
 
-// Observation is one call that was allowed and reported.
-type Observation struct {
+// Sighting is one call that was allowed and reported.
+type Sighting struct {
 	At     time.Time `json:"at"`
 	CallID string    `json:"call_id"`
 	// By is who has reported it.
@@ -118,7 +118,7 @@ const mostSpared = 256
 
 // Seen returns the record after a call was observed to end as the evidence asks, or to
 // end otherwise. Only calls in a row count, so that the last one decides.
-func (r Record) Seen(run string, spec *Spec, o Observation, as bool) Record {
+func (r Record) Seen(run string, spec *Spec, o Sighting, as bool) Record {
 	o.Spared = r.Spared[spec.SparedBy()]
 	return r.with(run, spec.Name, func(f Fact) Fact {
 		if !as {
@@ -131,7 +131,7 @@ func (r Record) Seen(run string, spec *Spec, o Observation, as bool) Record {
 
 // Claims returns the record after an agent has reported a call itself, which is not
 // proof.
-func (r Record) Claims(run string, spec *Spec, o Observation) Record {
+func (r Record) Claims(run string, spec *Spec, o Sighting) Record {
 	return r.with(run, spec.Name, func(f Fact) Fact {
 		f.Claimed = &o
 		return f
@@ -144,7 +144,7 @@ func (r Record) Fact(run, name string) Fact { return r.Runs[run][name] }
 // OfTrees reports that some evidence of a run is bound to the files that it was witnessed on.
 func (r *Record) OfTrees(run string, specs []Spec) bool {
 	return slices.ContainsFunc(specs, func(spec Spec) bool {
-		return spec.AfterEdit && slices.ContainsFunc(r.Runs[run][spec.Name].Seen, func(o Observation) bool { return o.Tree != "" })
+		return spec.AfterEdit && slices.ContainsFunc(r.Runs[run][spec.Name].Seen, func(o Sighting) bool { return o.Tree != "" })
 	})
 }
 
@@ -181,7 +181,7 @@ func truth(b bool) int {
 
 // latest returns when anything was observed of a run.
 func latest(facts map[string]Fact) (at time.Time) {
-	later := func(o *Observation) {
+	later := func(o *Sighting) {
 		if o != nil && o.At.After(at) {
 			at = o.At
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
-func onTree(o evidence.Observation, tree string) evidence.Observation {
+func onTree(o evidence.Sighting, tree string) evidence.Sighting {
 	o.Tree = tree
 	return o
 }
@@ -26,7 +26,7 @@ func TestJudgeTrees(t *testing.T) {
 	var none evidence.Record
 	passed := none.Seen("run", &tests, onTree(seen(1, 0, 1), "A"), true)
 	edited := passed.Edited(evidence.Edit{At: noon.Add(3 * time.Minute), CallID: "e", What: "main.go"})
-	open, _ := passed.Changes(evidence.Call{ID: "e", Tool: "Edit", At: noon.Add(3 * time.Minute)})
+	open, _ := passed.Changes(evidence.OpenCall{ID: "e", Tool: "Edit", At: noon.Add(3 * time.Minute)})
 	changed := seen(4, 0, 1)
 	changed.Changed = "gen/x.go"
 	for name, c := range map[string]struct {
@@ -85,7 +85,7 @@ func TestTreesAreFiles(t *testing.T) {
 			now = now.Add(time.Minute)
 			id := fmt.Sprint("c", i)
 			edit := evidence.Edit{At: now, CallID: id, What: "x"}
-			o := evidence.Observation{At: now, CallID: id, Edits: with.Edits, Entry: 1}
+			o := evidence.Sighting{At: now, CallID: id, Edits: with.Edits, Entry: 1}
 			switch rapid.SampledFrom([]string{"edit", "unseen", "passes", "fails", "races", "opens", "ends"}).Draw(t, "what") {
 			case "edit":
 				files = rapid.IntRange(0, 3).Draw(t, "files")
@@ -103,8 +103,8 @@ func TestTreesAreFiles(t *testing.T) {
 				without = without.Seen("run", &spec, o, false)
 				with, passedOn = with.Seen("run", &spec, o, false), -1
 			case "opens":
-				with, _ = with.Changes(evidence.Call{ID: id, RunID: "run", At: now})
-				without, _ = without.Changes(evidence.Call{ID: id, RunID: "run", At: now})
+				with, _ = with.Changes(evidence.OpenCall{ID: id, RunID: "run", At: now})
+				without, _ = without.Changes(evidence.OpenCall{ID: id, RunID: "run", At: now})
 			case "ends":
 				if len(with.Calls) > 0 {
 					edit.CallID = with.Calls[0].ID
@@ -131,7 +131,7 @@ func TestTreesAreFiles(t *testing.T) {
 // S14.6, S14.10: the witness of a call ends it, unless it may leave something running.
 func TestWitnessedEnds(t *testing.T) {
 	t.Parallel()
-	call := evidence.Call{ID: "c", RunID: "run", At: noon, Background: evidence.Unnamed}
+	call := evidence.OpenCall{ID: "c", RunID: "run", At: noon, Background: evidence.Unnamed}
 	open, _ := evidence.Record{}.Changes(call)
 	if r := open.Witnessed(evidence.Edit{At: noon, CallID: "c"}, false); len(r.Calls) != 0 || r.Edits != 1 {
 		t.Errorf("nothing is left running: %+v", r)

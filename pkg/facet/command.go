@@ -32,6 +32,56 @@ func (f *Facts) commandFacet() condition.Set {
 	return all.set(condition.Command)
 }
 
+// unknownPart stands for a part of a shown command that only the run of the line decides.
+const unknownPart = '…'
+
+// shownFacet returns the simple commands that the line shows, and its redirections as an operator and a name. Code in the line,
+// and words that only the run decides, put it in no doubt: their unknown parts are …. A line that cannot be read does.
+func (f *Facts) shownFacet() condition.Set {
+	if why := f.silent(false, parent([]condition.Facet{condition.CommandShown})); why != "" {
+		return condition.Unknown(why)
+	}
+	plan, err := f.plan()
+	switch {
+	case err != nil:
+		return condition.Unknown(err.Error())
+	case plan == nil:
+		return condition.Set{Known: true}
+	}
+	all := parts{}
+	add := func(e condition.Element) {
+		shown := func(v document.Value) document.Value {
+			return document.StringValue(strings.ReplaceAll(v.Str(), string(utf8.RuneError), string(unknownPart)))
+		}
+		e.Value = shown(e.Value)
+		for i := range e.Also {
+			e.Also[i] = shown(e.Also[i])
+		}
+		for i := range e.Full {
+			e.Full[i] = shown(e.Full[i])
+		}
+		all.one(condition.CommandShown, e)
+	}
+	for _, c := range plan.Commands {
+		named := joined(c.Words[c.Assigns:])
+		e := condition.Element{Value: document.StringValue(named)}
+		if plain := plainName(named); plain != named {
+			e.Also = append(e.Also, document.StringValue(plain))
+		}
+		if c.Assigns > 0 {
+			e.Also = append(e.Also, document.StringValue(joined(c.Words)))
+		}
+		if c.Assigns < len(c.Words) {
+			inContainer(&e, c)
+		}
+		add(e)
+	}
+	for _, o := range plan.Opens {
+		add(condition.Element{Value: document.StringValue("<> " + joined([]shell.Word{o.File}))})
+	}
+	return all.set(condition.CommandShown)
+}
+
 var (
 	containers = wordSet(`docker podman nerdctl docker-compose`)
 	shells     = wordSet(`sh bash dash ash zsh ksh busybox`)

@@ -45,6 +45,42 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestShown judges lines by a rule about what they show: nothing that they hide puts it in doubt (S21.5).
+func TestShown(t *testing.T) {
+	t.Parallel()
+	const yes, no, doubt = condition.True, condition.False, condition.Doubt
+	for line, want := range map[string]condition.Truth{
+		"npm publish":                      yes,
+		"cd a && npm publish --tag next":   yes,
+		"sh -c 'npm publish'":              yes,
+		"docker run x npm publish":         yes,
+		"cat .env":                         yes,
+		"tac < deploy/.env":                yes,
+		"cat ./.e''nv | head":              yes,
+		"F=.env":                           yes,
+		"npm test":                         no,
+		"wc -l src/*.go":                   no,
+		"python3 -c 'print(1)'":            no,
+		"python3 - <<'E'\nopen('.env')\nE": no,
+		"node -e \"$CODE\"":                no,
+		"$X publish":                       no,
+		"cat \"$F\"":                       no,
+		"npm publish |":                    doubt,
+		"":                                 no,
+	} {
+		input, _ := json.Marshal(map[string]string{"command": line})
+		facts := facet.Of(facet.Subject{Tool: "Bash", Input: input})
+		if got := read(t, `{"command.shown": ["npm publish", "* .env", "*/.env", "*=.env"]}`, condition.Restricts).Judge(facts, condition.Restricts); got != want {
+			t.Errorf("%s: %v, want %v (%+v)", line, got, want, facts.Facet(condition.CommandShown))
+		}
+	}
+	for tool, want := range map[string]condition.Truth{"Read": no, "mcp__a__run": doubt} {
+		if got := read(t, `{"command.shown": "npm publish"}`, condition.Restricts).Judge(facet.Of(facet.Subject{Tool: tool}), condition.Restricts); got != want {
+			t.Errorf("%s: %v, want %v", tool, got, want)
+		}
+	}
+}
+
 // TestOrigin: facts about the caller are what the subject has, and else in doubt.
 func TestOrigin(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ type Event struct {
 
 // OfEvent returns the facts of an event. Its data is the input. It calls no tool, so it has no values of the facets
 // of calls.
-func OfEvent(e Event) condition.Call {
+func OfEvent(e Event) condition.Facts {
 	return event{data: e.Data, of: Subject{
 		CallerName: e.Actor, SessionRoot: e.Root, SessionDepth: -1, RunState: e.State, RunWorkflow: e.Workflow,
 	}}
@@ -27,7 +27,7 @@ type event struct {
 	of   Subject
 }
 
-// Input implements condition.Call. An event without data has no arguments.
+// Input implements condition.Facts. An event without data has no arguments.
 func (e event) Input() (document.Value, bool) {
 	if e.data.IsZero() {
 		return document.ObjectValue(nil), true
@@ -35,15 +35,20 @@ func (e event) Input() (document.Value, bool) {
 	return e.data, e.data.Kind() == document.Object
 }
 
-// Facet implements condition.Call.
+// Facet implements condition.Facts.
 func (e event) Facet(name condition.Facet) condition.Set {
 	switch name {
 	case condition.CallerName, condition.CallerRole, condition.CallerNamespace, condition.SessionRoot, condition.SessionDepth,
 		condition.RunState, condition.RunWorkflow:
 		return e.of.origin(name)
+	case condition.CallerToken, condition.CallerVia, condition.CallerBound:
+		return e.of.origin(name)
 	case condition.Time:
 		return condition.Unknown("the time is not known here")
 	default:
+		if set, ok := e.of.fact(name); ok { // of the human and the agent
+			return set
+		}
 		return condition.KnownSet()
 	}
 }

@@ -57,7 +57,7 @@ func TestChangesOfEvidence(t *testing.T) {
 		{"mcp__fs__write", `{"path": "docs/a"}`, false},
 	} {
 		call := facet.InRun(m, &at, toolcall.Call{Tool: c.tool, Input: []byte(c.input)})
-		n := toolcall.Observe(m, []*workflow.Machine{m}, &at, call, "")
+		n := toolcall.MeaningOf(m, []*workflow.Machine{m}, &at, call, "")
 		if got := slices.Contains(n.Spares, m.Evidence()[0].SparedBy()); got != c.spared || !n.Voids {
 			t.Errorf("%s %s: spared %v, want %v: %+v", c.tool, c.input, got, c.spared, n)
 		}

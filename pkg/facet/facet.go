@@ -8,6 +8,7 @@ package facet
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -39,10 +40,32 @@ type Subject struct {
 	// Caller and the following are facts about who calls, and where the run is. A fact that is
 	// empty is not known.
 	CallerName, CallerRole, CallerNamespace string
-	SessionRoot                             string
+	// CallerToken, CallerVia and CallerBound are of its token: CallerBound is "true" or "false".
+	CallerToken, CallerVia, CallerBound string
+	// Human is on whose behalf the call is made; nil where that is in doubt, as WhyHuman says.
+	Human    *Human
+	WhyHuman string
+	// Agent is the agent that the session has started from, and AgentVersion its version.
+	Agent        string
+	AgentVersion int64
+	SessionRoot  string
+	// SessionLabels are the labels of the session that others than agents have set.
+	SessionLabels map[string]string
 	// SessionDepth is the depth in the session tree, negative when it is not known.
 	SessionDepth          int
 	RunState, RunWorkflow string
+}
+
+// Human is a person whose facts are trusted.
+type Human struct {
+	Name, Issuer, Source string
+	// Groups are all groups if GroupsKnown is set.
+	Groups      []string
+	GroupsKnown bool
+	// Age is how long ago the person has logged in; negative where that is not known.
+	Age time.Duration
+	// Attributes are texts by name. Of a list, each element is one.
+	Attributes map[string][]string
 }
 
 // Facts are the facets of one call. Each is computed when it is first asked for; not safe for
@@ -66,7 +89,7 @@ type Facts struct {
 }
 
 // OfRecord returns the facts of a call as a log keeps it; nil when its input is not kept as it was.
-func OfRecord(s Subject) condition.Call {
+func OfRecord(s Subject) condition.Facts {
 	if len(s.Input) == 0 || toolinput.Masked(s.Input) {
 		return nil
 	}
@@ -83,7 +106,7 @@ func (f *Facts) Reset(subject Subject) {
 	*f = Facts{of: subject, reader: f.reader, sets: f.sets}
 }
 
-// Input implements condition.Call. An empty input has no arguments.
+// Input implements condition.Facts. An empty input has no arguments.
 func (f *Facts) Input() (document.Value, bool) {
 	if !f.read {
 		f.read = true
@@ -97,7 +120,7 @@ func (f *Facts) Input() (document.Value, bool) {
 	return f.input, f.inputOK
 }
 
-// Facet implements condition.Call.
+// Facet implements condition.Facts.
 func (f *Facts) Facet(name condition.Facet) condition.Set {
 	set, done := f.sets[name]
 	if !done {
@@ -127,6 +150,9 @@ func (f *Facts) compute(name condition.Facet) condition.Set {
 	case "reads", "writes", "files":
 		return f.fileFacet(name)
 	case "command":
+		if name == condition.CommandShown {
+			return f.shownFacet()
+		}
 		return f.commandFacet()
 	case "host", "port", "scheme", "method", "path", "ip":
 		return f.hostFacet(name)
@@ -188,4 +214,4 @@ func (f *Facts) describedLine(pointer string) (*shell.Plan, error) {
 	}
 }
 
-var _ condition.Call = (*Facts)(nil)
+var _ condition.Facts = (*Facts)(nil)

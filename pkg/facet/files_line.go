@@ -55,7 +55,7 @@ func about(plan *shell.Plan, f shell.Finding) string {
 			who = name
 		}
 	}
-	return who + " " + f.What + ", and its files do not show; use tools that name their files, or commands that do"
+	return who + " " + f.What + ", so its files are not known; use tools that name their files, or commands that do"
 }
 
 // follow notes the folders that the line goes to.

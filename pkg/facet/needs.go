@@ -11,7 +11,7 @@ import (
 // and is not described.
 func NeedsDescription(tool string, name condition.Facet, tools Tools) bool {
 	switch family, _, _ := strings.Cut(string(name), "."); family {
-	case "time", "caller", "session", "state", "workflow":
+	case "time", "caller", "human", "agent", "session", "state", "workflow":
 		return false
 	}
 	if _, described := tools[tool]; described || toolinput.FormsOf(tool) != 0 {

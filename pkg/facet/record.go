@@ -10,7 +10,7 @@ const MaxRecord = 32 << 10
 
 // Record returns the facets of a call as a JSON object, to be kept: {"writes": {"known": true, "values": ["src/a.go"]}}. Facets
 // that have no room are not known later. The time is not part of it.
-func Record(call condition.Call) []byte {
+func Record(call condition.Facts) []byte {
 	var members []document.Member
 	room := MaxRecord
 	for _, name := range condition.Facets() {
@@ -62,14 +62,14 @@ func elementValue(e *condition.Element) document.Value {
 }
 
 // Recorded returns the facts of a call that Record has kept, with its input. Facets that are not in them are not known.
-func Recorded(facts []byte, input document.Value) condition.Call {
+func Recorded(facts []byte, input document.Value) condition.Facts {
 	v, _ := document.Parse(facts, document.Limits{Bytes: len(facts) + 1})
 	return recorded{facts: v, input: input}
 }
 
 type recorded struct{ facts, input document.Value }
 
-// Input implements condition.Call.
+// Input implements condition.Facts.
 func (r recorded) Input() (document.Value, bool) {
 	if r.input.IsZero() {
 		return document.ObjectValue(nil), true
@@ -77,7 +77,7 @@ func (r recorded) Input() (document.Value, bool) {
 	return r.input, r.input.Kind() == document.Object
 }
 
-// Facet implements condition.Call.
+// Facet implements condition.Facts.
 func (r recorded) Facet(name condition.Facet) condition.Set {
 	v, ok := r.facts.Get(string(name))
 	if !ok || v.Kind() != document.Object {

@@ -31,7 +31,7 @@ func TestMappingsAreTheContract(t *testing.T) {
 		fault.NotFound:     "NotFound 404", fault.VersionConflict: "Aborted 409",
 		fault.IdempotencyMismatch: "Aborted 409", fault.FailedPrecondition: "FailedPrecondition 409",
 		fault.RunNotActive: "FailedPrecondition 409", fault.RunNotPaused: "FailedPrecondition 409",
-		fault.RunHeld: "FailedPrecondition 409", fault.RunEnded: "FailedPrecondition 409",
+		fault.RunHeld: "FailedPrecondition 409", fault.Halted: "FailedPrecondition 409", fault.Frozen: "FailedPrecondition 409", fault.RunEnded: "FailedPrecondition 409",
 		fault.SessionBusy: "FailedPrecondition 409", fault.NameTaken: "FailedPrecondition 409",
 		fault.EnforcementKept: "FailedPrecondition 409",
 		fault.ApprovalDecided: "FailedPrecondition 409",

@@ -32,6 +32,8 @@ const (
 	RunNotPaused        Reason = "RUN_NOT_PAUSED"
 	RunHeld             Reason = "RUN_HELD"
 	RunEnded            Reason = "RUN_ENDED"
+	Halted              Reason = "HALTED"
+	Frozen              Reason = "FROZEN"
 	SessionBusy         Reason = "SESSION_BUSY"
 	SessionRequired     Reason = "SESSION_REQUIRED"
 	SessionEnded        Reason = "SESSION_ENDED"
@@ -81,6 +83,8 @@ var mappings = map[Reason]mapping{
 	RunNotActive:        {codes.FailedPrecondition, http.StatusConflict},
 	RunNotPaused:        {codes.FailedPrecondition, http.StatusConflict},
 	RunHeld:             {codes.FailedPrecondition, http.StatusConflict},
+	Halted:              {codes.FailedPrecondition, http.StatusConflict},
+	Frozen:              {codes.FailedPrecondition, http.StatusConflict},
 	RunEnded:            {codes.FailedPrecondition, http.StatusConflict},
 	SessionBusy:         {codes.FailedPrecondition, http.StatusConflict},
 	SessionRequired:     {codes.PermissionDenied, http.StatusForbidden},

@@ -71,7 +71,7 @@ func TestGitPointer(t *testing.T) {
 // S20.8: files that are protected in the workspace's own folder are protected in folders below, and explained there.
 func TestBelow(t *testing.T) {
 	t.Parallel()
-	p := Compile(Rules{Write: []string{"kept/.git", "kept/.envrc"}}, Call{Workspace: "/srv/ws", Folder: "/srv/ws"})
+	p := Compile(Rules{Write: []string{"kept/.git", "kept/.envrc"}}, Command{Workspace: "/srv/ws", Folder: "/srv/ws"})
 	for _, name := range []string{".envrc", ".vscode/tasks.json", ".claude", ".mcp.json", ".husky", ".idea", ".git"} {
 		if !slices.Contains(p.Below, name) {
 			t.Errorf("%s is not in %v", name, p.Below)

@@ -45,7 +45,7 @@ func (l Limits) with(state Limits) Limits {
 
 // Compile returns what the kernel enforces on one command (S20). The same rules and call give the
 // same profile; lists are sorted, with each entry once.
-func Compile(rules Rules, call Call) Profile {
+func Compile(rules Rules, call Command) Profile {
 	p := Profile{
 		Version: 1, Level: max(rules.Level, call.Level), Workspace: call.Workspace, Folder: call.Folder,
 		Writes: WritesAllow, Write: cleaned(rules.Write), Network: NetworkOpen,
@@ -78,7 +78,7 @@ func Compile(rules Rules, call Call) Profile {
 }
 
 // network decides which hosts the command reaches.
-func (p *Profile) network(hosts []string, call Call) {
+func (p *Profile) network(hosts []string, call Command) {
 	switch {
 	case slices.Contains(hosts, "*"):
 	case len(hosts) > 0:

@@ -14,8 +14,8 @@ import (
 // TestDefaults: S20.4. A state without a tool that edits keeps the workspace and the network from a command.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	reading := jail.Compile(jail.Rules{}, jail.Call{Level: jail.Full, ReadOnly: true, Workspace: "/repo"})
-	editing := jail.Compile(jail.Rules{}, jail.Call{Level: jail.Full, Workspace: "/repo"})
+	reading := jail.Compile(jail.Rules{}, jail.Command{Level: jail.Full, ReadOnly: true, Workspace: "/repo"})
+	editing := jail.Compile(jail.Rules{}, jail.Command{Level: jail.Full, Workspace: "/repo"})
 	if reading.Writes != jail.WritesDiscard || reading.Network != jail.NetworkNone || len(reading.Write) > 0 {
 		t.Errorf("reading: %+v", reading)
 	}
@@ -57,7 +57,7 @@ func TestRules(t *testing.T) {
 		Level: jail.Files, Writes: jail.WritesDeny, Write: []string{"~/out/", "build"}, Caches: []string{"target"}, Hosts: []string{"go.dev"},
 		Lend: []string{"GH_TOKEN", "NPM_TOKEN"}, Background: true, Limits: jail.Limits{Processes: 20},
 	}
-	p := jail.Compile(meta.With(state), jail.Call{
+	p := jail.Compile(meta.With(state), jail.Command{
 		Level: jail.Full, ReadOnly: true, Workspace: "/repo", Folder: "/repo/a", DropEnv: []string{"GH_*", "LANG"}, SetEnv: map[string]string{"A": "1"},
 	})
 	for what, ok := range map[string]bool{
@@ -73,11 +73,11 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for hosts, want := range map[string]jail.Network{"*": jail.NetworkOpen, "*:443": jail.NetworkHosts, "a.example": jail.NetworkHosts} {
-		if p := jail.Compile(jail.Rules{Hosts: []string{hosts}}, jail.Call{ReadOnly: true}); p.Network != want {
+		if p := jail.Compile(jail.Rules{Hosts: []string{hosts}}, jail.Command{ReadOnly: true}); p.Network != want {
 			t.Errorf("%s: %s", hosts, p.Network)
 		}
 	}
-	if p := jail.Compile(jail.Rules{Hosts: []string{}}, jail.Call{}); p.Network != jail.NetworkNone {
+	if p := jail.Compile(jail.Rules{Hosts: []string{}}, jail.Command{}); p.Network != jail.NetworkNone {
 		t.Errorf("no hosts: %s", p.Network)
 	}
 }
@@ -89,8 +89,8 @@ func TestLent(t *testing.T) {
 		"git": {"~/.ssh", "SSH_AUTH_SOCK"}, "gh": {"~/.config/gh", "GH_TOKEN"}, "kubectl": {"~/.kube", "KUBECONFIG"}, "aws": {"~/.aws", "AWS_SESSION_TOKEN"},
 		"npm": {"~/.npmrc", "NPM_TOKEN"}, "docker": {"/run/docker.sock", "DOCKER_HOST"}, "ssh": {"~/.ssh", "SSH_AUTH_SOCK"}, "vault": {"~/.vault-token", "VAULT_TOKEN"},
 	} {
-		p := jail.Compile(jail.Rules{}, jail.Call{ReadOnly: true, Reaches: true, Programs: []string{program}})
-		none := jail.Compile(jail.Rules{}, jail.Call{ReadOnly: true})
+		p := jail.Compile(jail.Rules{}, jail.Command{ReadOnly: true, Reaches: true, Programs: []string{program}})
+		none := jail.Compile(jail.Rules{}, jail.Command{ReadOnly: true})
 		if slices.Contains(p.Hide, own.file) || !p.Keeps(own.variable) || p.Network != jail.NetworkOpen {
 			t.Errorf("%s lacks its credentials: %s", program, p.JSON())
 		}
@@ -101,7 +101,7 @@ func TestLent(t *testing.T) {
 			t.Errorf("%s has more than its own: %s", program, p.JSON())
 		}
 	}
-	blocked := jail.Compile(jail.Rules{}, jail.Call{Programs: []string{"gh"}, DropEnv: []string{"GH_TOKEN"}})
+	blocked := jail.Compile(jail.Rules{}, jail.Command{Programs: []string{"gh"}, DropEnv: []string{"GH_TOKEN"}})
 	if blocked.Keeps("GH_TOKEN") {
 		t.Error("a blocked variable is lent")
 	}
@@ -110,10 +110,10 @@ func TestLent(t *testing.T) {
 // TestChosenWrites: S20.4. Programs of the author's list write, and git commit changes the repository alone.
 func TestChosenWrites(t *testing.T) {
 	t.Parallel()
-	if p := jail.Compile(jail.Rules{Writes: jail.WritesDeny}, jail.Call{ReadOnly: true, Writes: true}); p.Writes != jail.WritesAllow || p.Network != jail.NetworkNone {
+	if p := jail.Compile(jail.Rules{Writes: jail.WritesDeny}, jail.Command{ReadOnly: true, Writes: true}); p.Writes != jail.WritesAllow || p.Network != jail.NetworkNone {
 		t.Errorf("%s", p.JSON())
 	}
-	p := jail.Compile(jail.Rules{}, jail.Call{ReadOnly: true, Repository: true, Workspace: "/repo"})
+	p := jail.Compile(jail.Rules{}, jail.Command{ReadOnly: true, Repository: true, Workspace: "/repo"})
 	if p.Writes != jail.WritesDiscard || !slices.Equal(p.Write, []string{".git"}) || !slices.Contains(p.Protect, ".git/hooks") || p.MayChange("/repo") {
 		t.Errorf("%s", p.JSON())
 	}
@@ -122,7 +122,7 @@ func TestChosenWrites(t *testing.T) {
 // TestProtectionLifted: S20.8. Naming a protected file lifts that, but never for files that hook Interlock in.
 func TestProtectionLifted(t *testing.T) {
 	t.Parallel()
-	p := jail.Compile(jail.Rules{Write: []string{".git/hooks/", ".claude", "~/.bashrc"}}, jail.Call{})
+	p := jail.Compile(jail.Rules{Write: []string{".git/hooks/", ".claude", "~/.bashrc"}}, jail.Command{})
 	if slices.Contains(p.Protect, ".git/hooks") || slices.Contains(p.Protect, "~/.bashrc") || !slices.Contains(p.Protect, ".claude") || !slices.Contains(p.Protect, ".git/config") {
 		t.Errorf("%s", p.JSON())
 	}
@@ -147,8 +147,8 @@ func drawRules(t *rapid.T, name string) jail.Rules {
 	}
 }
 
-func drawCall(t *rapid.T) jail.Call {
-	return jail.Call{
+func drawCall(t *rapid.T) jail.Command {
+	return jail.Command{
 		Level: jail.Level(rapid.IntRange(0, 3).Draw(t, "callLevel")), ReadOnly: rapid.Bool().Draw(t, "readOnly"), Writes: rapid.Bool().Draw(t, "callWrites"),
 		Reaches: rapid.Bool().Draw(t, "reaches"), Repository: rapid.Bool().Draw(t, "repository"), Workspace: "/repo",
 		DropEnv:  rapid.SliceOfN(rapid.SampledFrom([]string{"GH_TOKEN", "LANG", "X"}), 0, 2).Draw(t, "drop"),
@@ -181,7 +181,7 @@ func TestRestrictionsNeverLoosen(t *testing.T) {
 	randtest.Check(t, func(t *rapid.T) {
 		meta, call := drawRules(t, ""), drawCall(t)
 		before := jail.Compile(meta, call)
-		check := func(what string, rules jail.Rules, call jail.Call) {
+		check := func(what string, rules jail.Rules, call jail.Command) {
 			after := jail.Compile(rules, call)
 			if gained := after.Gained(&before); len(gained) > 0 {
 				t.Fatalf("%s: %v", what, gained)
@@ -219,11 +219,11 @@ func TestRestrictionsNeverLoosen(t *testing.T) {
 // TestGained: each grant is described in words.
 func TestGained(t *testing.T) {
 	t.Parallel()
-	call := jail.Call{Level: jail.Scoped, ReadOnly: true}
+	call := jail.Command{Level: jail.Scoped, ReadOnly: true}
 	before := jail.Compile(jail.Rules{Writes: jail.WritesDeny, Limits: jail.Limits{WallSeconds: 1}}, call)
 	after := jail.Compile(jail.Rules{
 		Read: []string{"~/.aws"}, Write: []string{"out", ".husky"}, Caches: []string{"target"}, Hosts: []string{"a.example"}, Lend: []string{"GH_TOKEN"}, Background: true,
-	}, jail.Call{Level: jail.Files, ReadOnly: true})
+	}, jail.Command{Level: jail.Files, ReadOnly: true})
 	got := strings.Join(after.Gained(&before), "\n")
 	for _, want := range []string{
 		"a jail of level 1, and it was 2", "are discarded", "commands write out", "commands write a copy of target", "commands read ~/.aws", ".husky is no longer protected",
@@ -242,7 +242,7 @@ func TestGained(t *testing.T) {
 // line that would change it.
 func TestWordsAndWhy(t *testing.T) {
 	t.Parallel()
-	p := jail.Compile(jail.Rules{Write: []string{"out"}, Caches: []string{"target"}, Hosts: []string{"go.dev"}, Lend: []string{"NPM_TOKEN"}}, jail.Call{
+	p := jail.Compile(jail.Rules{Write: []string{"out"}, Caches: []string{"target"}, Hosts: []string{"go.dev"}, Lend: []string{"NPM_TOKEN"}}, jail.Command{
 		Level: jail.Full, ReadOnly: true, Workspace: "/repo", SetEnv: map[string]string{"A": "1"},
 	})
 	words := strings.Join(p.Words(), "\n")
@@ -262,7 +262,7 @@ func TestWordsAndWhy(t *testing.T) {
 			t.Errorf("%s: %s", entry, got)
 		}
 	}
-	none := jail.Compile(jail.Rules{Writes: jail.WritesDeny}, jail.Call{ReadOnly: true, Workspace: "/repo"})
+	none := jail.Compile(jail.Rules{Writes: jail.WritesDeny}, jail.Command{ReadOnly: true, Workspace: "/repo"})
 	if got := none.Why("example.com"); !strings.Contains(got, `"hosts": ["example.com"]`) {
 		t.Error(got)
 	}
@@ -289,7 +289,7 @@ func TestCheckPath(t *testing.T) {
 func BenchmarkCompile(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		p := jail.Compile(jail.Rules{}, jail.Call{Level: jail.Full, ReadOnly: true, Workspace: "/repo"})
+		p := jail.Compile(jail.Rules{}, jail.Command{Level: jail.Full, ReadOnly: true, Workspace: "/repo"})
 		_ = p.Digest()
 	}
 }
@@ -299,23 +299,23 @@ func TestBrief(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		rules jail.Rules
-		call  jail.Call
+		call  jail.Command
 		want  string
 	}{
-		{jail.Rules{}, jail.Call{ReadOnly: true, Workspace: "/w", Level: jail.Full}, "changes of files are discarded when the line ends, there is no network, and programs end with their line."},
-		{jail.Rules{}, jail.Call{ReadOnly: true, Workspace: "/w", Level: jail.Scoped}, "changes of files fail, there is no network, and programs end with their line."},
-		{jail.Rules{Writes: jail.WritesDeny, Hosts: []string{"a", "b"}}, jail.Call{ReadOnly: true, Workspace: "/w", Level: jail.Full}, "changes of files fail, the network reaches only a, b, and programs end with their line."},
-		{jail.Rules{Hosts: []string{"a", "b", "c", "d", "e", "f", "g"}}, jail.Call{Workspace: "/w", Level: jail.Full}, "the network reaches only a, b, c, d, e and 2 more hosts and programs end with their line."},
-		{jail.Rules{Hosts: []string{"a"}}, jail.Call{Workspace: "/w", Level: jail.Files}, "there is no network and programs end with their line."},
-		{jail.Rules{}, jail.Call{Workspace: "/w", Level: jail.Full}, "programs end with their line."},
-		{jail.Rules{Background: true, Hosts: []string{}}, jail.Call{Workspace: "/w", Level: jail.Full}, "there is no network."},
+		{jail.Rules{}, jail.Command{ReadOnly: true, Workspace: "/w", Level: jail.Full}, "changes of files are discarded when the line ends, there is no network, and programs end with their line."},
+		{jail.Rules{}, jail.Command{ReadOnly: true, Workspace: "/w", Level: jail.Scoped}, "changes of files fail, there is no network, and programs end with their line."},
+		{jail.Rules{Writes: jail.WritesDeny, Hosts: []string{"a", "b"}}, jail.Command{ReadOnly: true, Workspace: "/w", Level: jail.Full}, "changes of files fail, the network reaches only a, b, and programs end with their line."},
+		{jail.Rules{Hosts: []string{"a", "b", "c", "d", "e", "f", "g"}}, jail.Command{Workspace: "/w", Level: jail.Full}, "the network reaches only a, b, c, d, e and 2 more hosts and programs end with their line."},
+		{jail.Rules{Hosts: []string{"a"}}, jail.Command{Workspace: "/w", Level: jail.Files}, "there is no network and programs end with their line."},
+		{jail.Rules{}, jail.Command{Workspace: "/w", Level: jail.Full}, "programs end with their line."},
+		{jail.Rules{Background: true, Hosts: []string{}}, jail.Command{Workspace: "/w", Level: jail.Full}, "there is no network."},
 	} {
 		p := jail.Compile(c.rules, c.call)
 		if got := p.Brief(); got != "Command lines run in a jail: "+c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
-	p := jail.Compile(jail.Rules{Background: true}, jail.Call{Workspace: "/w", Level: jail.Full})
+	p := jail.Compile(jail.Rules{Background: true}, jail.Command{Workspace: "/w", Level: jail.Full})
 	if got := p.Brief(); got != "Command lines run in a jail." {
 		t.Error(got)
 	}

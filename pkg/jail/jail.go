@@ -90,8 +90,8 @@ type Rules struct {
 	Limits     Limits `json:"limits,omitzero"`
 }
 
-// Call is what the compiler knows of one command.
-type Call struct {
+// Command is what the compiler knows of one command line.
+type Command struct {
 	// Level is the one at which the caller runs the command.
 	Level Level
 	// ReadOnly is true where the state has no tool that edits.

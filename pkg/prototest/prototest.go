@@ -91,6 +91,9 @@ func shows[M proto.Message](translate func(M) any, path []protoreflect.FieldDesc
 	return false
 }
 
+// Fill gives every field of a message a value, as far as one message can.
+func Fill(m protoreflect.Message) { fill(m, 0, nil) }
+
 // Filled is a message all of whose fields say something, as far as one message can. The
 // first twelve variants differ in their enumerations and truths.
 func filled[M proto.Message](variant int) M {

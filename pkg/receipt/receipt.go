@@ -105,6 +105,34 @@ type Text struct {
 	Name       string         `json:"name"`
 	Version    int64          `json:"version"`
 	Definition jsontext.Value `json:"definition"`
+	// Set is the set that has made it live, as it was applied then; nil for none.
+	Set *Set `json:"set,omitzero"`
+}
+
+// Set is the application of a set of definitions.
+type Set struct {
+	Name    string `json:"name"`
+	Version int64  `json:"version"`
+	// Repo and Commit are where its files were from, as who applied it has said.
+	Repo   string `json:"repo,omitzero"`
+	Commit string `json:"commit,omitzero"`
+	// AppliedBy is the name of who applied it.
+	AppliedBy string    `json:"applied_by"`
+	AppliedAt time.Time `json:"applied_at"`
+	// Bundle is the hex SHA-256 of the signed statement; empty when it was not signed.
+	Bundle string `json:"bundle_digest,omitzero"`
+}
+
+// String returns the set in words, such as: set shop version 3, git.example.com/shop@abc, applied by ci.
+func (s *Set) String() string {
+	text := fmt.Sprintf("set %s version %d", s.Name, s.Version)
+	if from := s.Repo; from != "" || s.Commit != "" {
+		if s.Commit != "" {
+			from += "@" + s.Commit
+		}
+		text += ", " + from
+	}
+	return text + ", applied by " + s.AppliedBy
 }
 
 // Entry is a record of the log.

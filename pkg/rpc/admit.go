@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"google.golang.org/grpc/metadata"
@@ -13,7 +12,7 @@ import (
 )
 
 // anonymous is who calls without credentials where that is allowed.
-var anonymous = auth.Principal{Name: auth.AnonymousName, Role: auth.Operator}
+var anonymous = auth.Principal{Name: auth.AnonymousName, Role: auth.Operator, Root: true}
 
 // admit returns the caller and the namespace of a call, and refuses calls without a
 // right. The context it answers is never nil.
@@ -27,46 +26,76 @@ func (s *Server) admit(ctx context.Context, m *method) (context.Context, error) 
 		if m == s.unknown {
 			return ctx, errUnknownMethod()
 		}
+		if s.cfg.Standing != nil {
+			if err := s.cfg.Standing(ctx, m.name, p); err != nil {
+				return ctx, err
+			}
+		}
 		ctx = auth.WithPrincipal(ctx, p) // a refusal names it too
 		if !auth.Allowed(m.name, p.Role) {
 			return ctx, fault.New(fault.PermissionDenied, "the role %s may not %s; %s",
 				p.Role, inWords(m.name), whoMay(m.name))
 		}
-		ctx = s.vouched(ctx)
-	}
-	given := metadata.ValueFromIncomingContext(ctx, NamespaceKey)
-	if len(given) == 0 {
-		if p.Namespace != "" {
-			callOf(ctx).namespace = p.Namespace
+		if p.ReadOnly && !auth.Reads(m.name) {
+			return ctx, errReadOnly(m.name)
 		}
-		return ctx, nil
 	}
-	if len(given) > 1 || !ValidNamespace(given[0]) {
-		return ctx, fault.New(fault.InvalidRequest, "the metadata %s must be one name of 1 to 63 "+
-			"lower-case letters, digits and hyphens that does not begin with a hyphen", NamespaceKey)
+	if m.open {
+		return ctx, nil // who has no token writes into no tenant's lists
 	}
-	if p.Namespace != "" && given[0] != p.Namespace {
-		callOf(ctx).namespace = p.Namespace
-		return ctx, fault.New(fault.PermissionDenied, "this token is bound to the namespace %s; leave the namespace out, or name that one", p.Namespace)
+	if err := place(ctx, p, m.name); err != nil {
+		return ctx, err
 	}
-	callOf(ctx).namespace = given[0]
-	return ctx, nil
+	return s.vouched(ctx), nil
 }
 
-// vouched adds who vouches for the caller. A witness that is not known, or that may act in
-// another namespace only, is ignored: the call is the caller's own word.
+// errReadOnly asks for a new proof of presence, as RFC 9470 does.
+func errReadOnly(method string) error {
+	return fault.New(fault.Unauthenticated, "the token of a log-in at a terminal only reads, and does not %s; show again that you are there: "+
+		"run the command at a terminal, or log in with `interlock login --decide`", inWords(method))
+}
+
+// listNamespaces is the one method of which a caller of several namespaces need not name one.
+const listNamespaces = "/interlock.identity.v1.NamespaceService/ListNamespaces"
+
+// place sets the namespace of a call: the one that it names, or else the caller's own. It refuses a namespace that the
+// caller may not call in.
+func place(ctx context.Context, p auth.Principal, method string) error {
+	given := metadata.ValueFromIncomingContext(ctx, NamespaceKey)
+	home := p.HomeNamespace()
+	switch {
+	case len(given) == 0 && home != "":
+		callOf(ctx).namespace = home
+		return nil
+	case len(given) == 0 && !p.MayCallIn(DefaultNamespace):
+		if method == listNamespaces {
+			callOf(ctx).namespace = p.Namespaces.List()[0]
+			return nil
+		}
+		return fault.New(fault.PermissionDenied, "name one of this token's namespaces in the metadata %s: %s",
+			NamespaceKey, strings.Join(p.Namespaces.List(), ", "))
+	case len(given) == 0:
+		return nil
+	case len(given) > 1 || !ValidNamespace(given[0]):
+		return fault.New(fault.InvalidRequest, "the metadata %s must be one name of 1 to 63 "+
+			"lower-case letters, digits and hyphens that does not begin with a hyphen", NamespaceKey)
+	case p.MayCallIn(given[0]):
+		callOf(ctx).namespace = given[0]
+		return nil
+	case home != "":
+		callOf(ctx).namespace = home
+		return fault.New(fault.PermissionDenied, "this token is bound to the namespace %s; leave the namespace out, or name that one", home)
+	default:
+		return fault.New(fault.PermissionDenied, "this token is bound to the namespaces %s; name one of them",
+			strings.Join(p.Namespaces.List(), ", "))
+	}
+}
+
+// vouched adds who vouches for the caller. A witness that is not known, or that may not act in the namespace of the call,
+// is ignored: the call is the caller's own word.
 func (s *Server) vouched(ctx context.Context) context.Context {
-	given := metadata.ValueFromIncomingContext(ctx, WitnessKey)
-	if len(given) == 0 || s.cfg.Authenticator == nil {
-		return ctx
-	}
-	const scheme = "Bearer "
-	if len(given) > 1 || len(given[0]) < len(scheme) || !strings.EqualFold(given[0][:len(scheme)], scheme) {
-		return ctx
-	}
-	p, err := s.cfg.Authenticator.Authenticate(ctx, given[0][len(scheme):])
-	namespace := metadata.ValueFromIncomingContext(ctx, NamespaceKey)
-	if err != nil || p.Namespace != "" && !slices.Equal(namespace, []string{p.Namespace}) {
+	p, err := bearer(ctx, WitnessKey)
+	if err != nil || p.ReadOnly || !p.MayCallIn(Namespace(ctx)) {
 		return ctx
 	}
 	return auth.WithWitness(ctx, p)

@@ -35,7 +35,9 @@ var bindings = map[protoreflect.FullName]binding{
 	"interlock.approval.v1": {},
 	"interlock.peer.v1":     {},
 	// A sidecar of one session asks by it: whom it asks for is said by the call that it leads to.
-	"interlock.extauthz.v1":   {},
+	"interlock.extauthz.v1": {},
+	// It answers with the caller's own namespace.
+	"interlock.identity.v1":   {},
 	"grpc.health.v1":          {},
 	"grpc.reflection.v1":      {},
 	"grpc.reflection.v1alpha": {},

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/internal/dial"
 	"github.com/interlock-run/interlock/pkg/typeid"
 )
@@ -34,6 +35,10 @@ type callKey struct{}
 type call struct {
 	namespace string
 	draining  <-chan struct{}
+	// request is the message of a unary call.
+	request any
+	// authenticator knows the tokens that the metadata of a call have besides the caller's; nil for none.
+	authenticator auth.Authenticator
 
 	// The id is made when it is asked for: few calls need one.
 	once sync.Once
@@ -41,7 +46,7 @@ type call struct {
 }
 
 func (s *Server) withCall(ctx context.Context) context.Context {
-	return context.WithValue(ctx, callKey{}, &call{namespace: DefaultNamespace, draining: s.draining.Done()})
+	return context.WithValue(ctx, callKey{}, &call{namespace: DefaultNamespace, draining: s.draining.Done(), authenticator: s.cfg.Authenticator})
 }
 
 func callOf(ctx context.Context) *call {

@@ -28,6 +28,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	begin := time.Now()
 	m := s.lookup(info.FullMethod)
 	ctx = s.withCall(ctx)
+	callOf(ctx).request = req
 	if message, ok := req.(proto.Message); ok {
 		ctx = telemetry.About(ctx, message)
 	}
@@ -61,6 +62,9 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	}
 	defer leave()
 	resp, err = handler(ctx, req)
+	if err == nil && s.cfg.Used != nil && !m.open {
+		s.cfg.Used(ctx, m.name, Namespace(ctx))
+	}
 	return resp, turned(ctx, err)
 }
 
@@ -146,7 +150,7 @@ func (s *Server) finish(ctx context.Context, m *method, begin time.Time, err err
 		}
 	default:
 	}
-	if refusedBefore(m, f.Reason) {
+	if refusedBefore(m, f.Reason) && (f.Reason != fault.NotFound || !dryRun(ctx)) {
 		s.logRefused(ctx, m, f)
 	}
 	m.metrics.done(ctx, st.Code(), begin)

@@ -95,7 +95,7 @@ func TestCallers(t *testing.T) {
 			if tc.want != "" && got != nil {
 				t.Errorf("%s: the handler ran", name)
 			}
-			if tc.want == "" && (got == nil || *got != auth.Principal{Name: "agent", Role: auth.Agent}) {
+			if tc.want == "" && (got == nil || got.Name != "agent" || got.Role != auth.Agent || got.Kind != auth.Static) {
 				t.Errorf("%s: the handler saw %+v", name, got)
 			}
 		}
@@ -120,6 +120,26 @@ func TestRolesAreEnforcedForEveryRPC(t *testing.T) {
 			}
 		})
 	}
+}
+
+// S23.16, S23.18: a read-only token calls the RPCs that change nothing, and no other.
+func TestReadOnlyTokens(t *testing.T) {
+	t.Parallel()
+	const token = "token-of-a-person-who-reads"
+	h := open(t, &runs{}, func(cfg *rpc.Config) {
+		cfg.Authenticator = auth.One(auth.Principal{Name: "ann", Role: auth.Operator, ReadOnly: true}, token)
+	})
+	h.both(t, rpc.ClientConfig{Token: token}, func(t *testing.T, conn grpc.ClientConnInterface) {
+		for _, name := range auth.Methods() {
+			if !strings.HasPrefix(name, "/interlock.") || !auth.Allowed(name, auth.Operator) {
+				continue
+			}
+			err := callEmpty(t, conn, name)
+			if refused := status.Code(err) == codes.Unauthenticated; refused == auth.Reads(name) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
 }
 
 // callEmpty calls any RPC with an empty message.

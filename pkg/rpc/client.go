@@ -59,7 +59,7 @@ func (c ClientConfig) caller() dial.Caller {
 }
 
 // forwarded are the headers that one service passes on to the next for its caller.
-var forwarded = []string{authorizationKey, NamespaceKey, "traceparent", "tracestate"}
+var forwarded = []string{authorizationKey, NamespaceKey, ForKey, "traceparent", "tracestate"}
 
 // Forward makes calls with ctx go out for the caller that ctx's own call came from: with
 // its credentials, namespace, request id and trace. Present headers of ctx stay. Outside

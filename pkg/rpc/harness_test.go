@@ -19,6 +19,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	identityv1 "github.com/interlock-run/interlock/gen/go/interlock/identity/v1"
 	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -142,6 +143,8 @@ func open(t *testing.T, service *runs, change func(*rpc.Config)) *house {
 	enginev1.RegisterRunServiceServer(server.GRPC(), service)
 	enginev1.RegisterWorkflowServiceServer(server.GRPC(), enginev1.UnimplementedWorkflowServiceServer{})
 	enginev1.RegisterProcessServiceServer(server.GRPC(), enginev1.UnimplementedProcessServiceServer{})
+	policyv1.RegisterSetServiceServer(server.GRPC(), policyv1.UnimplementedSetServiceServer{})
+	enginev1.RegisterScheduleServiceServer(server.GRPC(), enginev1.UnimplementedScheduleServiceServer{})
 	policyv1.RegisterPolicyEnforcerServiceServer(server.GRPC(), checks{})
 	policyv1.RegisterPolicyServiceServer(server.GRPC(), policyv1.UnimplementedPolicyServiceServer{})
 	policyv1.RegisterDecisionServiceServer(server.GRPC(), policyv1.UnimplementedDecisionServiceServer{})
@@ -150,6 +153,11 @@ func open(t *testing.T, service *runs, change func(*rpc.Config)) *house {
 	peerv1.RegisterRunPeerServiceServer(server.GRPC(), peerv1.UnimplementedRunPeerServiceServer{})
 	peerv1.RegisterUpstreamPeerServiceServer(server.GRPC(), peerv1.UnimplementedUpstreamPeerServiceServer{})
 	peerv1.RegisterApprovalPeerServiceServer(server.GRPC(), peerv1.UnimplementedApprovalPeerServiceServer{})
+	identityv1.RegisterPersonServiceServer(server.GRPC(), identityv1.UnimplementedPersonServiceServer{})
+	identityv1.RegisterLoginServiceServer(server.GRPC(), identityv1.UnimplementedLoginServiceServer{})
+	identityv1.RegisterHaltServiceServer(server.GRPC(), identityv1.UnimplementedHaltServiceServer{})
+	policyv1.RegisterBreakGlassServiceServer(server.GRPC(), policyv1.UnimplementedBreakGlassServiceServer{})
+	identityv1.RegisterNamespaceServiceServer(server.GRPC(), identityv1.UnimplementedNamespaceServiceServer{})
 	statev1.RegisterSchemaServiceServer(server.GRPC(), statev1.UnimplementedSchemaServiceServer{})
 	statev1.RegisterStateServiceServer(server.GRPC(), statev1.UnimplementedStateServiceServer{})
 	statev1.RegisterSessionServiceServer(server.GRPC(), statev1.UnimplementedSessionServiceServer{})

@@ -95,7 +95,7 @@ func (m *methodMetrics) done(ctx context.Context, code codes.Code, begin time.Ti
 		return
 	}
 	if m.seconds != nil {
-		telemetry.Observe(ctx, m.seconds, time.Since(begin).Seconds())
+		telemetry.Measure(ctx, m.seconds, time.Since(begin).Seconds())
 	}
 	if int(code) >= len(m.codes) {
 		code = codes.Unknown

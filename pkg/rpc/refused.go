@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -20,8 +21,10 @@ type Refusal struct {
 	Reason       fault.Reason
 	// Message is the answer to the caller.
 	Message string
-	// Namespace is the one that was asked for. The rest is empty where it is not known.
+	// Namespace is the one of the call. The rest is empty where it is not known.
 	Namespace, Principal, Role, Session, From string
+	// AskedSession, AskedRun and AskedNamespace are those that the call named, if they are others than the caller's own.
+	AskedSession, AskedRun, AskedNamespace string
 }
 
 // Refusals bounds how often refused callers are logged: once a second, with the number of those
@@ -46,7 +49,8 @@ func (r *Refusals) Log(ctx context.Context, log *slog.Logger, of Refusal) {
 	attrs := []slog.Attr{slog.String("face", of.Face), slog.String("reason", string(of.Reason)), slog.String("method", of.Method), slog.String("error", of.Message)}
 	for _, known := range []slog.Attr{
 		slog.String("namespace", of.Namespace), slog.String("principal", of.Principal), slog.String("role", of.Role),
-		slog.String("session", of.Session), slog.String("from", of.From),
+		slog.String("session", of.Session), slog.String("from", of.From), slog.String("asked_session", of.AskedSession),
+		slog.String("asked_run", of.AskedRun), slog.String("asked_namespace", of.AskedNamespace),
 	} {
 		if known.Value.String() != "" {
 			attrs = append(attrs, known)
@@ -71,6 +75,16 @@ func refusedBefore(m *method, reason fault.Reason) bool {
 	}
 }
 
+// dryRun reports a call that asks for a decision without effects: whether a session is judged at all, for instance.
+func dryRun(ctx context.Context) bool {
+	c := callOf(ctx)
+	if c == nil {
+		return false
+	}
+	of, ok := c.request.(interface{ GetDryRun() bool })
+	return ok && of.GetDryRun()
+}
+
 // logRefused logs who was refused, as far as that is known.
 func (s *Server) logRefused(ctx context.Context, m *method, f *fault.Error) {
 	of := Refusal{Face: "grpc", Method: m.name, Reason: f.Reason, Message: f.Message, Namespace: Namespace(ctx)}
@@ -80,5 +94,23 @@ func (s *Server) logRefused(ctx context.Context, m *method, f *fault.Error) {
 	if from, known := peer.FromContext(ctx); known && from.Addr != nil {
 		of.From = from.Addr.String()
 	}
+	of.asked(ctx)
 	s.refusals.Log(ctx, s.cfg.Logger, of)
+}
+
+// asked adds the session, run and namespace that a call named.
+func (r *Refusal) asked(ctx context.Context) {
+	if given := metadata.ValueFromIncomingContext(ctx, NamespaceKey); len(given) == 1 && ValidNamespace(given[0]) && given[0] != r.Namespace {
+		r.AskedNamespace = given[0]
+	}
+	c := callOf(ctx)
+	if c == nil {
+		return
+	}
+	if of, ok := c.request.(interface{ GetSessionId() string }); ok && of.GetSessionId() != r.Session {
+		r.AskedSession = of.GetSessionId()
+	}
+	if of, ok := c.request.(interface{ GetRunId() string }); ok {
+		r.AskedRun = of.GetRunId()
+	}
 }

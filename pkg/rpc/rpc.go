@@ -8,6 +8,7 @@
 package rpc
 
 import (
+	"context"
 	"log/slog"
 	"net"
 	"slices"
@@ -39,6 +40,12 @@ type Config struct {
 
 	// Authenticator identifies callers; *auth.Tokens is one.
 	Authenticator auth.Authenticator
+	// Standing refuses an authenticated caller whose token counts no longer, for a method; nil refuses
+	// none.
+	Standing func(ctx context.Context, method string, p auth.Principal) error
+	// Used is called after each unary call of an authenticated caller that has succeeded, with its method and namespace;
+	// nil for none.
+	Used func(ctx context.Context, method, namespace string)
 	// Gate is entered by every call: the calls of one era of the store end with it. Nil
 	// is one that never ends.
 	Gate *store.Gate

@@ -81,11 +81,11 @@ func (f *fieldRules) violations(m protoreflect.Message) (found []violation) {
 	found = broken(f.whole, value)
 	switch {
 	case f.IsMap():
-		value.Map().Range(func(key protoreflect.MapKey, value protoreflect.Value) bool {
+		entries := value.Map()
+		for _, key := range sortedKeys(entries) {
 			pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key.String())
-			found = append(found, under(pointer, append(broken(f.keys, key.Value()), f.element(value)...))...)
-			return true
-		})
+			found = append(found, under(pointer, append(broken(f.keys, key.Value()), f.element(entries.Get(key))...))...)
+		}
 	case f.IsList():
 		for i := range value.List().Len() {
 			found = append(found, under("/"+strconv.Itoa(i), f.element(value.List().Get(i)))...)
@@ -94,6 +94,17 @@ func (f *fieldRules) violations(m protoreflect.Message) (found []violation) {
 		found = append(found, f.element(value)...)
 	}
 	return found
+}
+
+// sortedKeys returns the keys of a map in the order of their texts, so that the first violation is always the same.
+func sortedKeys(m protoreflect.Map) []protoreflect.MapKey {
+	var keys []protoreflect.MapKey
+	m.Range(func(key protoreflect.MapKey, _ protoreflect.Value) bool {
+		keys = append(keys, key)
+		return true
+	})
+	slices.SortFunc(keys, func(x, y protoreflect.MapKey) int { return strings.Compare(x.String(), y.String()) })
+	return keys
 }
 
 func (f *fieldRules) element(value protoreflect.Value) []violation {

@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,7 +59,8 @@ func TestRulesAreThoseOfProtovalidate(t *testing.T) {
 	}
 }
 
-// violationsOf returns the violations in an error of protovalidate.
+// violationsOf returns the violations in an error of protovalidate. It finds those of a map's entries in a random
+// order; here they are in the order of the keys.
 func violationsOf(t *testing.T, err error) (all []fault.Violation) {
 	t.Helper()
 	var invalid *protovalidate.ValidationError
@@ -68,22 +70,45 @@ func violationsOf(t *testing.T, err error) (all []fault.Violation) {
 	if err == nil {
 		return nil
 	}
+	var places []place
 	for _, v := range invalid.Violations {
-		pointer := ""
+		pointer, at := "", place{}
 		for _, element := range v.Proto.GetField().GetElements() {
 			pointer += "/" + element.GetFieldName()
 			switch element.GetSubscript().(type) {
 			case *validate.FieldPathElement_Index:
 				pointer += "/" + strconv.FormatUint(element.GetIndex(), 10)
 			case *validate.FieldPathElement_StringKey:
+				if !at.entry {
+					at = place{entry: true, field: pointer, key: element.GetStringKey()}
+				}
 				pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(element.GetStringKey())
 			default:
 			}
 		}
 		code := strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(v.Proto.GetRuleId()))
-		all = append(all, fault.Violation{Pointer: pointer, Code: code, Message: v.Proto.GetMessage()})
+		at.violation = fault.Violation{Pointer: pointer, Code: code, Message: v.Proto.GetMessage()}
+		places = append(places, at)
+	}
+	for start := 0; start < len(places); {
+		end := start + 1
+		for end < len(places) && places[start].entry && places[end].entry && places[end].field == places[start].field {
+			end++
+		}
+		slices.SortStableFunc(places[start:end], func(x, y place) int { return strings.Compare(x.key, y.key) })
+		start = end
+	}
+	for _, at := range places {
+		all = append(all, at.violation)
 	}
 	return all
+}
+
+// place is a violation, and the entry of a map that it is in, if it is in one.
+type place struct {
+	entry      bool
+	field, key string
+	violation  fault.Violation
 }
 
 // fill sets each field of a message once, and those of messages in it.

@@ -85,7 +85,7 @@ func (a *amount) doubt(leaves []condition.Leaf) condition.Leaf {
 
 // ValuesOf returns the values of a call that a pointer leads to, or that a facet has, as far as they are
 // known.
-func ValuesOf(facts condition.Call, looks string) []document.Value {
+func ValuesOf(facts condition.Facts, looks string) []document.Value {
 	if strings.HasPrefix(looks, "/") {
 		input, _ := facts.Input()
 		return along(input, strings.Split(looks[1:], "/"))

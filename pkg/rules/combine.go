@@ -87,6 +87,17 @@ func (c *Combined) Message() string {
 	return strings.Join(sentences, " ")
 }
 
+// Exceptions returns those by which a call has passed rules of policies; none for a call that is denied.
+func (c *Combined) Exceptions() (ids []string) {
+	if c.Decision == toolcall.Deny {
+		return nil
+	}
+	for i := range c.Policies {
+		ids = append(ids, c.Policies[i].Exceptions...)
+	}
+	return ids
+}
+
 // decided reads a decision: one that is not known denies.
 func decided(d toolcall.Decision) toolcall.Decision {
 	if d == toolcall.Allow || d == toolcall.Ask {

@@ -31,6 +31,8 @@ type Set struct {
 	// tools are the descriptions of tools, for facets.
 	tools facet.Tools
 	sees  bool
+	// exceptable has the digests of the rules that permit exceptions, by their pointers.
+	exceptable map[string]string
 	// rules are all of them in their order, deny first, for Explain.
 	rules []pattern
 	// broken says why no decision is possible; then every call is denied.
@@ -65,7 +67,7 @@ func Compile(policy *Policy, version int64) *Set {
 	at := func(place string) *Source { return &Source{Policy: policy.Name, Version: version, Place: place} }
 	s.role, s.tools = policy.Role, policy.Tools
 	s.sees = len(policy.Ask) > 0 || policy.RepeatUnknown != "" || slices.ContainsFunc(slices.Concat(policy.Deny, policy.Allow), func(r Rule) bool {
-		return !r.Clause.IsZero() || r.Amount != nil || r.Point != nil
+		return !r.Clause.IsZero() || r.Amount != nil || r.Point != nil || r.Exceptable
 	})
 	s.other, s.defaultDeny = at(placeOther), policy.DefaultDeny
 	if policy.RepeatUnknown != "" {
@@ -73,6 +75,7 @@ func Compile(policy *Policy, version int64) *Set {
 	}
 	patterns := compileRules(policy, version)
 	s.rules = slices.Clone(patterns)
+	s.exceptable = exceptableRules(policy)
 	if budget := policy.SessionBudget; budget != nil {
 		s.session = &limit{account: Account{Measure: Money, Scope: PerSession}, max: int64(*budget), by: at(placeBudget)}
 	}
@@ -98,7 +101,7 @@ func compileRules(policy *Policy, version int64) []pattern {
 		for i := range list.rules {
 			rule := &list.rules[i]
 			by := &Source{Policy: policy.Name, Version: version, Place: list.place, Index: i, Pattern: rule.Capability, ID: rule.ID, Message: rule.Message, Looks: looks(rule.Clause), Point: rule.Point}
-			c := &conditional{by: by, clause: rule.Clause, limits: all.ofRule(policy.Name, rule, by)}
+			c := &conditional{by: by, clause: rule.Clause, limits: all.ofRule(policy.Name, rule, by), exceptable: rule.Exceptable}
 			if slices.Contains(lookedAt(rule.Clause), string(condition.Time)) {
 				c.windows = policy.Windows
 			}
@@ -112,7 +115,7 @@ func compileRules(policy *Policy, version int64) []pattern {
 
 // outcome returns the effect of the rule.
 func (c *conditional) outcome() outcome {
-	always := c.clause.IsZero()
+	always := c.clause.IsZero() && !c.exceptable
 	switch {
 	case c.by.Place == listDeny && always && c.by.Point == nil:
 		return outcome{deny: c.by}
@@ -128,6 +131,20 @@ func (c *conditional) outcome() outcome {
 		c.stance = condition.Allows
 		return outcome{allows: []*conditional{c}}
 	}
+}
+
+// exceptableRules returns the digests of the rules that permit exceptions.
+func exceptableRules(policy *Policy) map[string]string {
+	digests := make(map[string]string)
+	for place, list := range map[string][]Rule{listDeny: policy.Deny, listAsk: policy.Ask} {
+		for i := range list {
+			if list[i].Exceptable {
+				by := Source{Place: place, Index: i}
+				digests[by.Pointer()] = list[i].Digest
+			}
+		}
+	}
+	return digests
 }
 
 func read(capability string, says outcome) pattern {

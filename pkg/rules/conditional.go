@@ -19,6 +19,8 @@ type conditional struct {
 	// windows are those of the policy, which the facet time has by name; nil where the clause does not look at it.
 	windows *condition.Windows
 	limits  []*limit
+	// exceptable rules have exceptions.
+	exceptable bool
 }
 
 // applies returns whether the rule is about a call. Without facts, it is in doubt.
@@ -42,7 +44,7 @@ func (c *conditional) explain(call *Call) []condition.Leaf {
 }
 
 // facts returns the facts of a call with the windows of the policy.
-func (c *conditional) facts(call *Call) condition.Call {
+func (c *conditional) facts(call *Call) condition.Facts {
 	if _, chosen := call.Facts.(condition.Chosen); chosen || c.windows == nil {
 		return call.Facts
 	}
@@ -55,14 +57,14 @@ func (c *conditional) facts(call *Call) condition.Call {
 
 // timed adds the windows of a policy that the time of a call is in.
 type timed struct {
-	condition.Call
+	condition.Facts
 	windows *condition.Windows
 	now     time.Time
 }
 
 func (t timed) Facet(name condition.Facet) condition.Set {
 	if name != condition.Time {
-		return t.Call.Facet(name)
+		return t.Facts.Facet(name)
 	}
 	return t.windows.At(t.now)
 }
@@ -90,7 +92,7 @@ func (o *outcome) applied(call *Call, sum *outcome) (said *outcome, unclear *con
 	sum.denies, sum.asks, sum.allows = nil, nil, nil
 	sum.limits = slices.Clip(o.limits) // is copied when it grows
 	for _, c := range o.denies {
-		switch c.applies(call) {
+		switch sum.applies(c, call) {
 		case condition.True:
 			if c.by.Point != nil {
 				sum.outside = append(sum.outside, c.by)
@@ -103,7 +105,7 @@ func (o *outcome) applied(call *Call, sum *outcome) (said *outcome, unclear *con
 		}
 	}
 	for _, c := range o.asks {
-		switch c.applies(call) {
+		switch sum.applies(c, call) {
 		case condition.True:
 			sum.alsoAsk(c)
 		case condition.Doubt:
@@ -127,6 +129,24 @@ func (o *outcome) applied(call *Call, sum *outcome) (said *outcome, unclear *con
 		slices.SortFunc(sum.limits, (*limit).compare)
 	}
 	return sum, unclear
+}
+
+// applies returns whether a restricting rule is about a call and no exception lets it pass. The limits of the rule
+// count all the same.
+func (o *outcome) applies(c *conditional, call *Call) condition.Truth {
+	t := c.applies(call)
+	if t == condition.False {
+		return t
+	}
+	id := c.excepted(call)
+	if id == "" {
+		return t
+	}
+	if !slices.Contains(o.excepted, id) {
+		o.excepted = append(o.excepted, id)
+	}
+	o.count(c.limits)
+	return condition.False
 }
 
 func first(known, c *conditional) *conditional {
@@ -223,7 +243,7 @@ func lookedAt(clause condition.Clause) []string {
 }
 
 // Looks returns the pointers and facets that decide about a call, each once, sorted: those of the
-// conditions and amounts of the rules that match its capability. There are none where a rule without
+// conditions and limits of the rules that match its capability. There are none where a rule without
 // conditions denies it.
 func (s *Set) Looks(call Call) []string {
 	if s == nil || s.broken != "" || call.Capability == "" && (call.Tool == "" || toolcall.Own(call.Tool)) {
@@ -237,6 +257,9 @@ func (s *Set) Looks(call Call) []string {
 		return nil
 	}
 	names := also.looks(said.looks(nil))
+	for i := range call.Exceptions {
+		names = append(names, call.Exceptions[i].When.Looks()...)
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -245,14 +268,18 @@ func (s *Set) Looks(call Call) []string {
 func (o *outcome) looks(names []string) []string {
 	for _, list := range [][]*conditional{o.denies, o.asks, o.allows} {
 		for _, c := range list {
-			names = amountsOf(c.limits, append(names, lookedAt(c.clause)...))
+			names = limitsLook(c.limits, append(names, lookedAt(c.clause)...))
 		}
 	}
-	return amountsOf(o.limits, names)
+	return limitsLook(o.limits, names)
 }
 
-func amountsOf(limits []*limit, names []string) []string {
+// limitsLook appends the pointers and facets that limits depend on.
+func limitsLook(limits []*limit, names []string) []string {
 	for _, l := range limits {
+		if l.account.Scope == PerHuman {
+			names = append(names, string(condition.HumanName))
+		}
 		if l.amount != nil {
 			names = append(names, l.amount.of)
 		}

@@ -32,6 +32,9 @@ type Call struct {
 	// Principal makes the call, in Session, whose tree has the root Root; Session
 	// itself when that is empty.
 	Principal, Session, Root string
+	// Human is the account of the human on whose behalf it is made (HumanAccount); empty where that is not known, or where
+	// neither an issuer nor an operator vouches for it.
+	Human string
 	// Approved is true when a human has approved exactly this call and that was not
 	// used yet (S7.6).
 	Approved bool
@@ -45,7 +48,9 @@ type Call struct {
 	Now time.Time
 	// Facts has the facets and the input of the call, for rules with conditions. Without them, all of these are in
 	// doubt.
-	Facts condition.Call
+	Facts condition.Facts
+	// Exceptions are those of the policy that are about the caller.
+	Exceptions []Exception
 	// timeless is true when conditions must not know the time, which is not that of the call.
 	timeless bool
 }
@@ -141,6 +146,7 @@ func (s *Set) judgeConditions(call *Call, v Verdict, said, also *outcome, capabi
 		return v.unclear(call, doubtful)
 	}
 	v.Outside = slices.Concat(said.outside, also.outside)
+	v.Exceptions = append(slices.Clone(said.excepted), also.excepted...)
 	return s.admit(call, v, said, also, capability, spends)
 }
 
@@ -222,6 +228,10 @@ func contains(limits []*limit, l *limit) bool {
 
 // spend adds the need of a call to a limit, or denies it when there can never be as much.
 func (v *Verdict) spend(call *Call, l *limit, emails int64) bool {
+	if l.account.Scope == PerHuman && call.Human == "" {
+		*v = v.deny(toolcall.CodeCallUnclear, l.by, unknownHuman)
+		return false
+	}
 	var need int64
 	switch l.account.Measure {
 	case Calls:

@@ -152,6 +152,33 @@ func TestSpends(t *testing.T) {
 			rules.Call{Principal: "amir", Session: "child", Root: "top"},
 			"p/principal/amir/calls/60s/bash +1 <= 5; p/session/top/money/daily/2026-11-21/bash +0 <= 999999",
 		},
+		// S22.41
+		"a human": {
+			`"allow": [` + rule("bash", `"rate_limit": {"max_calls": 5, "window_seconds": 60, "scope": "human"}`,
+				`"budget_limit": {"max_usd": 1, "period": "daily", "scope": "human"}`) + `]`,
+			rules.Call{Principal: "amir", Human: rules.HumanAccount("ann@x.test", "https://idp"), Session: "child", Root: "top"},
+			"p/human/https://idp#ann@x.test/calls/60s/bash +1 <= 5; p/human/https://idp#ann@x.test/money/daily/2026-11-21/bash +0 <= 999999",
+		},
+		"a human of this deployment": {
+			`"ask": [` + rule("bash", `"rate_limit": {"max_calls": 5, "window_seconds": 60, "scope": "human"}`) + `]`,
+			rules.Call{Human: rules.HumanAccount("ann", ""), Approved: true},
+			"p/human/ann/calls/60s/bash +1 <= 5",
+		},
+		"an unknown human": {
+			`"allow": [` + rule("bash", `"rate_limit": {"max_calls": 5, "window_seconds": 60, "scope": "human"}`) + `]`,
+			rules.Call{Principal: "amir", Session: "s"},
+			"CALL_UNCLEAR",
+		},
+		"an unknown human who would be asked about": {
+			`"ask": [` + rule("bash", `"budget_limit": {"max_usd": 1, "period": "daily", "scope": "human"}`) + `]`,
+			rules.Call{Principal: "amir", Session: "s"},
+			"CALL_UNCLEAR",
+		},
+		"an unknown human of another tool": {
+			`"allow": [` + rule("bash", `"rate_limit": {"max_calls": 5, "window_seconds": 60, "scope": "human"}`) + `]`,
+			rules.Call{Tool: "Read"},
+			"",
+		},
 		"a session is its own root": {
 			`"allow": [` + rule("bash", `"rate_limit": {"max_calls": 5, "window_seconds": 60, "scope": "session"}`) + `]`,
 			rules.Call{Session: "s"},

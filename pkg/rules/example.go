@@ -104,7 +104,7 @@ func runExamples(f document.Fields, p *Policy) {
 
 // example decides the call of an example.
 func (s *Set) example(e *Example, p *Policy) Verdict {
-	call := Call{Tool: e.Tool, Input: e.Input, Principal: "example", Session: "example", Now: exampleTime, timeless: e.At.IsZero()}
+	call := Call{Tool: e.Tool, Input: e.Input, Principal: "example", Human: "example", Session: "example", Now: exampleTime, timeless: e.At.IsZero()}
 	if !call.timeless {
 		call.Now = e.At
 	}

@@ -81,7 +81,14 @@ func (s *Set) reason(p *pattern, call *Call, capability []byte, asShell bool) Ru
 	if rule.Effect != toolcall.Allow && asShell { // it can only restrict
 		rule.Matches = rule.Matches || about.find([]byte(Shell)).says(c.by)
 	}
-	if !rule.Matches || c.clause.IsZero() {
+	if !rule.Matches {
+		return rule
+	}
+	if id := c.excepted(call); id != "" && c.applies(call) != condition.False {
+		rule.Matches = false
+		rule.Conditions = append(rule.Conditions, Condition{Field: "exception", Expected: "none", Actual: id})
+	}
+	if c.clause.IsZero() || !rule.Matches {
 		return rule
 	}
 	applies := c.applies(call)

@@ -17,6 +17,7 @@ const shared = `{"role": "agent", "name": "p", "session_budget_usd": 0.00001, "e
 	"allow": [
 		{"capability": "*", "rate_limit": {"max_calls": 3, "window_seconds": 3600}, "budget_limit": {"max_usd": 0.000012, "period": "hourly"}},
 		{"capability": "bash", "rate_limit": {"max_calls": 2, "window_seconds": 600, "scope": "principal"}},
+		{"capability": "tool:Read", "rate_limit": {"max_calls": 2, "window_seconds": 900, "scope": "human"}},
 		{"capability": "tool:Read", "budget_limit": {"max_usd": 0.000004, "period": "daily", "scope": "session"}}],
 	"ask": [{"capability": "tool:Write", "rate_limit": {"max_calls": 1, "window_seconds": 1800, "scope": "session"}}]}`
 
@@ -79,6 +80,7 @@ func (w *world) ask() {
 		Tool:          rapid.SampledFrom([]string{"Bash", "Read", "Write", "resend-email"}).Draw(w.t, "tool"),
 		Principal:     rapid.SampledFrom([]string{"amir", "bea"}).Draw(w.t, "principal"),
 		Session:       rapid.SampledFrom([]string{"s", "t"}).Draw(w.t, "session"),
+		Human:         rapid.SampledFrom([]string{"", "ann", "bob"}).Draw(w.t, "human"),
 		EstimatedCost: rules.MicroUSD(rapid.Int64Range(0, 5).Draw(w.t, "estimate")),
 		Approved:      rapid.Bool().Draw(w.t, "approved"),
 		Now:           w.counters.now,
@@ -94,7 +96,7 @@ func (w *world) ask() {
 	for _, s := range c.verdict.Spends {
 		by[s.Scope] = append(by[s.Scope], s)
 	}
-	for _, scope := range []rules.Scope{rules.PerPolicy, rules.PerPrincipal, rules.PerSession} {
+	for _, scope := range []rules.Scope{rules.PerPolicy, rules.PerPrincipal, rules.PerHuman, rules.PerSession} {
 		if len(by[scope]) > 0 {
 			c.parts = append(c.parts, by[scope])
 		}

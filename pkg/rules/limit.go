@@ -91,6 +91,18 @@ func (s Scope) orDefault() Scope {
 	return s
 }
 
+// unknownHuman is why a limit per human denies, after the name of its rule.
+const unknownHuman = "counts calls per human, and no issuer and no operator vouches for the human on whose behalf this call is made. " +
+	"Begin a session with the person's own token (X-Interlock-For), and make the call there."
+
+// HumanAccount returns the subject of limits per human: the name of a person of this deployment, or the issuer and the name there.
+func HumanAccount(name, issuer string) string {
+	if issuer == "" || name == "" {
+		return name
+	}
+	return issuer + "#" + name
+}
+
 // spend returns the need of a call from a limit. missing is the fact that the call lacks
 // for that, or "".
 func (l *limit) spend(call *Call, need int64, ask bool) (s Spend, missing string) {
@@ -100,6 +112,8 @@ func (l *limit) spend(call *Call, need int64, ask bool) (s Spend, missing string
 	}
 	switch s.Scope {
 	case PerPolicy:
+	case PerHuman:
+		s.Subject = call.Human
 	case PerPrincipal:
 		if s.Subject = call.Principal; s.Subject == "" {
 			return s, "who makes it"

@@ -197,6 +197,8 @@ func (s *Spend) whose() string {
 	switch s.Scope {
 	case PerPrincipal:
 		return " per principal"
+	case PerHuman:
+		return " per human"
 	case PerSession:
 		return " in a session and all sessions below it"
 	default:

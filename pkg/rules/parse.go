@@ -60,7 +60,7 @@ func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy
 	if !ok {
 		return p
 	}
-	f.Known("a policy", "role", "name", "description", "default", "allow", "ask", "deny", "session_budget_usd", "email_config", "repeat_unknown", "windows", "meta", "$schema")
+	f.KnownOrNotes("a policy", "role", "name", "description", "default", "allow", "ask", "deny", "session_budget_usd", "email_config", "repeat_unknown", "windows", "exception_terms", "meta", "$schema")
 	f.Require("role")
 	p.Role, _ = f.Enum("role", Roles()...)
 	p.Name, _ = f.Str("name")
@@ -74,6 +74,11 @@ func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy
 		p.RepeatUnknown = toolcall.Decision(strings.ToUpper(repeat))
 	}
 	p.Windows = condition.ReadWindows(f)
+	if terms, ok := f.Object("exception_terms"); ok {
+		terms.Known("the terms of exceptions", "four_eyes")
+		terms.Require("four_eyes")
+		p.FourEyes = terms.Bool("four_eyes")
+	}
 	rr := &ruleReader{names: names, defaultDeny: p.DefaultDeny, windows: p.Windows.Names(), ids: map[string]bool{}}
 	p.Allow = rr.list(f, listAllow)
 	p.Ask = rr.list(f, listAsk)

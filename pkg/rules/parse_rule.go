@@ -24,7 +24,7 @@ type ruleReader struct {
 func fieldsOf(list string) []string {
 	fields := []string{"id", "message", "capability", "when", "examples"}
 	if list != listAllow {
-		fields = append(fields, "unless")
+		fields = append(fields, "unless", "exceptable")
 	}
 	if list == listDeny {
 		fields = append(fields, "ask_pdp")
@@ -80,6 +80,11 @@ func (rr *ruleReader) rule(f document.Fields, rule *Rule, list string) {
 		rule.Point = readPoint(f)
 	} else {
 		readLimits(f, rule)
+	}
+	if list != listAllow {
+		if rule.Exceptable = f.Bool("exceptable"); rule.Exceptable {
+			rule.Digest = document.Digest(f.Value)
+		}
 	}
 	rule.Examples = readExamples(f, rule.Capability)
 	if pattern, ok := f.Value.Get("capability"); ok && pattern.Kind() == document.String {
@@ -186,6 +191,6 @@ func readWindow(f document.Fields) int64 {
 }
 
 func readScope(f document.Fields) Scope {
-	scope, _ := f.Enum("scope", string(PerPolicy), string(PerPrincipal), string(PerSession))
+	scope, _ := f.Enum("scope", string(PerPolicy), string(PerPrincipal), string(PerHuman), string(PerSession))
 	return Scope(scope)
 }

@@ -72,7 +72,7 @@ func pointFlaw(text string) string {
 }
 
 // always reports a rule that is about every call of its capability, and asks no decision point.
-func (rule *Rule) always() bool { return rule.Clause.IsZero() && rule.Point == nil }
+func (rule *Rule) always() bool { return rule.Clause.IsZero() && rule.Point == nil && !rule.Exceptable }
 
 // Outside returns the rules whose decision points must agree before the answer stands, each once. There are
 // none for a call that is denied.

@@ -4,6 +4,8 @@
 // Values in, values out: it must never read a clock, a store or a file, nor keep count.
 // The verdict lists the counts. The caller that makes the decision durable counts them,
 // or a Tally where no decision is durable. Any doubt in it denies.
+//
+// (S7.6), (R2) and the like name rules of docs/semantics.md.
 package rules
 
 import (
@@ -39,6 +41,8 @@ type Policy struct {
 	Email *EmailLimits
 	// Tools describes the author's own tools (meta.tools).
 	Tools facet.Tools
+	// FourEyes makes exceptions wait until a second operator confirms them.
+	FourEyes bool
 	// Windows are the times that conditions name; nil for none.
 	Windows *condition.Windows
 }
@@ -58,6 +62,9 @@ type Rule struct {
 	Budget   *BudgetLimit // nil: none
 	Amount   *AmountLimit // nil: none
 	Examples []Example
+	// Exceptable permits exceptions. Only rules of Deny and Ask have them. Digest is then that of the rule's text.
+	Exceptable bool
+	Digest     string
 }
 
 // limited reports a rule with a limit.
@@ -86,6 +93,9 @@ const (
 	PerPolicy Scope = "policy"
 	// PerPrincipal counts those of each principal.
 	PerPrincipal Scope = "principal"
+	// PerHuman counts those on behalf of each human, of all principals, sessions and agents. Where the human is
+	// not known, the call is denied.
+	PerHuman Scope = "human"
 	// PerSession counts those of each session with all that it has started, however
 	// deep: a limit that a new child session lifts would be none.
 	PerSession Scope = "session"
@@ -167,7 +177,7 @@ func ruleFlaw(rule *Rule) string {
 }
 
 func (s Scope) known() bool {
-	return s == "" || s == PerPolicy || s == PerPrincipal || s == PerSession
+	return s == "" || s == PerPolicy || s == PerPrincipal || s == PerHuman || s == PerSession
 }
 
 func (p Period) known() bool { return p == Hourly || p == Daily || p == Monthly }

@@ -31,7 +31,7 @@ func someRule(limits bool) *rapid.Generator[rules.Rule] {
 		if limits && rapid.Bool().Draw(t, "rate") {
 			r.Rate = &rules.RateLimit{
 				MaxCalls: rapid.Int64Range(1, 3).Draw(t, "calls"), WindowSeconds: rapid.Int64Range(1, 2).Draw(t, "window"),
-				Scope: rapid.SampledFrom([]rules.Scope{"", rules.PerPolicy, rules.PerSession}).Draw(t, "scope"),
+				Scope: rapid.SampledFrom([]rules.Scope{"", rules.PerPolicy, rules.PerHuman, rules.PerSession}).Draw(t, "scope"),
 			}
 		}
 		if limits && rapid.Bool().Draw(t, "budget") {
@@ -59,7 +59,7 @@ func somePolicy() *rapid.Generator[*rules.Policy] {
 func someCall() *rapid.Generator[rules.Call] {
 	return rapid.Custom(func(t *rapid.T) rules.Call {
 		return rules.Call{
-			Tool: rapid.SampledFrom(someTools).Draw(t, "tool"), Session: "s", Principal: "amir", Now: noon,
+			Tool: rapid.SampledFrom(someTools).Draw(t, "tool"), Session: "s", Principal: "amir", Human: "ann", Now: noon,
 			Approved: rapid.Bool().Draw(t, "approved"), EstimatedCost: rules.MicroUSD(rapid.Int64Range(0, 1).Draw(t, "estimate")),
 		}
 	})
@@ -207,6 +207,23 @@ func TestStricterWins(t *testing.T) {
 		slices.Sort(b)
 		if again.Decision != c.Decision || !slices.Equal(a, b) {
 			t.Fatalf("%v in another order %v", a, b)
+		}
+	})
+}
+
+// S22.41: an unknown human is never allowed what a known one with nothing counted is not, and never more of it.
+func TestUnknownHumansGetNoMore(t *testing.T) {
+	t.Parallel()
+	randtest.Check(t, func(t *rapid.T) {
+		set, call := rules.Compile(somePolicy().Draw(t, "policy"), 1), someCall().Draw(t, "call")
+		known := set.Decide(call, nil)
+		call.Human = ""
+		unknown := set.Decide(call, nil)
+		if strictness(unknown.Decision) < strictness(known.Decision) {
+			t.Fatalf("%s: %s with a human, %s without", call.Tool, known.Decision, unknown.Decision)
+		}
+		if unknown.Decision != toolcall.Deny && spendsOf(unknown.Spends) != spendsOf(known.Spends) {
+			t.Fatalf("%s: counts %s with a human, %s without", call.Tool, spendsOf(known.Spends), spendsOf(unknown.Spends))
 		}
 	})
 }

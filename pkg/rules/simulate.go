@@ -73,6 +73,7 @@ func Simulate(candidate *Set, calls []Recorded) iter.Seq[Replayed] {
 func (s *Set) knows(call Call) bool {
 	for _, looks := range s.Looks(call) {
 		switch {
+		case looks == string(condition.HumanName) && call.Human != "":
 		case call.Facts == nil:
 			return false
 		case looks != string(condition.Time) && !strings.HasPrefix(looks, "/") && !call.Facts.Facet(condition.Facet(looks)).Known:

@@ -109,6 +109,7 @@ func TestSimulateIsWhatDecides(t *testing.T) {
 				Tool:          rapid.SampledFrom([]string{"Bash", "Read", "Write", "resend-email"}).Draw(t, "tool"),
 				Principal:     rapid.SampledFrom([]string{"amir", "bea"}).Draw(t, "principal"),
 				Session:       rapid.SampledFrom([]string{"s", "t"}).Draw(t, "session"),
+				Human:         rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "human"),
 				EstimatedCost: rules.MicroUSD(rapid.Int64Range(0, 5).Draw(t, "estimate")),
 				Approved:      rapid.Bool().Draw(t, "approved"),
 				Now:           counters.now,
@@ -134,7 +135,7 @@ func TestSimulateWithoutFacts(t *testing.T) {
 	candidate := compile(t, `{"role": "agent", "default": "deny", "deny": [{"capability": "mcp:db"}, {"capability": "mcp:db", "when": {"/a": 1}},
 			{"capability": "mcp:fs:y", "ask_pdp": {"url": "https://pdp.example.com/"}}, {"capability": "mcp:no", "ask_pdp": {"url": "https://pdp.example.com/"}}],
 		"allow": [{"capability": "mcp:fs", "when": {"/a": 1}}, {"capability": "mcp:web", "when": {"host": ["a.example"]}}, {"capability": "mcp:pay", "amount_limit": {"of": "/a", "max": 1, "period": "daily"}}]}`)
-	record := func(tool string, facts condition.Call) rules.Recorded {
+	record := func(tool string, facts condition.Facts) rules.Recorded {
 		return rules.Recorded{Call: rules.Call{Tool: tool, Session: "s", Now: noon, Facts: facts}, Decision: toolcall.Allow}
 	}
 	given := facet.Of(facet.Subject{Input: []byte(`{"a": 1}`)})

@@ -29,7 +29,7 @@ type Account struct {
 	// of a session itself: its cost and its emails, which all policies share.
 	Policy string
 	Scope  Scope
-	// Subject is the principal or the root of the session's tree, by Scope.
+	// Subject is the principal, the human (HumanAccount) or the root of the session's tree, by Scope.
 	Subject string
 	// Pattern of the rule, or # and its id, and of amounts their Of; empty for accounts of a
 	// session itself.

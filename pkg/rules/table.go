@@ -19,6 +19,8 @@ type outcome struct {
 	near *Source
 	// outside are the rules of deny that apply unless their decision points agree: see applied.
 	outside []*Source
+	// excepted are the exceptions by which the call passes rules: see applied.
+	excepted []string
 	// email is true for tools that send email.
 	email bool
 	// limits of all rules without conditions that match, in an order that does not depend on theirs.

@@ -34,6 +34,8 @@ type Verdict struct {
 	Detail string
 	// Outside are the rules whose decision points must agree with a verdict that does not deny (S21.19).
 	Outside []*Source
+	// Exceptions are those by which a call has passed rules, if it is not denied.
+	Exceptions []string
 	// Excess is set when a limit denies.
 	Excess *Excess
 

@@ -62,7 +62,7 @@ func (w *simulation) ask(t *tracked, id string) {
 	kind := t.kind()
 	_, err := w.open(t, at.Branch, consent.Request{
 		ID: id, Action: at.Asked(kind), Editable: kind == consent.Transition && !t.of.machine.ApprovalReadsInput(), Message: at.Approval.Message,
-		Asker: consent.Asker{Principal: at.Approval.Actor, SessionID: t.run.SessionID, RootID: t.run.SessionID},
+		Asker: consent.Asker{Principal: at.Approval.Actor, SessionID: t.run.SessionID, RootSession: t.run.SessionID},
 		Terms: t.of.machine.ApprovalFor(facet.OfEvent(facet.Event{
 			Data: at.Approval.Data, Actor: at.Approval.Actor, Root: t.run.SessionID, State: at.State, Workflow: t.run.Workflow,
 		})),
@@ -139,8 +139,8 @@ func (a decision) act(w *simulation) outcome {
 		return outcome{rejected: string(consent.CodeInvalidEdit), message: "the edited data is refused: " + why + "."}
 	}
 	out := of.at.Decide(
-		consent.Approver{Name: a.by, Role: a.role},
-		consent.Decision{Approve: a.approve, Note: a.note, Data: a.edited, Digest: of.at.Digest}, w.now,
+		consent.Approver{Name: a.by, Role: a.role, Person: a.by}, // a scenario's people are registered, and sign
+		consent.Decision{Approve: a.approve, Note: a.note, Data: a.edited, Digest: of.at.Digest, Signed: &consent.Signed{Present: true}}, w.now,
 	)
 	if out.Refusal != nil {
 		return outcome{rejected: string(out.Refusal.Code), message: out.Refusal.Message}
@@ -199,24 +199,39 @@ func (w *simulation) carryOut(a *asked) {
 	a.at = used.Approval
 }
 
-// passTo lets time pass, and due changes happen in order: approvals escalate and expire
-// (S9.3, S9.5).
+// passTo lets time pass, and due changes happen in order: approvals escalate and expire (S9.3, S9.5), and clocks do their
+// work (S25).
 func (w *simulation) passTo(end time.Time) {
 	for {
-		var next *asked
-		for _, a := range w.approvals {
-			if due := a.at.NextDue(); !due.IsZero() && !due.After(end) && (next == nil || due.Before(next.at.NextDue())) {
-				next = a
-			}
-		}
-		if next == nil {
-			break
-		}
-		w.now = next.at.NextDue()
-		next.at = next.at.Tick(w.now).Approval
-		if next.at.Status == consent.Expired && !next.ofCall() {
-			w.step(next.tracked, workflow.Reject{ApprovalID: next.at.ID, Outcome: workflow.ApprovalExpired, Actor: actor})
+		next := w.nextApproval()
+		clock, ticks := w.nextClock()
+		switch {
+		case ticks && !clock.At.After(end) && (next == nil || !next.at.NextDue().Before(clock.At)):
+			w.elapse(clock)
+		case next != nil && !next.at.NextDue().After(end):
+			w.tick(next)
+		default:
+			w.now = end
+			return
 		}
 	}
-	w.now = end
+}
+
+// nextApproval returns the approval that is due first, or nil.
+func (w *simulation) nextApproval() (next *asked) {
+	for _, a := range w.approvals {
+		if due := a.at.NextDue(); !due.IsZero() && (next == nil || due.Before(next.at.NextDue())) {
+			next = a
+		}
+	}
+	return next
+}
+
+// tick lets an approval escalate or expire.
+func (w *simulation) tick(a *asked) {
+	w.now = a.at.NextDue()
+	a.at = a.at.Tick(w.now).Approval
+	if a.at.Status == consent.Expired && !a.ofCall() {
+		w.step(a.tracked, workflow.Reject{ApprovalID: a.at.ID, Outcome: workflow.ApprovalExpired, Actor: actor})
+	}
 }

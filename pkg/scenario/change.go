@@ -27,7 +27,7 @@ func (a fire) act(w *simulation) outcome {
 	if name := s.of.machine.State(at.State).Invokes(a.event); name != "" {
 		cmd.ChildID = w.childID()
 		if child := w.suite.workflows[name]; child != nil {
-			cmd.Child = child.machine
+			cmd.Child = child.machine.Under(w.freezeOf(s.tracked, name))
 		}
 	}
 	out := w.step(s.tracked, cmd)

@@ -77,6 +77,9 @@ func newReach(d *definition) *Reach {
 		for j := range s.On {
 			r.addTransition(s.Name, &s.On[j])
 		}
+		for j := range s.After {
+			r.addTransition(s.Name, &s.After[j].Transition)
+		}
 		if s.SafeNext != "" {
 			r.addSpot(spotKey(s.Name, "", bySafeNext), fmt.Sprintf("%s: safe_next -> %s", s.Name, s.SafeNext))
 		}
@@ -192,13 +195,20 @@ func ended(succeeded bool) string {
 // branchTaken returns the branch whose guards have all passed: the first one is the one
 // that was taken (S2.4).
 func branchTaken(s *workflow.StateView, ev *workflow.Event) int {
-	for i := range s.On {
-		if s.On[i].Event != ev.Event {
-			continue
-		}
-		return slices.IndexFunc(s.On[i].Branches, func(b workflow.Branch) bool {
+	taken := func(t *workflow.Transition) int {
+		return slices.IndexFunc(t.Branches, func(b workflow.Branch) bool {
 			return !slices.ContainsFunc(b.Guards, func(g string) bool { return !slices.Contains(ev.Guards, g) })
 		})
+	}
+	for i := range s.On {
+		if s.On[i].Event == ev.Event {
+			return taken(&s.On[i])
+		}
+	}
+	for i := range s.After {
+		if s.After[i].Event == ev.Event {
+			return taken(&s.After[i].Transition)
+		}
 	}
 	return -1
 }

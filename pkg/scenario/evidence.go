@@ -40,7 +40,7 @@ func (p *parser) givenEvidence(c *testCase, m *workflow.Machine, given document.
 			})
 		default:
 			for range spec.Count {
-				c.observed = c.observed.Seen(c.start.ID, spec, evidence.Observation{At: c.begins, CallID: "given", Entry: c.start.Entry}, true)
+				c.observed = c.observed.Seen(c.start.ID, spec, evidence.Sighting{At: c.begins, CallID: "given", Entry: c.start.Entry}, true)
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func (w *simulation) standings(of *tracked, at workflow.View) evidence.Statuses 
 }
 
 // notice notes the effect of an allowed call on evidence.
-func (w *simulation) notice(s binding, at *workflow.View, a call, id string) (toolcall.Notice, int64) {
+func (w *simulation) notice(s binding, at *workflow.View, a call, id string) (toolcall.Meaning, int64) {
 	var family []*workflow.Machine
 	for t := s; ; {
 		family = append(family, t.of.machine)
@@ -77,9 +77,9 @@ func (w *simulation) notice(s binding, at *workflow.View, a call, id string) (to
 		}
 		t = parent
 	}
-	n := toolcall.Observe(s.of.machine, family, at, facet.InRun(s.of.machine, at, toolcall.Call{Tool: a.tool, Input: a.input, Jail: a.jail}), "")
+	n := toolcall.MeaningOf(s.of.machine, family, at, facet.InRun(s.of.machine, at, toolcall.Call{Tool: a.tool, Input: a.input, Jail: a.jail}), "")
 	w.observed, _ = w.observed.Elapse(w.now)
-	open := evidence.Call{ID: id, RunID: s.run.ID, Tool: a.tool, What: n.What, Digest: a.digest(), By: actor, At: w.now, Spares: n.Spares}
+	open := evidence.OpenCall{ID: id, RunID: s.run.ID, Tool: a.tool, What: n.What, Digest: a.digest(), By: actor, At: w.now, Spares: n.Spares}
 	if deadline := effectDeadline(family); n.Affects && deadline > 0 {
 		open.Due = w.now.Add(deadline)
 	}
@@ -134,7 +134,7 @@ func (w *simulation) show(of *made, a *report) {
 	specs := of.in.of.machine.Evidence()
 	for i := range specs {
 		if spec := &specs[i]; slices.Contains(of.notice.Gives, spec.Name) {
-			w.observed = w.observed.Seen(of.in.run.ID, spec, evidence.Observation{
+			w.observed = w.observed.Seen(of.in.run.ID, spec, evidence.Sighting{
 				At: w.now, CallID: of.id, Edits: of.edits, Entry: of.entry,
 			}, spec.As(a.ok, a.output))
 		}
@@ -158,7 +158,11 @@ func held(all evidence.Statuses) document.Value {
 
 // value returns the value that an expectation of a view is compared with.
 func (w *simulation) value(v *view, key string) document.Value {
-	if key != "evidence" {
+	switch key {
+	case "evidence":
+	case "time_left":
+		return w.timeLeft(v)
+	default:
 		return v.value(key)
 	}
 	return held(w.standings(v.tracked, workflow.View{Run: v.run, Lane: v.Lane, Status: v.status, Branch: v.branch}))

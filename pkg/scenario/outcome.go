@@ -126,6 +126,8 @@ func (w *simulation) stepValue(key string, out *outcome) (document.Value, bool) 
 		return document.BoolValue(w.asks()), true
 	case "events":
 		return textList(w.events), true
+	case "fired":
+		return textOrNull(w.fired), true
 	default:
 		return document.Value{}, false
 	}

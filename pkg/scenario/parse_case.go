@@ -46,11 +46,15 @@ func (p *parser) steps(f document.Fields, c *testCase, most int) bool {
 // given starts the run of a case, so that a failing start is a problem of the file.
 func (p *parser) given(f document.Fields, c *testCase) {
 	given, _ := f.Object("given")
-	given.Known("given", "state", "context", "evidence", "at", "depth")
+	given.Known("given", "state", "context", "evidence", "at", "depth", "human", "caller", "agent", "labels", "freeze")
 	c.begins = p.beginsAt(given)
 	c.depth = -1
 	if depth, ok := given.Integer("depth", 0); ok {
 		c.depth = int(min(depth, tree.MaxDepth))
+	}
+	c.who = readWho(given)
+	if given.Has("freeze") {
+		c.freeze, _ = p.freeze(given).(freeze)
 	}
 	state, named := given.Text("state")
 	context, _ := given.Object("context")
@@ -119,7 +123,7 @@ func (p *parser) unknownState(at *document.Path, name string, names []string) {
 
 // The keys of a step that name the action, and those next to them.
 var (
-	actions  = []string{"call", "report", "event", "answer", "approve", "reject", "advance", "branch", "pause", "resume", "force_state"}
+	actions  = []string{"call", "report", "event", "answer", "approve", "reject", "advance", "until", "branch", "pause", "resume", "force_state", "freeze", "lift_freeze"}
 	stepKeys = append(slices.Clone(actions), "data", "note", "expect")
 )
 
@@ -178,6 +182,9 @@ func (p *parser) action(f document.Fields, name string) action {
 		return p.decision(f, name)
 	case "advance":
 		return p.advance(f)
+	case "until":
+		event, _ := f.Text("until")
+		return until(event)
 	case "branch":
 		branch, _ := f.Str("branch")
 		return bind{branch: branch}
@@ -188,6 +195,12 @@ func (p *parser) action(f document.Fields, name string) action {
 			return pause{}
 		}
 		return resume{}
+	case "freeze":
+		return p.freeze(f)
+	case "lift_freeze":
+		empty, _ := f.Object(name)
+		empty.Known(name)
+		return liftFreeze{}
 	default:
 		return p.force(f)
 	}
@@ -280,16 +293,25 @@ func (p *parser) decision(f document.Fields, name string) action {
 }
 
 func (p *parser) advance(f document.Fields) action {
-	text, ok := f.Str("advance")
+	d, ok := p.duration(f, "advance")
 	if !ok {
 		return nil
 	}
+	return advance(d)
+}
+
+// duration reads a time that passes, or lasts.
+func (p *parser) duration(f document.Fields, name string) (time.Duration, bool) {
+	text, ok := f.Str(name)
+	if !ok {
+		return 0, false
+	}
 	d, err := document.ParseDuration(text)
 	if err != nil || d <= 0 {
-		p.report.Errorf(f.At.Key("advance"), document.CodeRange, "%s is not a valid duration: %v", document.Quote(text), document.ErrDuration)
-		return nil
+		p.report.Errorf(f.At.Key(name), document.CodeRange, "%s is not a valid duration: %v", document.Quote(text), document.ErrDuration)
+		return 0, false
 	}
-	return advance(d)
+	return d, true
 }
 
 func (p *parser) force(f document.Fields) action {

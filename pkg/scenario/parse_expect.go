@@ -17,7 +17,7 @@ type expectation struct {
 // expectKeys are the keys of expectations, in the order of the documentation.
 var expectKeys = []string{
 	"decision", "code", "state", "status", "rejected", "guards", "interrupt", "approval_id", "context",
-	"iterations", "transition_count", "allowed_tools", "legal_events", "evidence", "events",
+	"iterations", "transition_count", "allowed_tools", "legal_events", "evidence", "events", "fired", "time_left",
 }
 
 var (
@@ -52,7 +52,7 @@ func (p *parser) expect(f document.Fields, action string) []expectation {
 // kind of the value. A wrong value is for the case to show.
 func (p *parser) expected(e document.Fields, action, key string) {
 	called := action == "call"
-	refusable := !called && action != "report" && action != "advance"
+	refusable := !called && action != "report" && action != "advance" && action != "until"
 	switch {
 	case !called && (key == "decision" || key == "code"):
 		p.report.Errorf(e.At.Key(key), document.CodeConflict, "only a call has a decision; for a refusal write \"rejected\"")
@@ -70,7 +70,7 @@ func (p *parser) expected(e document.Fields, action, key string) {
 		e.Enum(key, statuses...)
 	case "state":
 		e.Text(key)
-	case "code", "rejected", "interrupt":
+	case "code", "rejected", "interrupt", "fired", "time_left":
 		if !none {
 			e.Text(key)
 		}

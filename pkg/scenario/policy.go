@@ -59,7 +59,7 @@ func (w *simulation) verdicts(s binding, at *workflow.View, a call, approved boo
 		shell := toolcall.Shell(s.of.machine.State(at.State), a.tool)
 		verdicts[i] = policy.Decide(rules.Call{
 			Tool: a.tool, Shell: shell, Input: a.input, Facts: w.facts(s, at, a, policy.Tools()),
-			EstimatedCost: a.estimate, Principal: actor, Session: session, Approved: approved, Repeats: w.repeats(&a), Now: w.now,
+			EstimatedCost: a.estimate, Principal: w.who.subject.CallerName, Human: w.who.human, Session: session, Approved: approved, Repeats: w.repeats(&a), Now: w.now,
 		}, nil)
 	}
 	return verdicts
@@ -67,10 +67,10 @@ func (w *simulation) verdicts(s binding, at *workflow.View, a call, approved boo
 
 // facts returns what a call does, with the descriptions of tools of one policy.
 func (w *simulation) facts(s binding, at *workflow.View, a call, tools facet.Tools) *facet.Facts {
-	return facet.Of(facet.Subject{
-		Tool: a.tool, Shell: toolcall.Shell(s.of.machine.State(at.State), a.tool), Input: a.input, Tools: tools, CallerName: actor,
-		SessionDepth: w.depth, SessionRoot: session, RunState: at.State, RunWorkflow: at.Workflow,
-	})
+	subject := w.who.at(w.began, w.now, w.depth)
+	subject.Tool, subject.Shell, subject.Input, subject.Tools = a.tool, toolcall.Shell(s.of.machine.State(at.State), a.tool), a.input, tools
+	subject.RunState, subject.RunWorkflow = at.State, at.Workflow
+	return facet.Of(subject)
 }
 
 func approved(verdicts []rules.Verdict) bool {
@@ -112,7 +112,7 @@ func (w *simulation) askFor(s binding, at *workflow.View, a call, action consent
 	default:
 		opened, err := w.open(s.tracked, at.Branch, consent.Request{
 			ID: w.approvalID(), Action: action, Terms: s.of.machine.ApprovalFor(w.facts(s, at, a, s.of.machine.Meta().Described)),
-			Asker: consent.Asker{Principal: actor, SessionID: session, RootID: session},
+			Asker: consent.Asker{Principal: actor, SessionID: session, RootSession: session},
 		})
 		if err != nil {
 			j.Decision, j.Code, j.failed = toolcall.Deny, toolcall.CodePolicyUnavailable, err.Error()

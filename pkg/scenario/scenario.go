@@ -74,6 +74,9 @@ type testCase struct {
 	begins time.Time
 	// depth is how many sessions are above that of the run, and negative where that is not known.
 	depth int
+	who   who
+	// freeze is in force at its begin; without a duration there is none.
+	freeze freeze
 	// start is the run that it begins with, observed and granted its evidence.
 	start    workflow.Run
 	observed evidence.Record

@@ -24,6 +24,7 @@ type simulation struct {
 	coverage *Coverage
 	began    time.Time
 	depth    int
+	who      who
 	now      time.Time
 	runs     map[string]*tracked
 	order    []*tracked // in the order in which they were started
@@ -44,6 +45,10 @@ type simulation struct {
 	// that has fired in it.
 	events    []string
 	interrupt string
+	// fired is the event of the last transition of this step that a clock has brought about.
+	fired string
+	// freezes that were not lifted.
+	freezes []frozen
 }
 
 // tracked is a run and the state kept next to it.
@@ -51,6 +56,7 @@ type tracked struct {
 	run    *workflow.Run
 	of     *definition
 	counts map[int64]*count // by entry
+	clocks
 }
 
 // count holds the counts in one entry of a state (S2.10).
@@ -70,10 +76,13 @@ type binding struct {
 func (s binding) at() workflow.View { return s.run.At(s.branch) }
 
 func newSimulation(s *Suite, c *testCase, coverage *Coverage) *simulation {
-	w := &simulation{suite: s, coverage: coverage, now: c.begins, began: c.begins, depth: c.depth, runs: make(map[string]*tracked)}
+	w := &simulation{suite: s, coverage: coverage, now: c.begins, began: c.begins, depth: c.depth, who: c.who, runs: make(map[string]*tracked)}
 	if s.main != nil {
 		w.binding = binding{tracked: w.add(c.start, s.main)}
 		w.observed, w.granted = c.observed, c.granted
+	}
+	if c.freeze.lasts > 0 {
+		c.freeze.act(w)
 	}
 	return w
 }
@@ -144,15 +153,18 @@ func (w *simulation) parent(t *tracked) (binding, bool) {
 
 // take does a step's action.
 func (w *simulation) take(a action) outcome {
-	w.events, w.interrupt = w.events[:0], ""
+	w.events, w.interrupt, w.fired = w.events[:0], "", ""
 	return a.act(w)
 }
 
 // step gives a command to a run, and carries out the consequences.
 func (w *simulation) step(t *tracked, cmd workflow.Command) workflow.Result {
 	before := t.run
-	out := t.of.machine.Step(before, cmd, w.now)
+	out := w.decide(t, cmd)
 	w.settle(t, before, &out)
+	if out.Changed {
+		t.moved(cmd, out.Entry.Branch, w.now)
+	}
 	return out
 }
 

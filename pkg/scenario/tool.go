@@ -39,10 +39,11 @@ func (a call) String() string {
 func (a call) act(w *simulation) outcome {
 	s := w.here()
 	at := s.at()
-	state, after := s.weigh(&at, a)
+	state, after := s.weigh(w.who.at(w.began, w.now, w.depth), &at, a)
 	j := w.judge(s, &at, a, state)
 	if j.Decision == toolcall.Allow {
 		*s.count(at.Entry) = after
+		s.progressed(at.Branch, w.now)
 		id := cmp.Or(a.id, fmt.Sprintf("call_%d", len(w.made)+1))
 		notice, edits := w.notice(s, &at, a, id)
 		w.made = append(w.made, made{s.tracked, at.Entry, a.tool, state.Paths, j.Spends, id, notice, edits})
@@ -56,9 +57,9 @@ func (a call) act(w *simulation) outcome {
 // weigh judges a call by the state (S3), and returns the counts if it is allowed: the
 // files that it would change, and the call itself. The rest of the budget of results is
 // checked last.
-func (t *tracked) weigh(at *workflow.View, a call) (toolcall.Verdict, count) {
+func (t *tracked) weigh(caller facet.Subject, at *workflow.View, a call) (toolcall.Verdict, count) {
 	m := t.of.machine
-	v := toolcall.Decide(m, at, facet.InRun(m, at, toolcall.Call{Tool: a.tool, Input: a.input, Jail: a.jail}))
+	v := toolcall.Decide(m, at, facet.InRunBy(caller, m, at, toolcall.Call{Tool: a.tool, Input: a.input, Jail: a.jail}))
 	n := *t.count(at.Entry)
 	if !v.Counted {
 		return v, n
@@ -96,7 +97,7 @@ type made struct {
 	spends []rules.Spend
 	// id of the call, and its effect on evidence.
 	id     string
-	notice toolcall.Notice
+	notice toolcall.Meaning
 	edits  int64
 }
 
@@ -134,6 +135,7 @@ func (a report) act(w *simulation) outcome {
 		w.tally.Correct(rules.Settle(of.spends, a.cost), w.now)
 	}
 	w.show(&of, &a)
+	s.progressed(at.Branch, w.now)
 	n := s.count(at.Entry)
 	n.bytes = min(n.bytes, math.MaxInt64-a.bytes) + a.bytes
 	m := s.of.machine

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
@@ -83,6 +85,10 @@ type ApprovalVote struct {
 	// Digest is that of the approval that the approver has read; without it the vote is on the
 	// present request, which is refused once the data was edited.
 	Digest string
+	// Lease approves later calls that are like this one too; nil for none (S9.6).
+	Lease *approvalv1.LeaseTerms
+	// Signature of the vote, over the statement of ApprovalStatement; nil for none.
+	Signature *approvalv1.DecisionSignature
 }
 
 // DecideApproval votes on an approval, as an approver or operator.
@@ -93,11 +99,31 @@ func (g *approvalGroup) DecideApproval(ctx context.Context, id string, vote Appr
 	}
 	resp, err := retry(ctx, g.approvals.DecideApproval, &approvalv1.DecideApprovalRequest{
 		ApprovalId: id, Approve: vote.Approve, Note: vote.Note, EditedData: data, Digest: vote.Digest, IdempotencyKey: keyOf(opts),
+		Lease: vote.Lease, Signature: vote.Signature,
 	})
 	if err != nil {
 		return Approval{}, err
 	}
 	return approvalOf(resp.GetApproval()), nil
+}
+
+// ApprovalStatement returns the statement of a vote, for the caller's person to sign. The vote then has the statement and the
+// signature in its Signature. A vote without a digest is on the present request.
+func (g *approvalGroup) ApprovalStatement(ctx context.Context, id string, vote ApprovalVote) (*approvalv1.GetApprovalStatementResponse, error) {
+	data, err := encode("edited data", vote.EditedData)
+	if err != nil {
+		return nil, err
+	}
+	if vote.Digest == "" {
+		now, err := g.GetApproval(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		vote.Digest = now.Digest
+	}
+	return retry(ctx, g.approvals.GetApprovalStatement, &approvalv1.GetApprovalStatementRequest{
+		Approve: vote.Approve, Note: vote.Note, EditedData: data, Lease: vote.Lease, Items: []*approvalv1.DecideApprovalsItem{{ApprovalId: id, Digest: vote.Digest}},
+	})
 }
 
 // CancelApproval withdraws a question, as an operator.
@@ -218,4 +244,44 @@ func (g *approvalGroup) ListLeases(ctx context.Context, runID string) ([]*approv
 func (g *approvalGroup) RevokeLease(ctx context.Context, id string) (*approvalv1.Lease, error) {
 	resp, err := retry(ctx, g.approvals.RevokeLease, &approvalv1.RevokeLeaseRequest{LeaseId: id})
 	return resp.GetLease(), err
+}
+
+// QuestionCount counts the approvals of one question, which a rule or a workflow asks.
+type QuestionCount struct {
+	// What is the request, in a line.
+	What string
+	// AskedBy is the policy and its rule, or workflow.
+	AskedBy string
+	// Asked counts the approvals, and the others their answers. Quick are those granted within three seconds.
+	Asked, Granted, Rejected, Expired, Quick int64
+	// Hint is a way to spare people the question; empty unless they hardly ever reject.
+	Hint string
+}
+
+// ApprovalStats are the questions that people were asked, the most frequent first.
+type ApprovalStats struct {
+	Questions []QuestionCount
+	// Complete is false when only the newest 10,000 approvals were counted.
+	Complete bool
+}
+
+// ApprovalStats counts the questions that people were asked since then, and their answers; zero is for the last 30 days. It is
+// for people.
+func (g *approvalGroup) ApprovalStats(ctx context.Context, since time.Time) (ApprovalStats, error) {
+	req := &approvalv1.GetApprovalStatsRequest{}
+	if !since.IsZero() {
+		req.Since = timestamppb.New(since)
+	}
+	resp, err := retry(ctx, g.approvals.GetApprovalStats, req)
+	if err != nil {
+		return ApprovalStats{}, err
+	}
+	stats := ApprovalStats{Complete: resp.GetComplete()}
+	for _, q := range resp.GetQuestions() {
+		stats.Questions = append(stats.Questions, QuestionCount{
+			What: q.GetWhat(), AskedBy: q.GetAskedBy(), Asked: q.GetAsked(), Granted: q.GetGranted(), Rejected: q.GetRejected(),
+			Expired: q.GetExpired(), Quick: q.GetQuick(), Hint: q.GetHint(),
+		})
+	}
+	return stats, nil
 }

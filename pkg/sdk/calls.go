@@ -91,7 +91,11 @@ type DecisionRecord struct {
 	// Policy is the one that has decided, and Rule its rule; empty when the state did.
 	Policy, Rule string
 	ApprovalID   string
-	Time         time.Time
+	// Identity is who made the call, as it was known then; it stays when sessions, agents and people are gone.
+	Identity *Identity
+	// Exceptions are the ids of those by which the call has passed rules of policies.
+	Exceptions []string
+	Time       time.Time
 	// Sequence is its place in the log of its run's tree.
 	Sequence int64
 	// Explanation is why, from ExplainDecision; nil in lists.
@@ -100,16 +104,17 @@ type DecisionRecord struct {
 
 // DecisionFilter says which decisions to list; all without a member.
 type DecisionFilter struct {
-	RunID, SessionID, Tool string
-	Decision               Verdict
-	Code                   Code
+	RunID, SessionID, Tool, Principal string
+
+	Decision Verdict
+	Code     Code
 	// Most to return, the newest first; 0 for 100.
 	Most int
 }
 
 // ListDecisions returns decisions of the namespace, newest first. It is for people.
 func (c *Client) ListDecisions(ctx context.Context, f DecisionFilter) ([]DecisionRecord, error) {
-	filter := terms("run_id", f.RunID, "session_id", f.SessionID, "tool", f.Tool, "decision", string(f.Decision), "code", string(f.Code))
+	filter := terms("run_id", f.RunID, "session_id", f.SessionID, "tool", f.Tool, "decision", string(f.Decision), "code", string(f.Code), "principal", f.Principal)
 	if f.Most == 0 {
 		f.Most = 100
 	}
@@ -139,6 +144,7 @@ func recordOf(r *policyv1.DecisionRecord) DecisionRecord {
 	return DecisionRecord{
 		Decision: Verdict(word(r.GetDecision(), "DECISION_")), Code: Code(word(r.GetCode(), "DECISION_CODE_")), Message: r.GetMessage(),
 		Tool: r.GetTool(), CallID: r.GetCallId(), RunID: r.GetRunId(), SessionID: r.GetSessionId(), Principal: r.GetPrincipal(), State: r.GetState(),
-		Policy: r.GetPolicy(), Rule: r.GetRule(), ApprovalID: r.GetApprovalId(), Time: timeOf(r.GetTime()), Sequence: r.GetSequence(),
+		Policy: r.GetPolicy(), Rule: r.GetRule(), ApprovalID: r.GetApprovalId(), Identity: identityOf(r.GetIdentity()),
+		Exceptions: r.GetExceptions(), Time: timeOf(r.GetTime()), Sequence: r.GetSequence(),
 	}
 }

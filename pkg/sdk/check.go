@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"google.golang.org/grpc"
+
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
@@ -22,7 +24,7 @@ type Decision struct {
 	// CallID is reported with the outcome, and so is RunID, or SessionID where policies have
 	// decided without a run.
 	CallID, RunID, SessionID string
-	// Code is empty, or CodeNotEnforced, of an allowed call.
+	// Code is empty, CodeNotEnforced or CodeUngoverned, of an allowed call.
 	Code Code
 	// Message is one sentence for the agent; empty when the call is allowed.
 	Message string
@@ -105,10 +107,13 @@ func (c *Client) check(ctx context.Context, q *call, withdraw bool) (Decision, e
 		if fresh {
 			q.req.CallId = newCallID()
 		}
-		resp, err := retry(ctx, c.policy.CheckToolCall, &q.req)
-		var d Decision
+		d, last, err := c.ask(ctx, q)
 		if err == nil {
-			if d, err = c.verdict(&q.req, resp); err == nil {
+			c.keepRefusal(q, d)
+			return d, nil
+		}
+		if ctx.Err() == nil {
+			if d, err = c.throughGlass(q, last, err); err == nil {
 				return d, nil
 			}
 		}
@@ -128,6 +133,20 @@ func (c *Client) check(ctx context.Context, q *call, withdraw bool) (Decision, e
 			return Decision{}, c.refused(q.req.GetCallId(), fault.From(err))
 		}
 	}
+}
+
+// ask returns the answer to a call. last is the error of the last attempt, as gRPC has it.
+func (c *Client) ask(ctx context.Context, q *call) (d Decision, last, err error) {
+	resp, err := retry(ctx, func(ctx context.Context, req *policyv1.CheckToolCallRequest, opts ...grpc.CallOption) (*policyv1.CheckToolCallResponse, error) {
+		resp, err := c.policy.CheckToolCall(ctx, req, opts...)
+		last = err
+		return resp, err
+	}, &q.req)
+	if err != nil {
+		return Decision{}, last, err
+	}
+	d, err = c.verdict(&q.req, resp)
+	return d, nil, err
 }
 
 // mayBeAllowed reports whether the server may have allowed a call that has failed with
@@ -211,7 +230,7 @@ func (c *Client) verdict(req *policyv1.CheckToolCallRequest, resp *policyv1.Chec
 
 // Abandon reports in the background that a call that was checked is not made. Close waits for it.
 func (c *Client) Abandon(ctx context.Context, d Decision) {
-	if d.Allowed() {
+	if d.Allowed() && d.Code != CodeUngoverned {
 		c.withdraw(ctx, reportOf(d))
 	}
 }

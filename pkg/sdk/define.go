@@ -33,7 +33,7 @@ func (g *registryGroup) RegisterWorkflow(ctx context.Context, definition any, op
 	if err != nil {
 		return Definition{}, err
 	}
-	resp, err := retry(ctx, g.workflows.RegisterWorkflow, &enginev1.RegisterWorkflowRequest{Definition: body, IdempotencyKey: keyOf(opts)})
+	resp, err := retry(ctx, g.workflows.RegisterWorkflow, &enginev1.RegisterWorkflowRequest{Definition: body, IdempotencyKey: keyOf(opts), Staged: staged(opts)})
 	w := resp.GetWorkflow()
 	return Definition{w.GetName(), w.GetVersion(), w.GetDigest(), resp.GetCreated(), each(resp.GetWarnings(), problemOf)}, err
 }
@@ -44,19 +44,19 @@ func (g *registryGroup) RegisterProcess(ctx context.Context, definition any, opt
 	if err != nil {
 		return Definition{}, err
 	}
-	resp, err := retry(ctx, g.processes.RegisterProcess, &enginev1.RegisterProcessRequest{Definition: body, IdempotencyKey: keyOf(opts)})
+	resp, err := retry(ctx, g.processes.RegisterProcess, &enginev1.RegisterProcessRequest{Definition: body, IdempotencyKey: keyOf(opts), Staged: staged(opts)})
 	p := resp.GetProcess()
 	return Definition{p.GetName(), p.GetVersion(), p.GetDigest(), resp.GetCreated(), each(resp.GetWarnings(), problemOf)}, err
 }
 
 // RegisterPolicy registers a policy, as an operator: JSON, or a value that encodes to it. An empty name is
-// that of the definition. It is live at once, and judges the calls of its attachments: see [Client.AttachPolicy].
+// that of the definition. Unless it is staged, it is live at once, and judges the calls of its attachments: see [Client.AttachPolicy].
 func (g *registryGroup) RegisterPolicy(ctx context.Context, name string, definition any, opts ...ChangeOption) (Definition, error) {
 	body, err := encode("policy", text(definition))
 	if err != nil {
 		return Definition{}, err
 	}
-	resp, err := retry(ctx, g.policies.RegisterPolicy, &policyv1.RegisterPolicyRequest{Name: name, Definition: body, IdempotencyKey: keyOf(opts)})
+	resp, err := retry(ctx, g.policies.RegisterPolicy, &policyv1.RegisterPolicyRequest{Name: name, Definition: body, IdempotencyKey: keyOf(opts), Staged: staged(opts)})
 	p := resp.GetPolicy()
 	return Definition{Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Created: resp.GetCreated(), Warnings: each(resp.GetWarnings(), policyProblemOf)}, err
 }
@@ -88,23 +88,25 @@ func policyProblemOf(p *policyv1.PolicyProblem) Problem {
 	return Problem{Pointer: p.GetPointer(), Code: p.GetCode(), Message: p.GetMessage()}
 }
 
-// Attachment names a subject of a policy: a workflow, a process or a session by its name, or a role.
+// Attachment names a subject of a policy: a workflow, process, session, agent, role, principal, human or group by its
+// name, or everyone.
 type Attachment = policyv1.Attachment
 
-// AttachTo names the subject of a policy. kind is "workflow", "process", "session" or "role".
+// AttachTo names the subject of a policy. kind is "workflow", "process", "session", "agent", "role", "principal", "human",
+// "group" or "everyone", which has no id.
 func AttachTo(kind, id string) *Attachment {
 	number := policyv1.AttachmentKind_value["ATTACHMENT_KIND_"+strings.ToUpper(kind)]
 	return &Attachment{Kind: policyv1.AttachmentKind(number), Id: id}
 }
 
-// AttachPolicy makes a policy hold, as an operator.
-func (g *registryGroup) AttachPolicy(ctx context.Context, name string, to *Attachment) error {
+// AttachPolicy makes a policy hold for subjects, in one commit, as an operator.
+func (g *registryGroup) AttachPolicy(ctx context.Context, name string, to ...*Attachment) error {
 	_, err := retry(ctx, g.policies.AttachPolicy, &policyv1.AttachPolicyRequest{Name: name, To: to})
 	return err
 }
 
-// DetachPolicy makes a policy hold no longer, as an operator.
-func (g *registryGroup) DetachPolicy(ctx context.Context, name string, from *Attachment) error {
+// DetachPolicy makes a policy hold for subjects no longer, in one commit, as an operator.
+func (g *registryGroup) DetachPolicy(ctx context.Context, name string, from ...*Attachment) error {
 	_, err := retry(ctx, g.policies.DetachPolicy, &policyv1.DetachPolicyRequest{Name: name, From: from})
 	return err
 }

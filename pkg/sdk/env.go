@@ -12,7 +12,8 @@ const DefaultServer = "127.0.0.1:7421"
 // FromEnv makes a client from environment variables, under the names that the command
 // line reads: INTERLOCK_SERVER (a gRPC address; [DefaultServer] without it),
 // INTERLOCK_TOKEN, INTERLOCK_NAMESPACE, INTERLOCK_CA, INTERLOCK_INSECURE,
-// INTERLOCK_SESSION, INTERLOCK_RUN, and WORKFLOW_STATE_ID.
+// INTERLOCK_SESSION, INTERLOCK_RUN, WORKFLOW_STATE_ID, INTERLOCK_BREAKGLASS, INTERLOCK_BREAKGLASS_KEY,
+// INTERLOCK_BREAKGLASS_SPOOL and INTERLOCK_PRINCIPAL.
 func FromEnv() (*Client, error) {
 	target, opts, err := settings(os.Getenv)
 	if err != nil {
@@ -37,6 +38,9 @@ func settings(getenv func(string) string) (target string, opts Options, err erro
 	}
 	opts.Token, opts.Namespace = getenv("INTERLOCK_TOKEN"), getenv("INTERLOCK_NAMESPACE")
 	opts.Session, opts.Run, opts.State = getenv("INTERLOCK_SESSION"), getenv("INTERLOCK_RUN"), getenv("WORKFLOW_STATE_ID")
+	opts.BreakGlass = BreakGlass{
+		Grant: getenv("INTERLOCK_BREAKGLASS"), Key: getenv("INTERLOCK_BREAKGLASS_KEY"), Spool: getenv("INTERLOCK_BREAKGLASS_SPOOL"), Principal: getenv("INTERLOCK_PRINCIPAL"),
+	}
 	opts.TLS = TLS{CAFile: getenv("INTERLOCK_CA")}
 	return target, opts, nil
 }

@@ -18,8 +18,9 @@ func TestSettings(t *testing.T) {
 	env = map[string]string{
 		"INTERLOCK_SERVER": "engine:7421", "INTERLOCK_TOKEN": "t", "INTERLOCK_NAMESPACE": "ns", "INTERLOCK_CA": "ca.pem", "INTERLOCK_INSECURE": "true",
 		"INTERLOCK_SESSION": "s", "INTERLOCK_RUN": "run_1", "WORKFLOW_STATE_ID": "wfstate_1",
+		"INTERLOCK_BREAKGLASS": "g", "INTERLOCK_BREAKGLASS_KEY": "k", "INTERLOCK_BREAKGLASS_SPOOL": "p", "INTERLOCK_PRINCIPAL": "agent",
 	}
-	want := Options{Token: "t", Namespace: "ns", TLS: TLS{CAFile: "ca.pem"}, Insecure: true, Session: "s", Run: "run_1", State: "wfstate_1"}
+	want := Options{Token: "t", Namespace: "ns", TLS: TLS{CAFile: "ca.pem"}, Insecure: true, Session: "s", Run: "run_1", State: "wfstate_1", BreakGlass: BreakGlass{Grant: "g", Key: "k", Spool: "p", Principal: "agent"}}
 	if target, opts, err = settings(getenv); err != nil || target != "engine:7421" || opts != want {
 		t.Errorf("%s, %+v, %v", target, opts, err)
 	}

@@ -51,12 +51,28 @@ func OnReport(do func(Report)) CallOption { return func(c *call) { c.onReport = 
 // ChangeOption says more of a change.
 type ChangeOption func(*change)
 
-type change struct{ key string }
+type change struct {
+	key    string
+	staged bool
+}
 
 // IdempotencyKey returns the caller's own key of a change: the same request with the same key,
 // also of another process, returns the first response. Without it each change has a new key,
 // which its repeats share.
 func IdempotencyKey(key string) ChangeOption { return func(c *change) { c.key = key } }
+
+// Staged stores a version of a workflow, process or policy that is not live, as an operator: a set makes it live (see
+// [Client.ApplySet]). Other changes ignore it.
+func Staged() ChangeOption { return func(c *change) { c.staged = true } }
+
+// staged reports that a version is not to be live.
+func staged(opts []ChangeOption) bool {
+	var c change
+	for _, opt := range opts {
+		opt(&c)
+	}
+	return c.staged
+}
 
 // keyOf returns the key of a change.
 func keyOf(opts []ChangeOption) string {

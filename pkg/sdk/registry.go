@@ -50,10 +50,20 @@ func (g *registryGroup) ListPolicies(ctx context.Context) ([]*policyv1.Policy, e
 	})
 }
 
-// PolicyUsage returns the counts of a policy's limits for a principal and the client's
+// UsageOf says for whom the counts of a policy's limits are; without a member those per principal and per human are left out.
+type UsageOf struct {
+	// Principal is the name of one.
+	Principal string
+	// Human is the name of a person, or the issuer, # and the name there.
+	Human string
+}
+
+// PolicyUsage returns the counts of a policy's limits for a principal, a human and the client's
 // session.
-func (g *registryGroup) PolicyUsage(ctx context.Context, name, principal string) ([]*policyv1.Usage, error) {
-	resp, err := retry(ctx, g.policies.GetPolicyUsage, &policyv1.GetPolicyUsageRequest{Name: name, Principal: principal, SessionId: g.session})
+func (g *registryGroup) PolicyUsage(ctx context.Context, name string, of UsageOf) ([]*policyv1.Usage, error) {
+	resp, err := retry(ctx, g.policies.GetPolicyUsage, &policyv1.GetPolicyUsageRequest{
+		Name: name, Principal: of.Principal, Human: of.Human, SessionId: g.session,
+	})
 	return resp.GetUsages(), err
 }
 

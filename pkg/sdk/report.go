@@ -47,6 +47,9 @@ func (c *Client) Report(ctx context.Context, d Decision, r Result, ok bool) (Rep
 	if !d.Allowed() {
 		return Report{}, &ReportError{CallID: d.CallID, Err: fault.New(fault.InvalidRequest, "the call was not allowed: only a call that was is reported")}
 	}
+	if d.Code == CodeUngoverned { // its spool is handed in
+		return Report{}, nil
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTime)
 	defer cancel()
 	if r.Bytes == 0 {

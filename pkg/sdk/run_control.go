@@ -7,6 +7,8 @@ import (
 	"iter"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
@@ -14,6 +16,9 @@ import (
 type RunFilter struct {
 	Workflow, SessionID string
 	Status              RunStatus
+	// StaleFor lists active runs that have made no progress for so long, at least a second, the most silent first; it goes with Workflow
+	// and Most, at most 1000 of them.
+	StaleFor time.Duration
 	// Most to return, the newest first; 0 for all.
 	Most int
 }
@@ -22,8 +27,12 @@ type RunFilter struct {
 // of single runs: context, rules and evidence.
 func (g *runGroup) ListRuns(ctx context.Context, f RunFilter) ([]*Run, error) {
 	filter := terms("workflow", f.Workflow, "session_id", f.SessionID, "status", string(f.Status))
+	var stale *durationpb.Duration
+	if f.StaleFor > 0 {
+		stale = durationpb.New(f.StaleFor)
+	}
 	return page(ctx, f.Most, func(ctx context.Context, size int32, token string) ([]*Run, string, error) {
-		resp, err := retry(ctx, g.runs.ListRuns, &enginev1.ListRunsRequest{PageSize: size, PageToken: token, Filter: filter})
+		resp, err := retry(ctx, g.runs.ListRuns, &enginev1.ListRunsRequest{PageSize: size, PageToken: token, Filter: filter, StaleFor: stale})
 		return each(resp.GetRuns(), runOf), resp.GetNextPageToken(), err
 	})
 }

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -55,6 +56,10 @@ type Run struct {
 	OutputTools []string
 	// ParentID is the run that invoked this one; empty for none.
 	ParentID string
+	// Freeze is the one that the run is under; nil for none. LegalEvents says what it stops.
+	Freeze *RunFreeze
+	// Halt is the one that stops its work; nil for none.
+	Halt *RunHalt
 
 	// Resumed says that Load has continued a paused run.
 	Resumed bool
@@ -62,6 +67,53 @@ type Run struct {
 	Note string
 
 	CreatedAt, UpdatedAt time.Time
+
+	// Schedule is the schedule that has started the run (S25.22); empty for none.
+	Schedule string
+	// ArrivedAt is when the run came to its state from another one: the clock of the state counts from there (S25.1).
+	ArrivedAt time.Time
+	// Deadline is the latest time at which the run ends (S25.8); zero for never.
+	Deadline time.Time
+	// LastActivity is when the run made progress last, to the second. It is zero of a run that is not active, and in the
+	// answers of changes.
+	LastActivity time.Time
+	// Dues are what time will bring about, the soonest first, as things stand now; those whose clock stands still are last.
+	Dues []Due
+	// Holds are the causes of a run that is HELD (S6.2).
+	Holds []Hold
+}
+
+// Due is one thing that time brings about in a run, and when (S25).
+type Due struct {
+	// Kind is deadline, fork, after, stale or remind.
+	Kind string
+	// Event is that of the transition, such as $after:2h; empty for a reminder.
+	Event string
+	// Branch is empty outside of forks.
+	Branch string
+	// After is the time on the clock at which it is due: of a deadline since the run began, of a silence since the last progress.
+	After time.Duration
+	// At is when it is due, if no clock stands still before; zero while its clock stands still.
+	At time.Time
+	// StoppedBy is why its clock stands still: hold, pause, approval or branches; empty while the clock runs (S25.2).
+	StoppedBy string
+	// Left is the time that is left on a clock that stands still.
+	Left time.Duration
+	// Blocked is true of a transition that was due, and that no guard let through: it is tried again.
+	Blocked bool
+	// Targets are the states that it may lead to, in definition order.
+	Targets []string
+	// Holds is true of a silence after which the run is held.
+	Holds bool
+}
+
+// Hold keeps a run HELD until its cause is lifted (S6.2).
+type Hold struct {
+	// By is the name of the principal that holds it.
+	By string
+	// Cause is operator, session_end or stale.
+	Cause, Reason string
+	Since         time.Time
 }
 
 // Evidence is an observation of Interlock, which agents cannot claim (S14).
@@ -86,6 +138,22 @@ type Branch struct {
 	SessionID string
 }
 
+// RunHalt stops the work of a run until an operator lifts it (S23.41).
+type RunHalt struct {
+	ID string
+	// Scope is in words, such as workflow "deploy".
+	Scope     string
+	Reason    string
+	CreatedBy string
+	CreatedAt time.Time
+}
+
+// RunFreeze stops some transitions of a run until a time (S25.12).
+type RunFreeze struct {
+	ID, Reason, CreatedBy string
+	Until                 time.Time
+}
+
 // LegalEvent is one event that a state defines.
 type LegalEvent struct {
 	Event string
@@ -94,6 +162,8 @@ type LegalEvent struct {
 	// Guards are all that it may evaluate, in order.
 	Guards           []string
 	RequiresApproval bool
+	// Frozen is true while a freeze stops it (S25.12).
+	Frozen bool
 }
 
 // Ended reports whether the run continues no more.
@@ -117,6 +187,12 @@ func runOf(r *enginev1.Run) *Run {
 		}
 		run.EnvOverrides[v.GetName()] = v.GetValue()
 	}
+	if h := r.GetHalt(); h != nil {
+		run.Halt = &RunHalt{ID: h.GetHaltId(), Scope: h.GetScope(), Reason: h.GetReason(), CreatedBy: h.GetCreatedBy(), CreatedAt: timeOf(h.GetCreatedAt())}
+	}
+	if f := r.GetFreeze(); f != nil {
+		run.Freeze = &RunFreeze{ID: f.GetFreezeId(), Reason: f.GetReason(), CreatedBy: f.GetCreatedBy(), Until: timeOf(f.GetUntil())}
+	}
 	run.OutputTools = r.GetWorkflowMeta().GetOutputTools()
 	for _, e := range r.GetEvidence() {
 		run.Evidence = append(run.Evidence, Evidence{
@@ -128,13 +204,26 @@ func runOf(r *enginev1.Run) *Run {
 			Name: b.GetName(), Status: BranchStatus(word(b.GetStatus(), "BRANCH_STATUS_")), State: b.GetState(), SessionID: b.GetSessionId(),
 		})
 	}
+	run.Schedule = r.GetSchedule()
+	run.ArrivedAt, run.Deadline, run.LastActivity = timeOf(r.GetArrivedAt()), timeOf(r.GetDeadline()), timeOf(r.GetLastActivity())
+	for _, d := range r.GetDues() {
+		run.Dues = append(run.Dues, Due{
+			Kind: d.GetKind(), Event: d.GetEvent(), Branch: d.GetBranch(), After: d.GetAfter().AsDuration(), At: timeOf(d.GetAt()),
+			StoppedBy: d.GetStoppedBy(), Left: d.GetLeft().AsDuration(), Blocked: d.GetBlocked(), Targets: d.GetTargets(), Holds: d.GetHolds(),
+		})
+	}
+	for _, h := range r.GetHolds() {
+		run.Holds = append(run.Holds, Hold{
+			By: h.GetBy(), Cause: strings.ToLower(word(h.GetCause(), "HOLD_CAUSE_")), Reason: h.GetReason(), Since: timeOf(h.GetSince()),
+		})
+	}
 	return run
 }
 
 func legalEvents(events []*enginev1.LegalEvent) []LegalEvent {
 	out := make([]LegalEvent, len(events))
 	for i, e := range events {
-		out[i] = LegalEvent{Event: e.GetEvent(), Targets: e.GetTargets(), Guards: e.GetGuards(), RequiresApproval: e.GetRequiresApproval()}
+		out[i] = LegalEvent{Event: e.GetEvent(), Targets: e.GetTargets(), Guards: e.GetGuards(), RequiresApproval: e.GetRequiresApproval(), Frozen: e.GetFrozen()}
 	}
 	return out
 }

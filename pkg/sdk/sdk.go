@@ -25,6 +25,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	identityv1 "github.com/interlock-run/interlock/gen/go/interlock/identity/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -45,6 +46,9 @@ type Options struct {
 	Run string
 	// State is meant wherever a state's id is left empty; by default the session's.
 	State string
+	// Human is the own token of the person on whose behalf the caller acts: of the deployment's OpenID
+	// Connect issuer, or of `interlock login`. Empty for none. See [Client.ForHuman].
+	Human string
 	// TLS is off unless one of its files is set or it is enabled.
 	TLS TLS
 	// Insecure allows another machine without TLS, where the network itself is
@@ -52,19 +56,23 @@ type Options struct {
 	Insecure bool
 	// Jail says how GuardCommand gets a jail.
 	Jail JailOptions
+	// BreakGlass allows calls by a grant while no connection can be made; none without its Grant.
+	BreakGlass BreakGlass
 	// Logger receives the failures that no call returns: streams that break, outcomes of
 	// tasks and of calls that could not be delivered. nil disables logging.
 	Logger *slog.Logger
 }
 
-// String describes the options without the token.
+// String describes the options without the tokens.
 func (o Options) String() string {
-	token := "none"
-	if o.Token != "" {
-		token = "(hidden)"
+	hidden := func(token string) string {
+		if token == "" {
+			return "none"
+		}
+		return "(hidden)"
 	}
-	return fmt.Sprintf("{Token:%s Namespace:%q Session:%q Run:%q State:%q TLS:%+v Insecure:%t}",
-		token, o.Namespace, o.Session, o.Run, o.State, o.TLS, o.Insecure)
+	return fmt.Sprintf("{Token:%s Human:%s Namespace:%q Session:%q Run:%q State:%q TLS:%+v Insecure:%t}",
+		hidden(o.Token), hidden(o.Human), o.Namespace, o.Session, o.Run, o.State, o.TLS, o.Insecure)
 }
 
 // GoString returns the text of String.
@@ -85,6 +93,10 @@ type Client struct {
 	sessionGroup
 	registryGroup
 	teamGroup
+	identityGroup
+	haltGroup
+	scheduleGroup
+	setGroup
 }
 
 // Groups of methods by noun; a Client has them all.
@@ -94,14 +106,21 @@ type (
 	sessionGroup  struct{ *core }
 	registryGroup struct{ *core }
 	teamGroup     struct{ *core } // components and agents
+	identityGroup struct{ *core } // who calls, and what they may do
+	haltGroup     struct{ *core }
+	scheduleGroup struct{ *core }
+	setGroup      struct{ *core }
 )
 
 // core is the state that the groups of methods share: the connection, and the session that acts.
 type core struct {
-	conn  grpc.ClientConnInterface
-	close func() error
+	// base is the connection, and conn is what calls go over: with the person on whose behalf they are.
+	base, conn grpc.ClientConnInterface
+	close      func() error
 
 	session, run, state string
+	namespace           string
+	breakGlass          BreakGlass
 
 	log  *slog.Logger
 	jail *prison
@@ -119,14 +138,17 @@ type core struct {
 	sessions  statev1.SessionServiceClient
 	tasks     statev1.TaskServiceClient
 	agents    statev1.AgentServiceClient
+	schedules enginev1.ScheduleServiceClient
+	sets      policyv1.SetServiceClient
 
 	components statev1.ComponentServiceClient
 	approvals  approvalv1.ApprovalServiceClient
+	halts      identityv1.HaltServiceClient
 }
 
 // client returns a client with all groups of methods.
 func (c *core) client() *Client {
-	return &Client{c, runGroup{c}, approvalGroup{c}, sessionGroup{c}, registryGroup{c}, teamGroup{c}}
+	return &Client{c, runGroup{c}, approvalGroup{c}, sessionGroup{c}, registryGroup{c}, teamGroup{c}, identityGroup{c}, haltGroup{c}, scheduleGroup{c}, setGroup{c}}
 }
 
 // Dial makes a client of the server at a gRPC target, such as "127.0.0.1:7421",
@@ -167,15 +189,24 @@ func New(conn grpc.ClientConnInterface, opts Options) *Client {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return (&core{
-		conn: conn, close: func() error { return nil }, background: &sync.WaitGroup{},
-		session: opts.Session, run: opts.Run, state: opts.State, log: opts.Logger, jail: newPrison(opts.Jail),
-		runs: enginev1.NewRunServiceClient(conn), workflows: enginev1.NewWorkflowServiceClient(conn), processes: enginev1.NewProcessServiceClient(conn),
-		policy: policyv1.NewPolicyEnforcerServiceClient(conn), policies: policyv1.NewPolicyServiceClient(conn), decisions: policyv1.NewDecisionServiceClient(conn),
-		states: statev1.NewStateServiceClient(conn), schemas: statev1.NewSchemaServiceClient(conn), sessions: statev1.NewSessionServiceClient(conn),
-		tasks: statev1.NewTaskServiceClient(conn), agents: statev1.NewAgentServiceClient(conn),
-		approvals: approvalv1.NewApprovalServiceClient(conn), components: statev1.NewComponentServiceClient(conn),
-	}).client()
+	c := &core{
+		base: conn, close: func() error { return nil }, background: &sync.WaitGroup{},
+		session: opts.Session, run: opts.Run, state: opts.State, namespace: opts.Namespace, breakGlass: opts.BreakGlass, log: opts.Logger, jail: newPrison(opts.Jail),
+	}
+	c.over(behalf(conn, opts.Human))
+	return c.client()
+}
+
+// over has the calls go over a connection.
+func (c *core) over(conn grpc.ClientConnInterface) {
+	c.conn = conn
+	c.runs, c.workflows, c.processes = enginev1.NewRunServiceClient(conn), enginev1.NewWorkflowServiceClient(conn), enginev1.NewProcessServiceClient(conn)
+	c.policy, c.policies, c.decisions = policyv1.NewPolicyEnforcerServiceClient(conn), policyv1.NewPolicyServiceClient(conn), policyv1.NewDecisionServiceClient(conn)
+	c.states, c.schemas, c.sessions = statev1.NewStateServiceClient(conn), statev1.NewSchemaServiceClient(conn), statev1.NewSessionServiceClient(conn)
+	c.tasks, c.agents, c.components = statev1.NewTaskServiceClient(conn), statev1.NewAgentServiceClient(conn), statev1.NewComponentServiceClient(conn)
+	c.schedules = enginev1.NewScheduleServiceClient(conn)
+	c.sets = policyv1.NewSetServiceClient(conn)
+	c.approvals, c.halts = approvalv1.NewApprovalServiceClient(conn), identityv1.NewHaltServiceClient(conn)
 }
 
 // Close closes the connection that Dial made, for the clients that share it too. Calls that are
@@ -204,6 +235,15 @@ func (c *Client) ForSession(session string) *Client {
 func (c *Client) ForRun(run string) *Client {
 	other := *c.core
 	other.run = run
+	return other.client()
+}
+
+// ForHuman returns a client on the same connection that acts on behalf of a person: calls are judged, and recorded,
+// as made for that person, and sessions that it creates work for them. The token is the person's own, of the
+// deployment's OpenID Connect issuer or of `interlock login`; empty for nobody.
+func (c *Client) ForHuman(token string) *Client {
+	other := *c.core
+	other.over(behalf(c.base, token))
 	return other.client()
 }
 

@@ -24,6 +24,12 @@ type Session struct {
 	// OpenChildren have not called back.
 	OpenChildren int
 	Labels       map[string]string
+	// Agent is the one that it has started from; empty for none.
+	Agent string
+	// Only has the entries that all calls of it and of those below it must meet: a JSON list; nil for none.
+	Only json.RawMessage
+	// Human is on whose behalf it works, and so do those below it; nil where that is not known.
+	Human *Human
 	// Error is why it failed; empty otherwise.
 	Error                string
 	CreatedAt, UpdatedAt time.Time
@@ -47,6 +53,11 @@ type NewSession struct {
 	// StateRef is the component that its executions begin and end with, Subject
 	// whose long-term values it uses (S12).
 	StateRef, Subject string
+	// Agent is the one that it starts from: it brings its policy, and its component; empty for none (S15.10).
+	Agent string
+	// Only has entries that all calls of it and of those below it must meet: JSON, or a value that encodes to a
+	// list (S22.24); nil for none. They narrow, so agents may use them.
+	Only any
 }
 
 // CreateSession makes a session. The same request again answers the same session,
@@ -56,8 +67,12 @@ func (g *sessionGroup) CreateSession(ctx context.Context, s NewSession) (Session
 		// A repeat must find the session that the first try made.
 		s.Name = "session-" + strings.ToLower(newKey())
 	}
+	only, err := encode("only", s.Only)
+	if err != nil {
+		return Session{}, err
+	}
 	req := &statev1.CreateSessionRequest{
-		SessionId: s.ID, Name: s.Name, Parent: s.Parent, AcceptEarlyUpdate: s.AcceptEarlyUpdate, Labels: s.Labels,
+		Agent: s.Agent, Only: only, SessionId: s.ID, Name: s.Name, Parent: s.Parent, AcceptEarlyUpdate: s.AcceptEarlyUpdate, Labels: s.Labels,
 		StateRef: s.StateRef, Subject: s.Subject, Prompt: s.Prompt, Session: g.session,
 	}
 	if s.SkipStateUpdate {
@@ -78,6 +93,8 @@ type StopOptions struct {
 	End bool
 	// Error is why the agent failed; empty when it did not.
 	Error string
+	// Result of the session for its parent: JSON, or a value that encodes to it; nil for none (S15.3).
+	Result any
 }
 
 // Stopped is the outcome of a session that was stopped.
@@ -95,7 +112,12 @@ func (g *sessionGroup) StopSession(ctx context.Context, opts StopOptions, change
 	if g.session == "" {
 		return Stopped{}, errNoSession("stopping")
 	}
+	result, err := encode("result", opts.Result)
+	if err != nil {
+		return Stopped{}, err
+	}
 	resp, err := retry(ctx, g.sessions.StopSession, &statev1.StopSessionRequest{
+		Result:    result,
 		SessionId: g.session, Session: g.session, IdempotencyKey: keyOf(change),
 		InPlace: opts.InPlace, End: opts.End, Error: clip(opts.Error),
 	})
@@ -121,6 +143,7 @@ func sessionOf(s *statev1.Session) Session {
 		Status: SessionStatus(word(s.GetStatus(), "SESSION_STATUS_")), StateID: s.GetWorkflowStateId(),
 		StateUpdate:  UpdateStatus(word(s.GetStateUpdateStatus(), "STATE_UPDATE_STATUS_")),
 		OpenChildren: int(s.GetOpenChildren()), Labels: s.GetLabels(), Error: s.GetError(),
+		Agent: s.GetAgent(), Only: s.GetOnly(), Human: humanOf(s.GetHuman()),
 		CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetUpdatedAt()),
 	}
 }
@@ -145,6 +168,12 @@ func (g *sessionGroup) ResumeSession(ctx context.Context, id, prompt string, opt
 		SessionId: first(id, g.session), Session: g.session, Prompt: prompt, IdempotencyKey: keyOf(opts),
 	})
 	return sessionOf(resp.GetSession()), err
+}
+
+// DeleteSession deletes a session that has ended, by id or name; with cascade, those below it too.
+func (g *sessionGroup) DeleteSession(ctx context.Context, id string, cascade bool) error {
+	_, err := retry(ctx, g.sessions.DeleteSession, &statev1.DeleteSessionRequest{SessionId: id, Cascade: cascade})
+	return err
 }
 
 // SessionResult returns the result of a session's agent as JSON; false when it has given none.

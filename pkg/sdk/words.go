@@ -46,6 +46,9 @@ const (
 	CodeJailRequired      Code = "JAIL_REQUIRED"
 	CodeCallUnclear       Code = "CALL_UNCLEAR"
 	CodeCallNotAllowed    Code = "CALL_NOT_ALLOWED"
+	CodeNarrowed          Code = "NARROWED"
+	CodeHalted            Code = "HALTED"
+	CodeUngoverned        Code = "UNGOVERNED"
 )
 
 // RejectionCode is why an event was rejected (S2.7).
@@ -70,6 +73,10 @@ const (
 	RejectedRunNotPaused           RejectionCode = "RUN_NOT_PAUSED"
 	RejectedNotParked              RejectionCode = "NOT_PARKED"
 	RejectedNoImage                RejectionCode = "NO_IMAGE"
+	RejectedTooEarly               RejectionCode = "TOO_EARLY"
+	RejectedOutsideWindow          RejectionCode = "OUTSIDE_WINDOW"
+	RejectedFrozen                 RejectionCode = "FROZEN"
+	RejectedNotDue                 RejectionCode = "NOT_DUE"
 )
 
 // RunStatus is the status of a run (S6.1).

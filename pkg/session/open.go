@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,14 +16,18 @@ type Spec struct {
 	// NoCallback: its parent is not called back.
 	NoCallback bool
 	Labels     map[string]string
-	StateRef   string
-	Agent      string
+	// LabelsCount: conditions may look at the labels.
+	LabelsCount bool
+	StateRef    string
+	Agent       string
 	// Subject is whose long-term values it uses; by default its parent's, or its
 	// own name.
 	Subject string
 	// Prompt, when not empty, is for a runner to start the agent with.
 	Prompt string
 	Owner  string
+	// Only narrows the session; nil for nothing.
+	Only json.RawMessage
 }
 
 // Open makes a session under a parent, whose state it shares from then on; nil for
@@ -30,8 +35,8 @@ type Spec struct {
 func Open(spec Spec, parent *Session, c Clock) (Result, error) {
 	s := &Session{
 		ID: spec.ID, Name: spec.Name, RootID: spec.ID, RootName: spec.Name, Status: Running, Update: UpdateNone,
-		AcceptEarly: spec.AcceptEarly, NoCallback: spec.NoCallback, Labels: maps.Clone(spec.Labels), StateRef: spec.StateRef, Agent: spec.Agent, Subject: spec.Subject,
-		Prompt: spec.Prompt, Starting: spec.Prompt != "", Owner: spec.Owner, CreatedAt: c.Now, UpdatedAt: c.Now,
+		AcceptEarly: spec.AcceptEarly, NoCallback: spec.NoCallback, Labels: maps.Clone(spec.Labels), LabelsCount: spec.LabelsCount, StateRef: spec.StateRef, Agent: spec.Agent, Subject: spec.Subject,
+		Prompt: spec.Prompt, Starting: spec.Prompt != "", Owner: spec.Owner, Bounds: Bounds{Only: spec.Only}, CreatedAt: c.Now, UpdatedAt: c.Now,
 	}
 	if parent != nil {
 		if parent.Depth >= MaxDepth {
@@ -41,6 +46,9 @@ func Open(spec Spec, parent *Session, c Clock) (Result, error) {
 		s.RootID, s.RootName, s.StateID = parent.RootID, parent.RootName, parent.StateID
 		if s.Subject == "" {
 			s.Subject = parent.Subject
+		}
+		if s.Human == nil {
+			s.Human = parent.Human
 		}
 	}
 	if s.Subject == "" {

@@ -26,6 +26,8 @@ type Event struct {
 	Type     string
 	Task     *Task
 	Callback *Callback
+	// Token is the id of the token that an event is about.
+	Token string
 }
 
 // Result is the outcome of a command.
@@ -60,6 +62,10 @@ func (s *Session) begin(c Clock) *Result {
 }
 
 func (r *Result) announce(kind string) { r.Events = append(r.Events, Event{Type: kind}) }
+
+func (r *Result) announceToken(kind, id string) {
+	r.Events = append(r.Events, Event{Type: kind, Token: id})
+}
 
 func (r *Result) announceTask(kind string, t *Task) {
 	was := *t

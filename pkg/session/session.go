@@ -97,11 +97,15 @@ type Session struct {
 	// ClaimToken only grows: of the last claim of any task.
 	ClaimToken int64 `json:"claim_token,omitempty"`
 
-	Labels   map[string]string `json:"labels,omitempty"`
-	StateRef string            `json:"state_ref,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	// LabelsCount: conditions may look at the labels, because no agent has set them.
+	LabelsCount bool   `json:"labels_count,omitempty"`
+	StateRef    string `json:"state_ref,omitempty"`
 	// Agent is the name of the agent that it has started from (S15.10).
 	Agent   string `json:"agent,omitempty"`
 	Subject string `json:"subject,omitempty"`
+	// Human is on whose behalf it works, as JSON that only its writer reads; nil where that is not known (S22.3).
+	Human json.RawMessage `json:"human,omitempty"`
 	// Grants are states of other trees that it may read (S10.9).
 	Grants []string `json:"grants,omitempty"`
 	Error  string   `json:"error,omitempty"`
@@ -114,6 +118,9 @@ type Session struct {
 	Result   json.RawMessage `json:"result,omitempty"`
 	Given    bool            `json:"given,omitempty"`
 	ResultAt time.Time       `json:"result_at,omitzero"`
+
+	// Bounds narrow the session, and have its tokens.
+	Bounds
 
 	// Cleanup: data of this session alone is to be removed.
 	Cleanup bool `json:"cleanup,omitempty"`
@@ -207,6 +214,7 @@ func (s *Session) clone(now time.Time) *Session {
 	next := *s
 	next.Callbacks = slices.Clone(s.Callbacks)
 	next.Grants = slices.Clone(s.Grants)
+	next.Bounds = s.Bounds.clone()
 	if s.Task != nil {
 		task := *s.Task
 		task.Callbacks = slices.Clone(s.Task.Callbacks)

@@ -187,13 +187,21 @@ func TestStored(t *testing.T) {
 		ID: "ses_3.1", SessionID: "ses_3", Name: "three", Update: session.UpdateFailed, StateVersion: 4, Error: "late", At: at(1),
 		Result: `{"bugs":1`, Cut: true,
 	}
+	token := session.Token{
+		ID: "stok_1", Name: "amir", Session: "two", Branch: "a", Only: json.RawMessage(`"narrower"`), Human: json.RawMessage(`"bea"`), MintedBy: "olga",
+		Via: "stok_0", ViaIssuedAt: at(1), IssuedAt: at(2), Expires: at(9), RevokedAt: at(3), RevokedBy: "ann",
+	}
 	want := session.Session{
 		ID: "ses_2", Name: "two", ParentID: "ses_1", ParentName: "one", RootID: "ses_1", RootName: "one", Depth: 1,
 		Status: session.Running, Agent: "support", StateID: "wfstate_1", Update: session.UpdatePending, AcceptEarly: true, UpdatedEarly: true,
 		Attempts: 2, InPlace: true, Settled: true, Closing: true, Deadline: at(9), OpenChildren: 3, Callbacks: []session.Callback{callback}, Calls: 1,
 		Prompt: "begin", Starting: true, NextPrompt: "more", LastTask: "task_1", ClaimToken: 5,
-		Labels: map[string]string{"gpu": "yes"}, StateRef: "memory", Subject: "bob", Grants: []string{"wfstate_2"},
-		Error: "it crashed", Owner: "ann", Cleanup: true, CreatedAt: at(0), UpdatedAt: at(2), EndedAt: at(3),
+		Labels: map[string]string{"gpu": "yes"}, LabelsCount: true, StateRef: "memory", Subject: "bob", Grants: []string{"wfstate_2"},
+		Error: "it crashed", Owner: "ann", Human: []byte(`"bea"`), Cleanup: true, CreatedAt: at(0), UpdatedAt: at(2), EndedAt: at(3),
+		Bounds: session.Bounds{
+			Only: json.RawMessage(`"narrowed"`), Revoked: []session.RevokedToken{{ID: "tok_1", By: "olga", Until: at(7)}}, TokensAfter: at(6),
+			Tokens: []session.Token{token},
+		},
 		NoCallback: true, Result: json.RawMessage(`"twelve bugs"`), Given: true, ResultAt: at(4),
 		EndedBy: &authority.Author{Role: authority.Operator, Name: "olga", SessionID: "ses_1"}, Dismissed: true,
 		Task: &session.Task{
@@ -202,7 +210,7 @@ func TestStored(t *testing.T) {
 			Execution: "exec_1", Error: "it crashed", CreatedAt: at(1),
 		},
 	}
-	for _, v := range []reflect.Value{reflect.ValueOf(want), reflect.ValueOf(*want.Task), reflect.ValueOf(callback)} {
+	for _, v := range []reflect.Value{reflect.ValueOf(want), reflect.ValueOf(*want.Task), reflect.ValueOf(callback), reflect.ValueOf(token), reflect.ValueOf(want.Bounds)} {
 		for i := range v.NumField() {
 			if field := v.Type().Field(i); field.Tag.Get("json") != "-" && v.Field(i).IsZero() {
 				t.Errorf("%s.%s is not tested", v.Type(), field.Name)

@@ -17,6 +17,8 @@ type Confinement struct {
 	Confined bool
 	// Exact refuses further words.
 	Exact bool
+	// Alone refuses the command next to another one, where it may run more than once, and in the background.
+	Alone bool
 	text  string
 }
 
@@ -57,6 +59,8 @@ func ReadConfinement(entry string) *Confinement {
 	}
 	exact, _ := v.Get("exact")
 	c.Exact = exact.Bool()
+	alone, _ := v.Get("alone")
+	c.Alone = alone.Bool()
 	options, confined := v.Get("options")
 	c.Confined = confined
 	for name, rule := range options.Members() {

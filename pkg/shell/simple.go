@@ -192,7 +192,7 @@ func (p builtinReader) meet(file, name string, c, at int) {
 
 const (
 	runsWorkspace = "runs code of the workspace, which is not seen"
-	runsProject   = "builds or tests by what files of the workspace say, which is not seen"
+	runsProject   = "builds or tests as files of the workspace say, which Interlock does not read"
 )
 
 // wrapped walks a command that another one runs: its words from at on.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 )
 
 // DefaultShards is the number of shards of a new store.
@@ -33,8 +34,8 @@ func (k Key) Shard(n int) int { return Shard(k.Namespace, k.ID, n) }
 // the rest, and so may be the puts of a batch Across; spanning says that some are.
 // ErrCrossShard when the keys are in more shards than they may be.
 func (b *Batch) Shard(n int, spans bool) (shard int, spanning bool, err error) {
-	if b.Across && len(b.Appends) > 0 {
-		return 0, false, errAppendsAcross
+	if b.Across && slices.ContainsFunc(b.Events, func(e Event) bool { return e.Entry != Key{} }) {
+		return 0, false, errEntriesAcross
 	}
 	shard = -1
 	var first Key
@@ -60,7 +61,7 @@ func (b *Batch) Shard(n int, spans bool) (shard int, spanning bool, err error) {
 	return max(shard, 0), spanning, nil
 }
 
-var errAppendsAcross = errors.New("a batch across shards cannot append")
+var errEntriesAcross = errors.New("the event of a batch across shards cannot be a history entry: it may be in another shard")
 
 func crossShard(a, b Key) error { return fmt.Errorf("%w: %s and %s", ErrCrossShard, a, b) }
 
@@ -139,6 +140,11 @@ func (b *Batch) oneShard(yield func(Key) bool) {
 	}
 	for i := range b.Postpone {
 		if !yield(b.Postpone[i].Timer.Key) {
+			return
+		}
+	}
+	for i := range b.Unchanged {
+		if !yield(b.Unchanged[i].Key) {
 			return
 		}
 	}

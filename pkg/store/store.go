@@ -78,7 +78,7 @@ type Store interface {
 
 	// Commit applies a batch: all of it or none, isolated from every other commit. It
 	// evaluates, in this order: the idempotency key, the fence, the preconditions of Checks,
-	// Puts and Deletes, the counters' limits; the first that fails is the error and the store
+	// Puts, Deletes and Unchanged, the counters' limits; the first that fails is the error and the store
 	// is not changed. All is judged by the state before the batch, except that counters see
 	// Reset and the counters before them. A batch names each record to put, append to or
 	// delete, each timer and each owner to reset once; Forget may name a record that is put
@@ -117,6 +117,9 @@ type Store interface {
 	// least once. When some shards cannot be read it returns those of the others, with
 	// the error.
 	Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]Timer, error)
+
+	// Timers returns the timers of these names that are set, due or not, in the order of the names.
+	Timers(ctx context.Context, names ...TimerID) ([]Timer, error)
 
 	// Backlog counts the waiting entries and timers, by the ends and the sizes of indexes
 	// alone: it reads no record, no entry and no timer.
@@ -221,8 +224,8 @@ type HistoryEntry struct {
 // empty slice or nil pointer makes no change.
 type Batch struct {
 	// Across says that Puts, Events, SetTimers and ClearTimers may be in any shard too when
-	// the store Spans: for a change of several records that share none. Such a batch has no
-	// appends.
+	// the store Spans: for a change of several records that share none. The events of such a
+	// batch name no Entry.
 	Across      bool
 	Idempotency *Idempotency
 	Fence       *Fence
@@ -231,6 +234,8 @@ type Batch struct {
 	// Appends are applied after Puts.
 	Appends []Append
 	Deletes []Check
+	// Unchanged requires that timers are as Due answered them.
+	Unchanged []Timer
 	// Forget is applied after Puts and Deletes, to the result.
 	Forget []Forget
 	// Counters are applied in order, after Reset.

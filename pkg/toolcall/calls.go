@@ -56,7 +56,7 @@ func mayRunLines(state *workflow.StateView, call Call) bool {
 }
 
 // judgeCall returns whether a rule holds; without facts that is not known.
-func judgeCall(rule *workflow.CallRule, facts condition.Call) condition.Truth {
+func judgeCall(rule *workflow.CallRule, facts condition.Facts) condition.Truth {
 	if facts == nil || rule.Only == nil {
 		return condition.Doubt
 	}
@@ -88,8 +88,13 @@ func explainCalls(state *workflow.StateView, call Call) []CallReason {
 const mostLeaves = 4
 
 // refusal describes which comparisons of an entry a call does not meet.
-func refusal(rule *workflow.CallRule, place int, facts condition.Call) string {
-	entry := fmt.Sprintf("entry %d of its \"calls\", for %s,", place+1, document.Quote(rule.Pattern()))
+func refusal(rule *workflow.CallRule, place int, facts condition.Facts) string {
+	return refusalOf("calls", rule, place, facts)
+}
+
+// refusalOf does the same for an entry of a list of that name.
+func refusalOf(list string, rule *workflow.CallRule, place int, facts condition.Facts) string {
+	entry := fmt.Sprintf("entry %d of its %q, for %s,", place+1, list, document.Quote(rule.Pattern()))
 	if facts == nil {
 		return entry + " looks at the values of the call, which are not known here"
 	}
@@ -100,7 +105,7 @@ func refusal(rule *workflow.CallRule, place int, facts condition.Call) string {
 }
 
 // unmet describes the comparisons of a condition that do not come out as it needs them; empty where none is found.
-func unmet(c *condition.Condition, facts condition.Call, stance condition.Stance) string {
+func unmet(c *condition.Condition, facts condition.Facts, stance condition.Stance) string {
 	var against []string
 	more := 0
 	for _, leaf := range c.Explain(facts, stance) {

@@ -161,8 +161,11 @@ func (o *objections) list(state *workflow.StateView, plan *shell.Plan) (named []
 func (o *objections) compare(state *workflow.StateView, list *shell.List, plan *shell.Plan) (named []int) {
 	named = make([]int, len(plan.Commands))
 	for i, command := range plan.Commands {
-		n, ok := list.Match(command)
+		entry, n, ok := list.Entry(command)
 		if !ok && o.at(i, CodeCommandNotAllowed, notListed(command)+". "+listed(state)) {
+			return nil
+		}
+		if ok && (len(plan.Commands) > 1 || plan.Repeats || plan.Background) && list.Alone(entry) && o.at(i, CodeCommandNotAllowed, notAlone(command)) {
 			return nil
 		}
 		named[i] = n
@@ -200,6 +203,11 @@ func notListed(c shell.Command) string {
 		return fmt.Sprintf("the assignment in %s is not in the list; run the command without it", text)
 	}
 	return fmt.Sprintf("the command %s is not in the list", text)
+}
+
+// notAlone describes why a command that must be alone is refused where it is not.
+func notAlone(c shell.Command) string {
+	return fmt.Sprintf("the command %s must be alone on its line: without another command, a loop, a function or &. Call the tool once for each command", document.Quote(c.String()))
 }
 
 // mostCommands bounds how many entries a message lists.

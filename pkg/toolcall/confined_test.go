@@ -66,3 +66,49 @@ func TestConfinedCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestAloneCommands: S21.18. A call runs the command of an entry with alone once.
+func TestAloneCommands(t *testing.T) {
+	t.Parallel()
+	m, at := inState(t, `{"allowed_tools": ["Read", "Edit", "Bash"], "allowed_commands": [
+		"@inert", "xargs", "sh -c", "make deploy now", {"words": ["make", "deploy"], "exact": true, "alone": true}, {"words": ["ls"], "exact": true}]}`, "{}")
+	for line, allowed := range map[string]bool{
+		"make deploy":                                 true,
+		"make deploy 2>&1":                            true,
+		"(make deploy)":                               true,
+		"make deploy # twice":                         true,
+		"make deploy &":                               false,
+		"ls; ls":                                      true,
+		"make deploy; make deploy":                    false,
+		"make deploy\nmake deploy":                    false,
+		"make deploy && make deploy":                  false,
+		"make deploy || make deploy":                  false,
+		"make deploy | make deploy":                   false,
+		"make deploy & make deploy":                   false,
+		"ls; make deploy":                             false,
+		"cd x && make deploy":                         false,
+		"for i in 1 2; do make deploy; done":          false,
+		"for ((;;)); do make deploy; done":            false,
+		"while make deploy; do :; done":               false,
+		"until make deploy; do :; done":               false,
+		"select x in a b; do make deploy; done":       false,
+		"f() { make deploy; }; f; f":                  false,
+		"echo $(make deploy) $(make deploy)":          false,
+		"trap 'make deploy' EXIT; make deploy":        false,
+		"eval 'make deploy; make deploy'":             false,
+		"sh -c 'make deploy; make deploy'":            false,
+		"sh -c 'make deploy'":                         false,
+		"xargs -n1 make deploy < x":                   false,
+		"timeout 5 make deploy":                       false,
+		"if make deploy; then make deploy; fi":        false,
+		"{ make deploy; make deploy; }":               false,
+		"echo <(make deploy) <(make deploy)":          false,
+		"coproc make deploy; make deploy":             false,
+		"case x in x) make deploy; make deploy; esac": false,
+	} {
+		v := toolcall.Decide(m, at, toolcall.Call{Tool: "Bash", Input: []byte(bash(line))})
+		if (v.Decision == toolcall.Allow) != allowed || !allowed && v.Code != toolcall.CodeCommandNotAllowed {
+			t.Errorf("%q: %s %s", line, v.Decision, v.Message(m, at))
+		}
+	}
+}

@@ -15,8 +15,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Notice is the effect of an allowed call on the evidence of its run (S14.1).
-type Notice struct {
+// Meaning is the effect of an allowed call on the evidence of its run (S14.1).
+type Meaning struct {
 	// Gives are the names of the evidence that the report of the call may give.
 	Gives []string
 	// Voids: it is not proved to only read, so it may change files, and What names it, shortened.
@@ -31,17 +31,17 @@ type Notice struct {
 	Affects bool
 }
 
-// Observe returns the effect of an allowed call on evidence. family are the workflows of the
+// MeaningOf returns the effect of an allowed call on evidence. family are the workflows of the
 // run and of those that have invoked it: the calls and commands of their evidence are the
 // author's checks, and do not count as changes although their programs are not seen. qualified
 // is the full name of a tool of an MCP server that is called by its plain name, or empty.
-func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View, call Call, qualified string) Notice {
+func MeaningOf(m *workflow.Machine, family []*workflow.Machine, at *workflow.View, call Call, qualified string) Meaning {
 	if Own(call.Tool) || Loads(call.Tool) {
-		return Notice{}
+		return Meaning{}
 	}
 	state := m.State(at.State)
 	isShell := isShell(state, call.Tool)
-	var n Notice
+	var n Meaning
 	var plan *shell.Plan
 	conclusive := false
 	if isShell {
@@ -79,7 +79,7 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 }
 
 // spares names the evidence of a family that a call which may change files leaves as it is.
-func spares(n *Notice, family []*workflow.Machine, facts condition.Call) []string {
+func spares(n *Meaning, family []*workflow.Machine, facts condition.Facts) []string {
 	if !n.Voids {
 		return nil
 	}
@@ -94,9 +94,9 @@ func spares(n *Notice, family []*workflow.Machine, facts condition.Call) []strin
 	return names
 }
 
-// hold removes acts from a notice that the kernel keeps the line from: to change the workspace, where
+// hold removes acts from a meaning that the kernel keeps the line from: to change the workspace, where
 // its state only reads, and to leave a program running (S20.4).
-func (n *Notice) hold(m *workflow.Machine, at *workflow.View, state *workflow.StateView, call Call) {
+func (n *Meaning) hold(m *workflow.Machine, at *workflow.View, state *workflow.StateView, call Call) {
 	if call.Jail == jail.None || jailed(state, call) == jail.None {
 		return
 	}
@@ -171,7 +171,7 @@ func reconciles(m *workflow.Machine, tool, qualified string) bool {
 	return slices.ContainsFunc(m.Meta().Reconcile, func(r workflow.Reconcile) bool { return r.Tool == tool || r.Tool == qualified })
 }
 
-func isCheck(family []*workflow.Machine, c shell.Command, facts condition.Call) bool {
+func isCheck(family []*workflow.Machine, c shell.Command, facts condition.Facts) bool {
 	return !detaches(c) && slices.ContainsFunc(family, func(of *workflow.Machine) bool { return of.IsCheck(c, facts) })
 }
 
@@ -292,7 +292,7 @@ func parseLine(at *workflow.View, call Call) (line string, plan *shell.Plan, con
 	return line, plan, conclusive
 }
 
-// ProvedToRead reports that a line of a shell changes no files, as Observe has it.
+// ProvedToRead reports that a line of a shell changes no files, as MeaningOf has it.
 func ProvedToRead(m *workflow.Machine, family []*workflow.Machine, line string) bool {
 	plan, err := shell.Parse(line)
 	return err == nil && planOnlyReads(m, family, plan, nil)
@@ -300,7 +300,7 @@ func ProvedToRead(m *workflow.Machine, family []*workflow.Machine, line string) 
 
 // planOnlyReads reports that a line changes no files: no part of it writes, hides or is unknown, and
 // each of its commands looks, is declared to read, or is one of the authors' checks.
-func planOnlyReads(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan, facts condition.Call) bool {
+func planOnlyReads(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan, facts condition.Facts) bool {
 	if changes(m, family, plan, facts) {
 		return false
 	}
@@ -312,7 +312,7 @@ func planOnlyReads(m *workflow.Machine, family []*workflow.Machine, plan *shell.
 // changes reports that a line may change files. It is write detection (R3) for one
 // purpose more: unseen acts count as changes too, but for the checks that authors have
 // named.
-func changes(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan, facts condition.Call) bool {
+func changes(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan, facts condition.Facts) bool {
 	meta := m.Definition().Meta
 	check := func(command int) bool {
 		if command < 0 {

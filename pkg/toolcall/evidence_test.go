@@ -11,7 +11,7 @@ import (
 )
 
 // S14.1, S14.5: which calls may give evidence, and which void it.
-func TestObserve(t *testing.T) {
+func TestMeaningOf(t *testing.T) {
 	t.Parallel()
 	def, problems := workflow.Parse([]byte(`{
 		"id": "w", "initial": "a", "states": {"a": {"on": {"GO": "z"}}, "z": {"type": "final"}},
@@ -119,7 +119,7 @@ func TestObserve(t *testing.T) {
 		{tool: "Bash", input: bash("npm publish"), gives: []string{"any"}, voids: true},
 		{tool: "Bash", input: bash("ls -l | grep x && cd a"), gives: []string{"any"}},
 	} {
-		n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: c.tool, Input: c.input, Folder: c.folder}, "")
+		n := toolcall.MeaningOf(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: c.tool, Input: c.input, Folder: c.folder}, "")
 		if !slices.Equal(n.Gives, c.gives) || n.Voids != c.voids || n.Voids == (n.What == "") {
 			t.Errorf("%s %s in %q: %+v", c.tool, c.input, c.folder, n)
 		}
@@ -129,11 +129,11 @@ func TestObserve(t *testing.T) {
 	nowhere := begun.At("")
 	for folder, gives := range map[string][]string{"": {"go", "any"}, "/repo/part": {"any"}} {
 		call := toolcall.Call{Tool: "Bash", Input: bash("go test ./..."), Folder: folder}
-		if n := toolcall.Observe(m, []*workflow.Machine{m}, &nowhere, call, ""); !slices.Equal(n.Gives, gives) {
+		if n := toolcall.MeaningOf(m, []*workflow.Machine{m}, &nowhere, call, ""); !slices.Equal(n.Gives, gives) {
 			t.Errorf("in %q, without a workspace: %+v", folder, n)
 		}
 	}
-	if n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "status"}, "mcp__ci__status"); !slices.Equal(n.Gives, []string{"ci"}) {
+	if n := toolcall.MeaningOf(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "status"}, "mcp__ci__status"); !slices.Equal(n.Gives, []string{"ci"}) {
 		t.Errorf("a tool by its full name: %+v", n)
 	}
 }
@@ -156,7 +156,7 @@ func TestAffects(t *testing.T) {
 		"Read": false, "Grep": false, "WebFetch": false, "TodoWrite": false, "Task": false, "mcp__ci__status": false, "transition": false,
 		"Edit": true, "Write": true, "mcp__ci__deploy": true, "Skill": true, "read_file": true,
 	} {
-		if n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: tool, Input: []byte(`{}`)}, ""); n.Affects != affects {
+		if n := toolcall.MeaningOf(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: tool, Input: []byte(`{}`)}, ""); n.Affects != affects {
 			t.Errorf("%s: %+v", tool, n)
 		}
 	}
@@ -170,18 +170,18 @@ func TestAffects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "Bash", Input: input}, ""); n.Affects != affects {
+		if n := toolcall.MeaningOf(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "Bash", Input: input}, ""); n.Affects != affects {
 			t.Errorf("%s: %+v", line, n)
 		}
 	}
-	plain := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "status"}, "mcp__ci__status")
+	plain := toolcall.MeaningOf(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "status"}, "mcp__ci__status")
 	if plain.Affects {
 		t.Error("a tool that tells, by its plain name, is waited for")
 	}
 }
 
 // S14.6: calls that may continue after their report. A call that only reads has no end to wait for.
-func TestObserveBackground(t *testing.T) {
+func TestMeaningOfBackground(t *testing.T) {
 	t.Parallel()
 	def, problems := workflow.Parse([]byte(`{"id": "w", "initial": "a", "states": {"a": {"on": {"GO": "z"}}, "z": {"type": "final"}}}`))
 	if problems.HasErrors() {
@@ -252,7 +252,7 @@ func TestObserveBackground(t *testing.T) {
 		{"mcp__x__run", `{"text":"background"}`, false},
 		{"Edit", `{"file_path":"a.go","old_string":"a","new_string":"b"}`, false},
 	} {
-		if n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: c.tool, Input: []byte(c.input)}, ""); n.Background != c.want {
+		if n := toolcall.MeaningOf(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: c.tool, Input: []byte(c.input)}, ""); n.Background != c.want {
 			t.Errorf("%s %s: %+v", c.tool, c.input, n)
 		}
 	}
@@ -274,7 +274,7 @@ func TestDetachedChecksShowNothing(t *testing.T) {
 		m := workflow.Compile(def, 1)
 		run := m.Start(workflow.StartParams{ID: "run"}, "x", time.Time{}).Run
 		at := run.At("")
-		n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "Bash", Input: []byte(`{"command":"` + command + `"}`)}, "")
+		n := toolcall.MeaningOf(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "Bash", Input: []byte(`{"command":"` + command + `"}`)}, "")
 		if (len(n.Gives) == 1) != gives || !n.Voids && !gives || n.Background == gives {
 			t.Errorf("%s: %+v", command, n)
 		}

@@ -75,7 +75,7 @@ func TestEvidenceWithConditions(t *testing.T) {
 		if c.noFacts {
 			call.Facts = nil
 		}
-		n := toolcall.Observe(m, []*workflow.Machine{m}, &at, call, "")
+		n := toolcall.MeaningOf(m, []*workflow.Machine{m}, &at, call, "")
 		if !slices.Equal(n.Gives, c.gives) || n.Voids != c.voids || (len(n.Spares) == 1) != c.spares {
 			t.Errorf("%s %s writes %q: %+v", c.tool, c.input, c.writes, n)
 		}

@@ -104,9 +104,16 @@ func ProfileOf(state *workflow.StateView) jail.Profile {
 	return jail.Compile(*state.JailRules(), callOf(state))
 }
 
+// ProfileIn returns the jail of a line in a state, as ProfileOf has it, on a machine whose jails have the highest level.
+func ProfileIn(at *workflow.View, state *workflow.StateView) jail.Profile {
+	c := callOf(state)
+	c.Level, c.Workspace, c.Folder = jail.Full, at.Workspace, at.Workspace
+	return jail.Compile(*state.JailRules(), c)
+}
+
 // callOf returns the settings of a state for each of its command lines.
-func callOf(state *workflow.StateView) jail.Call {
-	c := jail.Call{ReadOnly: detectsWrites(state), DropEnv: state.BlockedEnv}
+func callOf(state *workflow.StateView) jail.Command {
+	c := jail.Command{ReadOnly: detectsWrites(state), DropEnv: state.BlockedEnv}
 	if len(state.EnvOverrides) > 0 {
 		c.SetEnv = make(map[string]string, len(state.EnvOverrides))
 		for _, v := range state.EnvOverrides {
@@ -119,7 +126,7 @@ func callOf(state *workflow.StateView) jail.Call {
 // choices notes in a call the acts of the line that the author has chosen: entries of allowed_commands name a program of it
 // that is known to write, or to act on other machines. Rights are lent to the line, so a line with an unknown command gets
 // none.
-func (o *objections) choices(c *jail.Call) {
+func (o *objections) choices(c *jail.Command) {
 	if o.plan == nil {
 		return
 	}

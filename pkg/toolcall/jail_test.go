@@ -328,9 +328,9 @@ func TestSelfProtectionInJail(t *testing.T) {
 	}
 }
 
-// TestNoticeOfJailedLines: S20.4. A line that the kernel keeps from changing the workspace voids no
+// TestMeaningOfJailedLines: S20.4. A line that the kernel keeps from changing the workspace voids no
 // evidence, and leaves no program running.
-func TestNoticeOfJailedLines(t *testing.T) {
+func TestMeaningOfJailedLines(t *testing.T) {
 	t.Parallel()
 	reading, at := jailedState(t, readingState, `{}`)
 	editing, there := jailedState(t, `{}`, `{}`)
@@ -355,13 +355,13 @@ func TestNoticeOfJailedLines(t *testing.T) {
 		{"background is granted", granted, bg, "make test &", jail.Full, true, true, true},
 		{"a folder is writable", written, docs, "make test", jail.Full, true, false, true},
 	} {
-		n := toolcall.Observe(c.m, []*workflow.Machine{c.m}, c.at, toolcall.Call{Tool: "Bash", Input: []byte(bash(c.line)), Jail: c.level}, "")
+		n := toolcall.MeaningOf(c.m, []*workflow.Machine{c.m}, c.at, toolcall.Call{Tool: "Bash", Input: []byte(bash(c.line)), Jail: c.level}, "")
 		if n.Voids != c.voids || n.Background != c.background || n.Affects != c.affects {
 			t.Errorf("%s: %+v", c.what, n)
 		}
 	}
 	call := toolcall.Call{Tool: "Bash", Input: []byte(`{"command": "make", "run_in_background": true}`), Jail: jail.Full}
-	if n := toolcall.Observe(editing, []*workflow.Machine{editing}, there, call, ""); !n.Background {
+	if n := toolcall.MeaningOf(editing, []*workflow.Machine{editing}, there, call, ""); !n.Background {
 		t.Error("a call that asks not to wait is at work after its report")
 	}
 }

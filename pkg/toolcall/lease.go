@@ -133,7 +133,7 @@ func (l *LeaseRule) Against(call Call) string {
 	}
 }
 
-func (l *LeaseRule) holds(facts condition.Call) bool {
+func (l *LeaseRule) holds(facts condition.Facts) bool {
 	return l.only == nil || facts != nil && l.only.Judge(facts, condition.Allows) == condition.True
 }
 

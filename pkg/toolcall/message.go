@@ -42,8 +42,10 @@ func (v Verdict) Message(m *workflow.Machine, at *workflow.View) string {
 	case CodeCallUnclear:
 		return fmt.Sprintf("Tool %s is denied %s, because its effect is not clear: %s. Write the input plainly and in full, or move on with an event. %s",
 			tool, where, v.Detail, state.DescribeEvents())
+	case CodeNarrowed:
+		return narrowedMessage(&v)
 	case CodeSelfProtected:
-		return ProtectedMessage(v.Tool, v.Detail)
+		return SelfProtectedMessage(v.Tool, v.Detail)
 	case CodeMaxIterations:
 		return fmt.Sprintf("The limit of %d tool calls %s is reached (%d were allowed). Move on with an event. %s",
 			v.MaxIterations, where, v.Iterations, state.DescribeEvents())

@@ -31,9 +31,9 @@ type Places struct {
 	Real func(path string) string
 }
 
-// Protected judges a call by S13 alone. It returns no code without an objection. m and
+// SelfProtected judges a call by S13 alone. It returns no code without an objection. m and
 // state may be nil, where there is no run.
-func Protected(m *workflow.Machine, state *workflow.StateView, call Call) (Code, string) {
+func SelfProtected(m *workflow.Machine, state *workflow.StateView, call Call) (Code, string) {
 	if Own(call.Tool) {
 		return "", ""
 	}
@@ -49,9 +49,9 @@ func Protected(m *workflow.Machine, state *workflow.StateView, call Call) (Code,
 	return call.Places.fileCall(m, call)
 }
 
-// ProtectedMessage returns the sentence for an agent on a call that S13 denies where
+// SelfProtectedMessage returns the sentence for an agent on a call that S13 denies where
 // there is no run.
-func ProtectedMessage(tool, why string) string {
+func SelfProtectedMessage(tool, why string) string {
 	return fmt.Sprintf("Tool %s is denied: %s. This holds in every state; do the task without it, or ask the person you work for.",
 		document.Quote(tool), why)
 }

@@ -49,7 +49,7 @@ func TestProtectedInTexts(t *testing.T) {
 		{"Glob", `{"pattern": ".[^a]nterlock/tokens.json"}`},
 	} {
 		call := toolcall.Call{Tool: tc.tool, Input: []byte(tc.input), Places: inside}
-		if code, why := toolcall.Protected(nil, nil, call); code != toolcall.CodeSelfProtected {
+		if code, why := toolcall.SelfProtected(nil, nil, call); code != toolcall.CodeSelfProtected {
 			t.Errorf("%s %s: %q %s", tc.tool, tc.input, code, why)
 		}
 	}
@@ -66,7 +66,7 @@ func TestProtectedInTexts(t *testing.T) {
 		{"mcp__py__execute_python", `{"code": "print(1)"}`},
 	} {
 		call := toolcall.Call{Tool: tc.tool, Input: []byte(tc.input), Places: inside}
-		if code, why := toolcall.Protected(nil, nil, call); code != "" {
+		if code, why := toolcall.SelfProtected(nil, nil, call); code != "" {
 			t.Errorf("passes %s %s: %q %s", tc.tool, tc.input, code, why)
 		}
 	}
@@ -82,7 +82,7 @@ func TestProse(t *testing.T) {
 		"git commit -m \"$(cat <<'EOF'\nignore .interlock\nEOF\n)\"", "cat > README.md <<'EOF'\nsee .interlock\nEOF",
 		"cat > x.py <<'EOF'\nprint(1)\nEOF\npython x.py",
 	} {
-		if code, why := toolcall.Protected(nil, nil, lineCall(line)); code != "" {
+		if code, why := toolcall.SelfProtected(nil, nil, lineCall(line)); code != "" {
 			t.Errorf("%s: %q %s", line, code, why)
 		}
 	}
@@ -93,7 +93,7 @@ func TestProse(t *testing.T) {
 		"for f in $(echo .interlock); do cat $f/x; done", "git commit -m \"$(cat .interlock/tokens.json)\"", "echo .interlock/*", "cat <<< .interlock",
 		"cat > x.py <<'EOF'\nopen('.interlock/tokens.json')\nEOF\npython x.py", "cat > x.sh <<'EOF'\n$a approval\nEOF\nsh x.sh", "echo 'cat .interlock/x' | sh",
 	} {
-		if code, _ := toolcall.Protected(nil, nil, lineCall(line)); code != toolcall.CodeSelfProtected {
+		if code, _ := toolcall.SelfProtected(nil, nil, lineCall(line)); code != toolcall.CodeSelfProtected {
 			t.Errorf("%s: %q", line, code)
 		}
 	}

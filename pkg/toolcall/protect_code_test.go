@@ -20,7 +20,7 @@ func TestOtherLanguages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		code, _ := toolcall.Protected(nil, nil, toolcall.Call{Tool: tool, Input: input, Places: at})
+		code, _ := toolcall.SelfProtected(nil, nil, toolcall.Call{Tool: tool, Input: input, Places: at})
 		return code
 	}
 	for tool, key := range tools {

@@ -13,7 +13,7 @@ func TestPatternsOfDataFolder(t *testing.T) {
 	code := func(line string) toolcall.Code {
 		call := lineCall(line)
 		call.Places = toolcall.Places{Folder: "/home/me/.local/w", Data: []string{"/home/me/.local/state/interlock/w1-0123456789ab"}}
-		code, _ := toolcall.Protected(nil, nil, call)
+		code, _ := toolcall.SelfProtected(nil, nil, call)
 		return code
 	}
 	for _, line := range []string{

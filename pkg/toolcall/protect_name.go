@@ -26,7 +26,7 @@ const (
 
 // ownFiles are the files of a data folder. They give away a folder whose own name is not
 // known.
-var ownFiles = []string{"tokens.json", "token.key", "endpoints.json", "interlock.db", "hook.sock", "grpc.sock", "webhook.secret", "contexts.json", "receipt.key"}
+var ownFiles = []string{"tokens.json", "local.json", "token.key", "endpoints.json", "interlock.db", "hook.sock", "grpc.sock", "webhook.secret", "contexts.json", "receipt.key"}
 
 // betweenNames reports characters that separate the names of files in words of a line.
 func betweenNames(c rune) bool { return strings.ContainsRune(" \t\n\"'`=,;:@<>|&(){}[]", c) }

@@ -65,11 +65,11 @@ func TestProtectedLines(t *testing.T) {
 		"ps auxeww", "ps eww", "ps -ef e", "gdb -p 12", "gdb ./x 12", "strace -fp 12 x", "strace -p $pid", "gcore 12", "dlv attach 12", "pkill -f 'up --data'",
 		"killall interlock", "kill $(pgrep interlock)", "systemctl stop interlock", "systemctl --user restart interlock.service", "docker kill interlock",
 	} {
-		if code, why := toolcall.Protected(nil, nil, lineCall(line)); code != toolcall.CodeSelfProtected || why == "" {
+		if code, why := toolcall.SelfProtected(nil, nil, lineCall(line)); code != toolcall.CodeSelfProtected || why == "" {
 			t.Errorf("%s: %q %s", line, code, why)
 		}
 	}
-	if code, _ := toolcall.Protected(nil, nil, lineCall("cat 'x")); code != toolcall.CodeCommandUnparsable {
+	if code, _ := toolcall.SelfProtected(nil, nil, lineCall("cat 'x")); code != toolcall.CodeCommandUnparsable {
 		t.Errorf("a line that cannot be read: %q", code)
 	}
 }
@@ -86,7 +86,7 @@ func TestProtectedHoldsNobodyUp(t *testing.T) {
 		"python3 -c 'print(1)'", "./node_modules/.bin/$tool --fix", "make", "kill 1234", "docker stop db", "ps aux", "ps -ef", "pkill -f vite", "strace ls", "gdb ./x", "pkill node", "fuser -k 3000/tcp", "cat tokens.json", "cat design/tokens.json",
 		"[[ $x == .* ]] && ls", "find . -name '*.go' -delete", "cat /proc/cpuinfo", "cat /proc/self/fd/3", "ls /proc/self/fd", "curl https://example.com", "git status && git diff", "source venv/bin/activate",
 	} {
-		if code, why := toolcall.Protected(nil, nil, lineCall(line)); code != "" && line != "./node_modules/.bin/$tool --fix" {
+		if code, why := toolcall.SelfProtected(nil, nil, lineCall(line)); code != "" && line != "./node_modules/.bin/$tool --fix" {
 			t.Errorf("%s: %q %s", line, code, why)
 		}
 	}
@@ -138,7 +138,7 @@ func TestProtectedFiles(t *testing.T) {
 		{"mcp__interlock__transition", `{"event": ".interlock"}`, ""},
 		{"shell", `{"command": ["bash", "-lc", "go test ./..."]}`, ""},
 	} {
-		code, why := toolcall.Protected(nil, nil, toolcall.Call{Tool: tc.tool, Input: []byte(tc.input), Places: places})
+		code, why := toolcall.SelfProtected(nil, nil, toolcall.Call{Tool: tc.tool, Input: []byte(tc.input), Places: places})
 		if string(code) != tc.want {
 			t.Errorf("%s %s: %q %s, want %q", tc.tool, tc.input, code, why, tc.want)
 		}
@@ -164,7 +164,7 @@ func TestProtectedByLinks(t *testing.T) {
 		return name
 	}
 	call := func(tool, input string, p toolcall.Places) toolcall.Code {
-		code, _ := toolcall.Protected(nil, nil, toolcall.Call{Tool: tool, Input: []byte(input), Places: p})
+		code, _ := toolcall.SelfProtected(nil, nil, toolcall.Call{Tool: tool, Input: []byte(input), Places: p})
 		return code
 	}
 	for _, line := range []string{

@@ -11,7 +11,7 @@ func TestFoldersAbove(t *testing.T) {
 	t.Parallel()
 	at := toolcall.Places{Folder: "/home/me/w", Data: []string{"/home/me/.local/state/interlock/w1-0123456789ab"}, Programs: []string{"/opt/tools/interlock"}}
 	code := func(tool, input string) toolcall.Code {
-		code, _ := toolcall.Protected(nil, nil, toolcall.Call{Tool: tool, Input: []byte(input), Places: at})
+		code, _ := toolcall.SelfProtected(nil, nil, toolcall.Call{Tool: tool, Input: []byte(input), Places: at})
 		return code
 	}
 	for _, c := range [][2]string{
@@ -51,7 +51,7 @@ func TestFoldersAbove(t *testing.T) {
 	} {
 		input := lineCall(line)
 		input.Places = at
-		if got, _ := toolcall.Protected(nil, nil, input); got != toolcall.CodeSelfProtected {
+		if got, _ := toolcall.SelfProtected(nil, nil, input); got != toolcall.CodeSelfProtected {
 			t.Errorf("%s: %q", line, got)
 		}
 	}
@@ -60,7 +60,7 @@ func TestFoldersAbove(t *testing.T) {
 	} {
 		input := lineCall(line)
 		input.Places = at
-		if got, _ := toolcall.Protected(nil, nil, input); got != "" {
+		if got, _ := toolcall.SelfProtected(nil, nil, input); got != "" {
 			t.Errorf("passes %s: %q", line, got)
 		}
 	}

@@ -16,7 +16,7 @@ func TestWalks(t *testing.T) {
 	code := func(p toolcall.Places, line string) toolcall.Code {
 		call := lineCall(line)
 		call.Places = p
-		code, _ := toolcall.Protected(nil, nil, call)
+		code, _ := toolcall.SelfProtected(nil, nil, call)
 		return code
 	}
 	for _, line := range []string{

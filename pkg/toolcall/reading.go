@@ -25,7 +25,7 @@ func decideReading(m *workflow.Machine, at *workflow.View, state *workflow.State
 	if held == nil {
 		call.Jail = jail.None
 	}
-	if code, why := Protected(m, state, call); code != "" {
+	if code, why := SelfProtected(m, state, call); code != "" {
 		return deny(call, code, why)
 	}
 	return Verdict{Decision: Allow, Tool: call.Tool, Jail: held}
@@ -39,7 +39,7 @@ func readingProfile(at *workflow.View, state *workflow.StateView, call Call) *ja
 		return nil
 	}
 	rules := state.JailRules()
-	p := jail.Compile(jail.Rules{Level: rules.Level, Writes: rules.Writes, Caches: rules.Caches, Hosts: []string{}, Limits: rules.Limits}, jail.Call{
+	p := jail.Compile(jail.Rules{Level: rules.Level, Writes: rules.Writes, Caches: rules.Caches, Hosts: []string{}, Limits: rules.Limits}, jail.Command{
 		Level: level, ReadOnly: true, Workspace: at.Workspace, Folder: startFolder(at, call), DropEnv: state.BlockedEnv,
 	})
 	return &p

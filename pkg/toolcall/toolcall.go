@@ -5,6 +5,8 @@
 // It is pure: a compiled workflow, a run and a call in, a verdict out. It must never look
 // at the clock, read anything, or keep count: the verdict names the counts, for the
 // caller that makes it durable. It denies undecidable calls.
+//
+// (S7.6), (R2) and the like name rules of docs/semantics.md.
 package toolcall
 
 import (
@@ -24,7 +26,7 @@ type Call struct {
 	// Input is the tool's arguments, JSON; may be empty.
 	Input []byte
 	// Facts are what the call does, for conditions on it; without them, all of these are in doubt.
-	Facts condition.Call
+	Facts condition.Facts
 	// Folder that it is made in, where that is known.
 	Folder string
 	// Places are where Interlock is on the machine of the call.
@@ -64,7 +66,7 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 		return decideReading(m, at, state, call)
 	case open:
 		call.Jail = jail.None // no rule demands one
-		if code, why := Protected(m, state, call); code != "" {
+		if code, why := SelfProtected(m, state, call); code != "" {
 			return deny(call, code, why)
 		}
 		return NotEnforced(call.Tool, why(at))
@@ -80,7 +82,7 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 		}
 	}
 	call.Jail = line.jail.level
-	if code, why := Protected(m, state, call); code != "" {
+	if code, why := SelfProtected(m, state, call); code != "" {
 		return deny(call, code, why)
 	}
 	if code, why := checkCalls(state, call); code != "" {

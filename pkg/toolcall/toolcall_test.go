@@ -124,6 +124,7 @@ func TestOwnTools(t *testing.T) {
 		for _, prefix := range []string{
 			"", "statewright_", "interlock_", "mcp__interlock__", "mcp__statewright__statewright_",
 			"mcp__interlock__statewright_", "mcp__interlock__interlock_",
+			"mcp__plugin_interlock_interlock__", "mcp__plugin_statewright_statewright__statewright_",
 		} {
 			tool := prefix + name
 			if !toolcall.Own(tool) {
@@ -151,6 +152,7 @@ func TestOwnTools(t *testing.T) {
 	for _, tool := range []string{
 		"shell", "statewright_shell", "interlock_shell", "mcp__evil__shell", "mcp__interlock__shell2", "mcp__interlock__Shell", "mcp__statewright__statewright_shell",
 		"", "statewright_", "mcp__interlock__", "mcp__statewright__statewright_", "*", "transition*", "mcp__interlock__*", "state_delete",
+		"mcp__plugin_interlock__transition", "mcp__plugin_evil_interlock__transition", "mcp__plugin_interlock_evil__transition",
 	} {
 		if toolcall.Own(tool) {
 			t.Errorf("%q is taken for own", tool)

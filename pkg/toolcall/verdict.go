@@ -25,7 +25,9 @@ const (
 	CodeToolNotAllowed Code = "TOOL_NOT_ALLOWED"
 	CodeToolDisallowed Code = "TOOL_DISALLOWED"
 	// CodeCallNotAllowed: the state allows the tool, but not with these values (S21.10).
-	CodeCallNotAllowed    Code = "CALL_NOT_ALLOWED"
+	CodeCallNotAllowed Code = "CALL_NOT_ALLOWED"
+	// CodeNarrowed: the session, one above it or the token is narrowed to other calls (S22.24).
+	CodeNarrowed          Code = "NARROWED"
 	CodeCommandNotAllowed Code = "COMMAND_NOT_ALLOWED"
 	CodeCommandUnparsable Code = "COMMAND_UNPARSABLE"
 	CodeCommandWrites     Code = "COMMAND_WRITES"
@@ -57,9 +59,13 @@ const (
 	CodeSelfProtected     Code = "SELF_PROTECTED"
 	// CodeCallerDenied: who asks denies the call itself, such as a hook that is set up for another workflow (S13.12).
 	CodeCallerDenied Code = "CALLER_DENIED"
+	// CodeHalted: all work in the scope of the call is halted (S23.40).
+	CodeHalted Code = "HALTED"
 	// CodeNotEnforced is the code of a call that is allowed because no rule of a state judges
 	// it now. Detail has the reason.
 	CodeNotEnforced Code = "NOT_ENFORCED"
+	// CodeUngoverned is the code of a call that was made without contact, by a break-glass grant: it was not decided (S23.52).
+	CodeUngoverned Code = "UNGOVERNED"
 )
 
 // Verdict is a decision as data. The sentence for the agent is built only when
@@ -156,6 +162,8 @@ const (
 	PausedByAgent = "run paused by agent"
 	HasEnded      = "run has ended"
 	NoRun         = "no run"
+	// Observed: the set-up of the agent's workspace records calls and enforces no rule of a state.
+	Observed = "observed"
 )
 
 // NotEnforced allows a call that no rule of a state judges, for a reason.

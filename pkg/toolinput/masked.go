@@ -6,7 +6,7 @@ import "bytes"
 const (
 	// MaskedMark replaces a secret.
 	MaskedMark = "[masked]"
-	// OmittedMark names the only member of a note in place of an input that is not kept.
+	// OmittedMark begins a note in place of a text that is not kept, and names the only member of one in place of an input.
 	OmittedMark = "[omitted]"
 )
 

@@ -9,12 +9,18 @@ import (
 // Own reports that a tool is Interlock's own, which is always allowed and never
 // counted (S3). Names match exactly, case included, and with exactly the
 // prefixes under which agents see this server: none, statewright_ and interlock_,
-// on a server of the name interlock or statewright. The same word from any other
+// on a server of the name interlock or statewright, or one of these of the plugin
+// of its name. The same word from any other
 // server (mcp__evil__transition) is that server's tool, and so is one with a prefix
 // of a user's choice: the MCP edge knows its own tools under any, but a gate that
 // is asked about them by name, as a coding agent's hook is, judges those as any
 // other tool.
 func Own(tool string) bool {
+	if name, ok := strings.CutPrefix(tool, "mcp__plugin_interlock_interlock__"); ok {
+		tool = "mcp__interlock__" + name
+	} else if name, ok := strings.CutPrefix(tool, "mcp__plugin_statewright_statewright__"); ok {
+		tool = "mcp__statewright__" + name
+	}
 	switch tool {
 	case "mcp__interlock__shell", "mcp__interlock__interlock_shell", "mcp__interlock__statewright_shell":
 		return true // it is judged as Bash where it is called; a tool that is called shell alone is a client's

@@ -5,6 +5,7 @@
 package typeid
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"time"
@@ -24,9 +25,17 @@ const (
 	Execution = "exec"
 	Approval  = "apr"
 	Lease     = "lse"
+	Exception = "exc"
 	Component = "comp"
 	Agent     = "agent"
 	Process   = "proc"
+	// Token is of session tokens, and ListedToken of those that their session's record lists (S22.20).
+	Token       = "tok"
+	ListedToken = "stok"
+	Halt        = "halt"
+	Freeze      = "frz"
+	BreakGlass  = "bg"
+	Schedule    = "sched"
 )
 
 // Alphabet has the characters of an id after its prefix, and Length is their number.
@@ -39,6 +48,18 @@ const (
 func New(prefix string) string {
 	// It fails only without randomness, and crypto/rand ends the program then.
 	return prefix + "_" + encode(uuid.Must(uuid.NewV7()))
+}
+
+// At returns the id of a moment that follows from random, which has 10 bytes at least.
+func At(prefix string, at time.Time, random []byte) string {
+	var id uuid.UUID
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(max(0, at.UnixMilli()))) //nolint:gosec // not negative
+	copy(id[:6], ms[2:])
+	copy(id[6:], random[:10])
+	id.SetVersion(uuid.V7)
+	id.SetVariant(uuid.VariantRFC9562)
+	return prefix + "_" + encode(id)
 }
 
 // NewWhere mints ids until one satisfies accept, so that a record can be placed

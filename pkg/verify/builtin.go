@@ -36,7 +36,7 @@ func (c checker) warnings(written []report.WrittenEvidence) []report.Warning {
 			}
 		})
 	}
-	for _, look := range []func(){b.waysOut, b.guards, b.limits, b.rules, b.rights, b.deciders} {
+	for _, look := range []func(){b.waysOut, b.guards, b.limits, b.rules, b.rights, b.silence, b.deciders} {
 		if look(); b.stopped {
 			return []report.Warning{{Code: report.CodeBuiltinBound, Pointer: "", Message: "it was stopped: the built-in questions were not decided"}}
 		}
@@ -288,6 +288,36 @@ func (b *builtin) rights() {
 					document.Quote(t.Event), before, document.Quote(from.Name), after, document.Quote(branch.Target))
 			}
 		}
+	}
+}
+
+// silence finds states whose rights time alone extends (S25.11).
+func (b *builtin) silence() {
+	def := b.c.Main.Machine.Definition()
+	for i := range def.States {
+		from := &def.States[i]
+		if _, reached := b.reached[from.Name]; !reached {
+			continue
+		}
+		for j := range from.After {
+			for _, branch := range from.After[j].Branches {
+				if !b.observed(branch.Guards) {
+					b.grants(from.Name, branch.Target, b.state(from.Name)+document.Pointer("after", from.After[j].Written))
+				}
+			}
+		}
+		if from.Stale != nil && from.Stale.Target != "" {
+			b.grants(from.Name, from.Stale.Target, b.state(from.Name)+document.Pointer("stale", "do", "target"))
+		}
+	}
+}
+
+// grants warns where a state that time leads to has more rights.
+func (b *builtin) grants(from, to, pointer string) {
+	if before, after := b.rightOf(from), b.rightOf(to); after > before {
+		b.warn(report.CodeSilenceGrants, pointer,
+			"time alone leads from %s (state %s) to %s (state %s): an agent that waits gets more rights; lead to a state with fewer, or ask for evidence",
+			before, document.Quote(from), after, document.Quote(to))
 	}
 }
 

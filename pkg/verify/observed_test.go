@@ -68,7 +68,7 @@ func (o *observer) call() {
 	if toolcall.Decide(o.m, &at, call).Decision != toolcall.Allow {
 		return
 	}
-	n := toolcall.Observe(o.m, []*workflow.Machine{o.m}, &at, call, "")
+	n := toolcall.MeaningOf(o.m, []*workflow.Machine{o.m}, &at, call, "")
 	if n.Voids {
 		o.record = o.record.Edited(evidence.Edit{At: o.now})
 	}
@@ -77,7 +77,7 @@ func (o *observer) call() {
 	for i := range specs {
 		for _, name := range n.Gives {
 			if specs[i].Name == name {
-				o.record = o.record.Seen(o.run.ID, &specs[i], evidence.Observation{At: o.now, CallID: "c", Edits: o.record.Edits, Entry: at.Entry}, specs[i].As(ok, nil))
+				o.record = o.record.Seen(o.run.ID, &specs[i], evidence.Sighting{At: o.now, CallID: "c", Edits: o.record.Edits, Entry: at.Entry}, specs[i].As(ok, nil))
 			}
 		}
 	}

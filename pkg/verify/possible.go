@@ -38,6 +38,29 @@ func (c checker) alwaysPossible(p *workflow.Property) report.Result {
 	return report.RefuteStuck(c.Explorer, p, s, at, values, r)
 }
 
+// endsWithoutAgent decides that time alone leads to a final state from everywhere, and within which time.
+func (c checker) endsWithoutAgent(p *workflow.Property) report.Result {
+	s := c.Survey()
+	timed := s.Timed()
+	at, values, stuck := c.Stuck(timed, timed.CanReach(explore.Final), explore.Final)
+	r := c.proved(s.Graph, false)
+	switch {
+	case s.Full:
+		return r
+	case stuck:
+		return report.RefuteStuck(c.Explorer, p, s, at, values, r)
+	case c.Main.Machine.Definition().Meta.Deadline == nil && s.Globals[0].MayPause():
+		r.Verdict, r.Reason = report.Refuted, "an agent can pause the run, and the clocks of states stand still then; add a \"deadline\" to \"meta\""
+		return r
+	}
+	if bound, known := timed.Bound(); known {
+		r.Notes = append(r.Notes, "every run ends by itself within "+bound.String()+", and later where an operator holds or freezes it")
+	} else {
+		r.Notes = append(r.Notes, "no bound is known: time can lead round in a circle before it ends a run")
+	}
+	return r
+}
+
 // canBeDecided decides that humans can grant everything that they can be asked for.
 func (c checker) canBeDecided(p *workflow.Property) report.Result {
 	type question struct {

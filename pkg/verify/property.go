@@ -33,6 +33,8 @@ func (c checker) property(p *workflow.Property) report.Result {
 		r = c.alwaysPossible(p)
 	case workflow.CanBeDecided:
 		r = c.canBeDecided(p)
+	case workflow.EndsWithoutAgent:
+		r = c.endsWithoutAgent(p)
 	default:
 		r = report.Result{Verdict: report.Undecided, Reason: "this version does not know such a property"}
 	}

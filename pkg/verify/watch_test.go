@@ -40,6 +40,8 @@ type recording struct {
 	run  workflow.Run
 	seen []conform.Seen
 	n    int64
+	// left has the digests of calls of earlier runs.
+	left []string
 }
 
 func tellStory(t *testing.T) (*recording, *verify.Model) {
@@ -220,16 +222,67 @@ func TestConformLeavesOpen(t *testing.T) {
 		Sequence: 1, RunVersion: 1, Time: noon, CallID: "c1", State: "coding", Tool: "Read", Input: input, Digest: toolcall.InputDigest("Read", input),
 		Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Policy: conform.PolicyVersion{Name: "house", Version: 1},
 	}
+	full := denied
+	full.Code, full.Policy = toolcall.CodeEffectsUnknown, conform.PolicyVersion{}
+	stopped := denied // its session had ended, while the run was held by nobody
+	stopped.Code, stopped.Policy, stopped.Tool = toolcall.CodeRunNotActive, conform.PolicyVersion{}, "Write"
 	driven := denied
 	driven.RunVersion, driven.State, driven.Code, driven.Policy = 2, "shipped", toolcall.CodeRunNotActive, conform.PolicyVersion{}
-	for why, d := range map[string]conform.Traced{conform.OpenRejected: denied, conform.OpenDriven: driven} {
+	for why, d := range map[string]conform.Traced{
+		conform.OpenRejected: denied, conform.OpenDriven: driven, conform.OpenCounter: full, conform.OpenDriven + ", running": stopped,
+	} {
 		trace := &conform.Trace{
 			RunID: "run_1", Definitions: map[int64]*workflow.Machine{1: machine}, History: []workflow.HistoryEntry{started.Entry, ended.Entry},
 			Policies: map[conform.PolicyVersion]*rules.Set{{Name: "house", Version: 1}: rules.Compile(m.Policies[0].Policy, 1)}, Decisions: []conform.Traced{d},
 		}
 		out := conform.Conform(trace)
-		if len(out.Differences) > 0 || out.Open[why] != 1 {
+		if len(out.Differences) > 0 || out.Open[strings.TrimSuffix(why, ", running")] != 1 {
 			t.Errorf("%s: %v, open are %v", why, out.Differences, out.Open)
 		}
+	}
+}
+
+// TestRepeatsOfUnknownCalls: a policy may refuse a call because an earlier one has no known outcome, and the record does not show when
+// that was so. It is wrong where no such call can be (S16.6).
+func TestRepeatsOfUnknownCalls(t *testing.T) {
+	t.Parallel()
+	unknown := conform.Seen{RunID: "run_1", Report: &conform.Reported{CallID: "c1", Time: noon, Observed: true, Unknown: true}}
+	deny, ask := `{"name": "house", "role": "agent", "repeat_unknown": "deny"}`, `{"name": "house", "role": "agent", "repeat_unknown": "ask"}`
+	for name, row := range map[string]struct {
+		policy   string
+		before   func(s *recording)
+		decision toolcall.Decision
+		code     toolcall.Code
+		wrong    bool
+	}{
+		"left by an earlier run":    {deny, func(s *recording) { s.left = []string{toolcall.InputDigest("Bash", []byte(testing1))} }, toolcall.Deny, toolcall.CodeEffectsUnknown, false},
+		"reported as unknown":       {deny, func(s *recording) { s.call("c1", "Bash", testing1, 1); s.seen = append(s.seen, unknown) }, toolcall.Deny, toolcall.CodeEffectsUnknown, false},
+		"not reported":              {deny, func(s *recording) { s.call("c1", "Bash", testing1, 1) }, toolcall.Deny, toolcall.CodeEffectsUnknown, false},
+		"the word of the agent":     {deny, func(s *recording) { s.call("c1", "Bash", testing1, 1); s.report("c1", true, false) }, toolcall.Deny, toolcall.CodeEffectsUnknown, false},
+		"asked about":               {ask, func(s *recording) { s.call("c1", "Bash", testing1, 1) }, toolcall.Ask, toolcall.CodeApprovalRequired, false},
+		"asked about, and rejected": {ask, func(s *recording) { s.call("c1", "Bash", testing1, 1) }, toolcall.Deny, toolcall.CodePolicyDenied, false},
+		"reported":                  {deny, func(s *recording) { s.call("c1", "Bash", testing1, 1); s.report("c1", true, true) }, toolcall.Deny, toolcall.CodeEffectsUnknown, true},
+		"never made":                {deny, func(*recording) {}, toolcall.Deny, toolcall.CodeEffectsUnknown, true},
+		"another call":              {deny, func(s *recording) { s.call("c1", "Bash", `{"command":"go test ./a"}`, 1) }, toolcall.Deny, toolcall.CodeEffectsUnknown, true},
+		"another policy":            {`{"name": "house", "role": "agent"}`, func(s *recording) { s.call("c1", "Bash", testing1, 1) }, toolcall.Deny, toolcall.CodeEffectsUnknown, true},
+		"another reason":            {ask, func(s *recording) { s.call("c1", "Bash", testing1, 1) }, toolcall.Deny, toolcall.CodeEffectsUnknown, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := tellStory(t)
+			m := model(t, watchedWorkflow, row.policy)
+			row.before(s)
+			s.call("c2", "Bash", testing1, 1)
+			d := s.seen[len(s.seen)-1].Call
+			d.Decision, d.Code, d.Policy = row.decision, row.code, conform.PolicyVersion{Name: "house", Version: 1}
+			trace := &conform.Trace{
+				RunID: "run_1", SessionID: "s", Workspace: "/workspace", Definitions: map[int64]*workflow.Machine{1: s.m},
+				Policies: map[conform.PolicyVersion]*rules.Set{d.Policy: rules.Compile(m.Policies[0].Policy, 1)}, Left: s.left,
+			}
+			out := conform.Watch(m, []*conform.Trace{trace}, s.seen, nil).Runs["run_1"]
+			if wrong := len(out.Differences) > 0; wrong != row.wrong || wrong == (out.Open[conform.OpenEffects] == 1) {
+				t.Errorf("%v, open are %v", out.Differences, out.Open)
+			}
+		})
 	}
 }

@@ -22,8 +22,10 @@ type Approval struct {
 	Data document.Value
 	// Message is for the approvers, as the definition has it.
 	Message string
-	// Actor asked, at Since, by which the run got its version RunVersion.
+	// Actor asked, at Since, by which the run got its version RunVersion. Person is the registered person
+	// that the actor is; empty for none.
 	Actor      string
+	Person     string
 	Since      time.Time
 	RunVersion int64
 	// Reads has the facts that the question rests on; nil if there is none (S18.5).

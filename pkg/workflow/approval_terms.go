@@ -18,7 +18,7 @@ type ApprovalTerm struct {
 
 // ApprovalFor returns the terms of an approval of what the facts describe: those of meta.approval, and every term that
 // holds or is in doubt. Without facts all are in doubt.
-func (m *Machine) ApprovalFor(facts condition.Call) consent.Terms {
+func (m *Machine) ApprovalFor(facts condition.Facts) consent.Terms {
 	meta := &m.definition.Meta
 	terms := meta.Approval
 	for i := range meta.ApprovalTerms {
@@ -59,7 +59,7 @@ func (t *ApprovalTerm) same(other *ApprovalTerm) bool {
 	return document.Equal(t.When.Value(), other.When.Value()) && a.Digest() == b.Digest()
 }
 
-var termFields = []string{"when", "required", "approvers"}
+var termFields = []string{"when", "required", "approvers", "danger", "presence"}
 
 // approvalTermList reads meta.approval.terms.
 func (r metaSection) approvalTermList(f document.Fields) {
@@ -78,11 +78,12 @@ func (r metaSection) approvalTermList(f document.Fields) {
 		}
 		entry.Known("a term of an approval", termFields...)
 		entry.Require("when")
-		if !entry.Has("required") && !entry.Has("approvers") {
-			r.report.Errorf(entry.At, document.CodeRequired, "the term asks for nothing; add \"required\", \"approvers\" or both")
+		presence := entry.Bool("presence")
+		if !entry.Has("required") && !entry.Has("approvers") && !entry.Has("danger") && !presence {
+			r.report.Errorf(entry.At, document.CodeRequired, "the term asks for nothing; add \"required\", \"approvers\", \"danger\" or \"presence\": true")
 		}
 		term := ApprovalTerm{Circle: consent.Circle{
-			Term: entry.At.String(), Required: max(r.people(entry, "required"), 1), Eligible: r.approvers(entry),
+			Term: entry.At.String(), Required: max(r.people(entry, "required"), 1), Eligible: r.approvers(entry), Danger: r.danger(entry), Presence: presence,
 		}}
 		if v, has := entry.Value.Get("when"); has {
 			term.When = condition.Read(&r.report, v, entry.At.Key("when"), condition.Use{Stance: condition.Restricts})

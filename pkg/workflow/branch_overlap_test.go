@@ -28,9 +28,10 @@ func TestBranchDoneOfOneBranch(t *testing.T) {
 		"both lead to theirs":               {`"a": {"initial": "w1", "terminal": "z"}`, `"b": {"initial": "w1", "terminal": "y"}`, `"w1": {"on": {"GOOD": "z", "OK": "y"}}`, ""},
 		"a state of the main flow":          {`"a": {"initial": "m2", "terminal": "z"}`, `"b": {"initial": "w1", "terminal": "y"}`, own, `outside of the fork`},
 		"the fork's own state":              {`"a": {"initial": "m0", "terminal": "z"}`, `"b": {"initial": "w1", "terminal": "y"}`, own, `outside of the fork`},
-		"in one fork":                       {`"a": {"initial": "w0", "terminal": "z"}, "c": {"initial": "w0", "terminal": "x"}`, `"b": {"initial": "w1", "terminal": "y"}`, own, `give every branch its own states`},
-		"in one fork, with one terminal":    {`"a": {"initial": "w0", "terminal": "z"}, "c": {"initial": "w2", "terminal": "z"}`, `"b": {"initial": "w1", "terminal": "y"}`, own, `end in another`},
-		"in one fork, with one way to both": {`"a": {"initial": "w2", "terminal": "z"}, "c": {"initial": "w3", "terminal": "x"}`, `"b": {"initial": "w1", "terminal": "y"}`, own, `give every branch its own states`},
+		"in one fork":                       {`"a": {"initial": "w0", "terminal": "z"}, "c": {"initial": "w0", "terminal": "x"}`, `"b": {"initial": "w1", "terminal": "y"}`, own, `in branch "c", too`},
+		"in one fork, with one terminal":    {`"a": {"initial": "w0", "terminal": "z"}, "c": {"initial": "w2", "terminal": "z"}`, `"b": {"initial": "w1", "terminal": "y"}`, own, `in branch "c", too`},
+		"in one fork, with one way to both": {`"a": {"initial": "w2", "terminal": "z"}, "c": {"initial": "w3", "terminal": "x"}`, `"b": {"initial": "w1", "terminal": "y"}`, own, `in branch "c", too`},
+		"shared, and both lead to theirs":   {`"a": {"initial": "w1", "terminal": "z"}, "c": {"initial": "w1", "terminal": "z"}`, `"b": {"initial": "w4", "terminal": "y"}`, `"w1": {"on": {"OK": "z"}}, "w4": {"on": {"OK": "y"}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,6 +28,7 @@ const (
 	CodeForkUnreachable document.Code = "FORK_UNREACHABLE"
 	CodeForkEscape      document.Code = "FORK_ESCAPE"
 	CodeSafeNextBypass  document.Code = "SAFE_NEXT_BYPASS"
+	CodeDeadline        document.Code = "DEADLINE"
 
 	// Warnings.
 	CodeUnreachable      document.Code = "UNREACHABLE"

@@ -34,6 +34,8 @@ type Fire struct {
 	// Reads has the facts that the question would rest on; nil if there is none (S18.5).
 	Reads *consent.Reads
 	Actor string
+	// Person is who fires it, when that is a registered person: who may not grant it under another name.
+	Person string
 	// Source is where Data comes from; the zero value is the agent.
 	Source evidence.Source
 	// Evidence is how that of the run stands now, as far as the event asks for it; see
@@ -42,6 +44,10 @@ type Fire struct {
 
 	// edited are the keys of Data that an approver has set.
 	edited map[string]bool
+	// Closed closes the windows, for a machine of any time.
+	Closed bool
+	// timed is true of the event of a clock.
+	timed bool
 }
 
 // Divert asks to leave for the handler of an interrupt, because a matching file was

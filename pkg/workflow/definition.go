@@ -27,6 +27,10 @@ type Definition struct {
 	Evidence   []evidence.Spec
 	Interrupts []Interrupt
 	Meta       Meta
+	// Windows are the spans of time that transitions name; nil for none.
+	Windows *condition.Windows
+	// Freeze are the events whose transitions a freeze stops; nil where the workflow names none (S25.13).
+	Freeze []string
 	// Properties must hold in every run (see pkg/verify).
 	Properties []Property
 }
@@ -37,6 +41,8 @@ type State struct {
 	Final bool
 	// Outcome of a final state: given, or derived from its name (S1.5).
 	Outcome Outcome
+	// Danger is danger_level: how much a freeze must keep runs from coming here; empty for not said (S25.13).
+	Danger DangerLevel
 
 	// ToolsRestricted is false when allowed_tools was omitted: no restriction.
 	ToolsRestricted bool
@@ -74,6 +80,34 @@ type State struct {
 	Jail jail.Rules
 
 	On []Transition
+
+	// After are the transitions that time takes, by their delays, the shortest first (S25.3).
+	After []Delayed
+	// Remind are the times on the state's clock at which a reminder is announced, the soonest first (S25.4).
+	Remind []time.Duration
+	// Stale is how long the state may be silent; nil for any time (S25.5).
+	Stale *Stale
+	// RunsAsked lets the clock of the state run while people are asked (S25.2).
+	RunsAsked bool
+}
+
+// Delayed is a transition that is taken when the clock of the state shows its delay.
+type Delayed struct {
+	Delay time.Duration
+	// Written is the delay as the definition has it.
+	Written string
+	Transition
+	targets []string
+}
+
+// Stale is the patience with a silent agent.
+type Stale struct {
+	// After is how long no progress is made, and CallLimit how long that does not count while a call is open; 0 for not
+	// at all.
+	After, CallLimit time.Duration
+	// Hold holds the run, and Target is the state that it goes to. Without either the silence is announced.
+	Hold   bool
+	Target string
 }
 
 // EnvVar is one entry of env_overrides.
@@ -88,6 +122,16 @@ const (
 	Failure Outcome = "failure"
 	// Block ends a run as BLOCKED. Workflows cannot ask for it (S8.2).
 	Block Outcome = "block"
+)
+
+// DangerLevel is how dangerous a state, or the whole task, is.
+type DangerLevel string
+
+// The levels.
+const (
+	Safe      DangerLevel = "safe"
+	Moderate  DangerLevel = "moderate"
+	Dangerous DangerLevel = "dangerous"
 )
 
 // Transition is the result of one event: exactly one of Branches, Invoke, Fork.
@@ -108,6 +152,11 @@ type Branch struct {
 	Guards           []string
 	RequiresApproval bool
 	ApprovalMessage  string
+	// NotBefore is the time on the state's clock before which it is refused (S25.6).
+	NotBefore time.Duration
+	// Window names the window outside of which it is refused, or with OutsideAsks asks humans; empty for any time (S25.7).
+	Window      string
+	OutsideAsks bool
 
 	// OnReject is the state that a rejected approval leads to; empty: the run stays
 	// where it is (S9.1). Warn announces that it was taken. Workflows have neither:
@@ -130,6 +179,8 @@ type Fork struct {
 	Join       string // "all" or "any"
 	OnComplete string
 	OnFail     string
+	// After is how long the branches may take before the fork fails; 0 for any time.
+	After time.Duration
 }
 
 // ForkBranch is one branch of a fork.
@@ -175,6 +226,8 @@ type Interrupt struct{ Name, FilePattern, Target string }
 
 // Meta holds the fields under meta that this project acts on.
 type Meta struct {
+	// Danger is danger_level of the task; empty for not said.
+	Danger DangerLevel
 	// Debug lets states be forced; DebugAgents lets agents force them, too (S15.7).
 	Debug         bool
 	DebugAgents   bool
@@ -194,6 +247,8 @@ type Meta struct {
 	// ApprovalReads are the JSON Pointers of the shared state that approvals rest on,
 	// meta.approval.reads (S18.5).
 	ApprovalReads []string
+	// Deadline ends runs, meta.deadline; nil for none (S25.8).
+	Deadline *Deadline
 	// Policies of the registry that every tool call is judged by, meta.policy (S7).
 	Policies []string
 	// Commands classify programs that no table of this project has, by their names; nil
@@ -218,6 +273,12 @@ type Meta struct {
 	// EditTools are tools in addition to the known ones that edit files, by their exact
 	// names; nil for none.
 	EditTools map[string]EditTool
+}
+
+// Deadline is how long a run may take, and the state that it goes to then.
+type Deadline struct {
+	After  time.Duration
+	Target string
 }
 
 // Reconcile is a tool whose observed result reports how a call of another ended.

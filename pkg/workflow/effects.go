@@ -8,7 +8,7 @@ import (
 
 // Told is a call whose end is reported by the result of another.
 type Told struct {
-	evidence.Call
+	evidence.OpenCall
 	OK bool
 }
 

@@ -30,16 +30,22 @@ var at = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // S14.2: guards that ask for evidence, and join others.
 func TestEvidenceGuards(t *testing.T) {
 	t.Parallel()
-	const declared = `, "evidence": {"e": {"tool": "Bash", "command": "make check"}, "f": {"tool": "Read"}}`
-	held := evidence.Statuses{"e": {Name: "e", Held: true, Needs: "needs e"}, "f": {Name: "f", Missing: "needs f, which is missing", Needs: "needs f"}}
+	const declared = `, "evidence": {"e": {"tool": "Bash", "command": "make check"}, "f": {"tool": "Read"}, "h": {"tool": "Read"}, "i": {"tool": "Read"}}`
+	held := evidence.Statuses{
+		"h": {Name: "h", Missing: "needs h; it is late", Needs: "needs h"}, "i": {Name: "i", Missing: "needs i; it is late", Needs: "needs i"},
+		"e": {Name: "e", Held: true, Needs: "needs e"}, "f": {Name: "f", Missing: "needs f, which is missing", Needs: "needs f"},
+	}
 	for guard, want := range map[string]struct {
 		passes bool
 		code   workflow.GuardCode
 		words  string
 	}{
-		`{"all": [{"evidence": "e"}, {"evidence": "f"}]}`:                                   {false, workflow.GuardEvidenceMissing, "needs f, which is missing"},
-		`{"any": [{"evidence": "e"}, {"evidence": "f"}]}`:                                   {true, "", ""},
-		`{"any": [{"evidence": "f"}, {"field": "limit", "op": "gt", "value": 9}]}`:          {false, workflow.GuardEvidenceMissing, "either needs f, which is missing; or requires limit gt 9, but it is 3"},
+		`{"all": [{"evidence": "e"}, {"evidence": "f"}]}`:                          {false, workflow.GuardEvidenceMissing, "needs f, which is missing"},
+		`{"any": [{"evidence": "e"}, {"evidence": "f"}]}`:                          {true, "", ""},
+		`{"any": [{"evidence": "f"}, {"field": "limit", "op": "gt", "value": 9}]}`: {false, workflow.GuardEvidenceMissing, "either needs f, which is missing; or requires limit gt 9, but it is 3"},
+		// A reason that all have is given once.
+		`{"any": [{"evidence": "h"}, {"evidence": "i"}]}`:                                   {false, workflow.GuardEvidenceMissing, "either needs h; or needs i; it is late"},
+		`{"any": [{"evidence": "h"}, {"evidence": "f"}]}`:                                   {false, workflow.GuardEvidenceMissing, "either needs h; it is late; or needs f, which is missing"},
 		`{"not": {"evidence": "f"}}`:                                                        {true, "", ""},
 		`{"not": {"evidence": "e"}}`:                                                        {false, "", "does not pass when this holds: it needs e"},
 		`{"all": [{"evidence": "e"}, {"not": {"field": "limit", "op": "eq", "value": 3}}]}`: {false, "", "does not pass when"},

@@ -51,6 +51,9 @@ func (m *Machine) jump(run *Run, c Force, what string, now time.Time) Result {
 // jumpFrom jumps from a lane.
 func (m *Machine) jumpFrom(at *cursor, c *Force, now time.Time) Result {
 	what, run, target := "force_state", at.Run, m.State(c.State)
+	if m.comes(at.State, target.Name) {
+		return rejected(run, *c, now, m.refusals().byFreeze(at.View, what+" to "+document.Quote(target.Name)))
+	}
 	context, fits := merged(at.Context, c.Context)
 	if !fits {
 		return rejected(run, *c, now, m.refusals().refused(at.View, RejectInvalidData, "%s refused: %s.", what, tooLarge))
@@ -67,5 +70,8 @@ func (m *Machine) jumpFrom(at *cursor, c *Force, now time.Time) Result {
 	}
 	s.announce(Event{Type: EventForced, From: at.State, To: target.Name, Branch: at.Branch})
 	s.enter(at, next, target)
+	if s.refusal != nil {
+		return rejected(run, *c, now, s.refusal)
+	}
 	return s.finish()
 }

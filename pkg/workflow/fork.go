@@ -29,13 +29,13 @@ type BranchOutcome struct {
 
 // spawnBranches spawns the branches: each with a copy of the context (S5.1).
 func (s *stepper) spawnBranches(at *cursor, next Lane, w *way, c *Fire) {
-	fork := &ForkProgress{Event: w.event, Branches: make([]BranchProgress, len(w.fork.Branches))}
+	fork := &ForkProgress{Event: w.event, Clock: Clock{Since: s.out.Entry.Time}, Branches: make([]BranchProgress, len(w.fork.Branches))}
 	names := make([]string, len(w.fork.Branches))
 	for i, b := range w.fork.Branches {
 		names[i] = b.Name
 		fork.Branches[i] = BranchProgress{
 			Name: b.Name, Status: BranchActive,
-			Lane: Lane{State: b.Initial, Entry: s.newEntry(), Context: next.Context, Sources: next.Sources},
+			Lane: Lane{State: b.Initial, Entry: s.newEntry(), Clock: Clock{Since: s.out.Entry.Time}, Context: next.Context, Sources: next.Sources},
 		}
 	}
 	fork.Current = fork.nextFree()
@@ -46,6 +46,14 @@ func (s *stepper) spawnBranches(at *cursor, next Lane, w *way, c *Fire) {
 		Type: EventForked, Event: c.Event, From: s.out.Entry.From, To: s.out.Entry.To,
 		Branch: s.out.Entry.Branch, Branches: names, Rationale: s.out.Entry.Rationale,
 	})
+}
+
+// fails returns where a fork leads that fails.
+func (f *Fork) fails() []string {
+	if f.OnFail == "" {
+		return nil
+	}
+	return []string{f.OnFail}
 }
 
 // nextFree returns the first branch that is active and no session's own, or empty (S5.2).
@@ -102,7 +110,11 @@ func (s *stepper) join(path []int) {
 		s.because(reason)
 	}
 	end, why := w.done, ""
-	if !succeeded {
+	switch {
+	case succeeded && s.m.stopsEnd(j.Event, at.State, w.done):
+		s.refusal = s.m.refusals().byFreeze(at.View, "the join of event "+document.Quote(j.Event))
+		return
+	case !succeeded:
 		end, why = w.fail, fmt.Sprintf("the fork of %s failed and has no on_fail", document.Quote(j.Event))
 	}
 	s.out.Run.Joined = append(slices.Clip(s.out.Run.Joined), joined...)

@@ -81,6 +81,15 @@ func (r graphCheck) graph(statesAt *document.Path) {
 	r.checkForks(g)
 	r.checkHumanApproval()
 	r.checkClaims()
+	r.checkDeadline()
+}
+
+// checkDeadline refuses a deadline that does not end the run.
+func (r graphCheck) checkDeadline() {
+	to := r.expires.target
+	if r.expires.at != nil && to >= 0 && !r.facts[to].final && !r.facts[to].badType {
+		r.report.Errorf(r.expires.at, CodeDeadline, "a deadline ends the run, and %q is not final; name a final state", r.stateOrder[to])
+	}
 }
 
 func (r graphCheck) finals(statesAt *document.Path) {
@@ -117,6 +126,9 @@ func (r graphCheck) checkReturns(g graph) {
 	}
 	normal, handler := newSet(len(r.facts)), newSet(len(r.facts))
 	normal.add(r.initial)
+	if r.expires.at != nil {
+		normal.add(r.expires.target)
+	}
 	g.walk(normal, nil)
 	r.addForkStarts(g, normal)
 	for _, h := range r.handlers {
@@ -143,6 +155,9 @@ func (r graphCheck) checkReach(g graph) {
 	reached.add(r.initial)
 	for _, h := range r.handlers {
 		reached.add(h.target)
+	}
+	if r.expires.at != nil {
+		reached.add(r.expires.target)
 	}
 	g.walk(reached, nil)
 	r.addForkStarts(g, reached)
@@ -180,6 +195,9 @@ func (r graphCheck) checkDeadEnds(g graph) {
 		if f.final || f.badType || f.endsByEvent {
 			ends.add(i)
 		}
+	}
+	if r.expires.at != nil { // every state ends by it
+		return
 	}
 	anyEnd := len(ends.order) > 0
 	for _, e := range g.edges {

@@ -31,7 +31,6 @@ func (r graphCheck) checkForks(g graph) {
 	c.checkHandlers(branches)
 	c.findMain()
 	c.findOwn(branches)
-	c.checkOverlaps(branches)
 	c.checkEndedByEvent()
 	c.reportEscapes(branches)
 	c.checkCycles(branches)
@@ -140,14 +139,18 @@ func (c *forkCheck) checkEndedByEvent() {
 		for i, f := range c.r.forks {
 			for _, b := range f.branches {
 				same := b.name == e.facts.name && b.terminal == e.facts.terminal && b.initial == e.facts.initial
-				if i == e.fork || same || b.initial < 0 {
+				if same || b.initial < 0 {
 					continue
 				}
 				inside.clear()
 				inside.add(b.initial)
 				c.forward.walk(inside, nil)
 				if s := common(e.states, inside); s >= 0 {
-					refuse("in branch "+document.Quote(b.name)+" of another fork", s)
+					where := "in branch " + document.Quote(b.name)
+					if i != e.fork {
+						where += " of another fork"
+					}
+					refuse(where, s)
 				}
 			}
 		}
@@ -250,43 +253,6 @@ func (c *forkCheck) findOwn(branches []branchStates) {
 			return !c.r.facts[e.to].final
 		})
 		b.own = append([]int(nil), seen.order...)
-	}
-}
-
-// checkOverlaps reports branches of one fork that share states: the session
-// that works in one would move the other.
-func (c *forkCheck) checkOverlaps(branches []branchStates) {
-	taken := make(map[int]int)
-	fork := -1
-	for i, b := range branches {
-		if b.fork != fork {
-			fork = b.fork
-			clear(taken)
-		}
-		shared := -1
-		for _, s := range b.own {
-			if other, ok := taken[s]; ok && other != i {
-				shared = max(shared, 0)
-				c.overlapAt(b, branches[other], s, shared == 0)
-				shared = 1
-			}
-			taken[s] = i
-		}
-	}
-}
-
-// overlapAt reports the branch once, and its initial or terminal when that is
-// the shared state.
-func (c *forkCheck) overlapAt(b, other branchStates, state int, first bool) {
-	name := c.r.stateOrder[state]
-	if first {
-		c.r.report.Errorf(b.facts.at, CodeForkOverlap, "it shares the state %q with branch %q; give every branch its own states", name, other.facts.name)
-	}
-	if state == b.facts.initial {
-		c.r.report.Errorf(b.facts.at.Key("initial"), CodeForkOverlap, "%q is a state of branch %q; begin in another", name, other.facts.name)
-	}
-	if state == b.facts.terminal {
-		c.r.report.Errorf(b.facts.at.Key("terminal"), CodeForkOverlap, "%q is a state of branch %q; end in another", name, other.facts.name)
 	}
 }
 

@@ -213,7 +213,7 @@ func (p *predicate) judgeParts(g *given, stance condition.Stance) opinion {
 		o.need, o.why = strings.Join(needs, ", and "), strings.Join(whys, "; and ")
 	case "any":
 		o.truth = some
-		o.need, o.why = "either "+strings.Join(needs, ", or "), "either "+strings.Join(whys, "; or ")
+		o.need, o.why = "either "+strings.Join(needs, ", or "), "either "+onceAtEnd(whys, "; or ")
 	default:
 		o.truth = some.Not()
 		o.need = "does not pass when this holds: it " + needs[0]
@@ -228,13 +228,30 @@ func (p *predicate) judgeParts(g *given, stance condition.Stance) opinion {
 	return o
 }
 
+// onceAtEnd joins reasons, and gives the explanation that ends all of them once.
+func onceAtEnd(whys []string, separator string) string {
+	if len(whys) < 2 {
+		return strings.Join(whys, separator)
+	}
+	_, same, found := strings.Cut(whys[0], "; ")
+	heads := make([]string, len(whys))
+	for i, why := range whys {
+		head, tail, _ := strings.Cut(why, "; ")
+		if !found || tail != same {
+			return strings.Join(whys, separator)
+		}
+		heads[i] = head
+	}
+	return strings.Join(heads, separator) + "; " + same
+}
+
 // contextOf gives conditions the context of a run in the place of a call's arguments.
 type contextOf struct{ context document.Value }
 
-// Input implements condition.Call.
+// Input implements condition.Facts.
 func (c contextOf) Input() (document.Value, bool) { return c.context, true }
 
-// Facet implements condition.Call: a context has none.
+// Facet implements condition.Facts: a context has none.
 func (contextOf) Facet(condition.Facet) condition.Set {
 	return condition.Unknown("a guard looks at the context alone")
 }

@@ -27,7 +27,7 @@ func TestDefaultModel(t *testing.T) {
 func TestProtectiveNamesInTransitions(t *testing.T) {
 	t.Parallel()
 	for name, advice := range map[string]string{
-		"timeout": "a state has no limit of time", "after": "a state has no limit of time", "when": "use a guard", "approvers": "meta.approval",
+		"timeout": `in a state write "after"`, "after": `"not_before" or "window"`, "when": "use a guard", "approvers": "meta.approval",
 		"budget_usd": "budget_limit", "allowed_paths": `"calls": [{"capability": "*", "only": {"writes"`, "max_retries": "use one of the fields",
 	} {
 		for where, on := range map[string]string{

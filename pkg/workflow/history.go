@@ -35,6 +35,12 @@ const (
 	EventStale             = "approval.stale"
 	EventBlocked           = "blocked" // announced only: an end, as completed and failed
 	EventWarned            = "warned"  // announced only: the entry is Warned
+	// Changes by clocks that are no transitions.
+	EventReminded     = "reminded"
+	EventSilent       = "stale"
+	EventTimerBlocked = "timer.blocked" // a transition was due, and its guards did not pass
+	// EventTimerRestored is announced, and in no history: what a clock had made due waits, since the store was restored from a backup.
+	EventTimerRestored = "timer.restored"
 )
 
 // HistoryEntry is one change of a run (S6.4). History is never edited.
@@ -84,6 +90,17 @@ type HistoryEntry struct {
 	ApprovalID string
 	// HoldCauses are those of the hold that was placed, or of the holds that were lifted.
 	HoldCauses []HoldCause
+	// Cause is set where a clock has brought the change about.
+	Cause *Cause
+}
+
+// Cause is the clock that has brought a change about (S25.9), or the time of the schedule that has started the run (S25.22).
+type Cause struct {
+	Kind DueKind
+	// After is the time of the clock, and Due when it was reached. The change is late by the time between Due and that of
+	// the entry.
+	After time.Duration
+	Due   time.Time
 }
 
 // Event is one fact to announce. It has no part of the context or of callers' data,
@@ -121,4 +138,6 @@ type Event struct {
 	ApprovalID string
 	// FromVersion is the version of the workflow that the run has moved from.
 	FromVersion int64
+	// Cause is set where a clock has brought the change about.
+	Cause *Cause
 }

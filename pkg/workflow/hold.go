@@ -24,6 +24,8 @@ type HoldCause string
 const (
 	HoldOperator   HoldCause = "operator"
 	HoldSessionEnd HoldCause = "session_end"
+	// HoldStale is the silence of the agent (S25.5). Operators lift it.
+	HoldStale HoldCause = "stale"
 )
 
 // Held reports that a run is held, for any cause.
@@ -52,6 +54,9 @@ func HeldBy(holds []Hold) string {
 func (h Hold) String() string {
 	if h.Cause == HoldSessionEnd {
 		return "it is held because its session has ended, until the session or an operator resumes it"
+	}
+	if h.Cause == HoldStale {
+		return "it is held because of " + h.Reason + ", until an operator resumes it"
 	}
 	text := "operator " + document.Quote(h.By) + " holds it"
 	if h.Reason != "" {

@@ -32,7 +32,8 @@ func (m *Machine) divert(run *Run, c Divert, now time.Time) Result {
 		Interrupt: c.Interrupt, Files: c.Files,
 	})
 	next := *at.Lane
-	next.Interrupt = &Interruption{Name: c.Interrupt, ReturnTo: at.State}
+	next.Interrupt = &Interruption{Name: c.Interrupt, ReturnTo: at.State, Clock: at.Clock}
+	next.Interrupt.Clock.stop(now)
 	s.enter(&at, next, h.target)
 	return s.finish()
 }

@@ -52,6 +52,7 @@ func (s *stepper) invoke(at *cursor, next Lane, w *way, c *Fire) {
 	child := c.Child.Start(StartParams{
 		ID: c.ChildID, SessionID: run.sessionAt(at.path), Workspace: run.Workspace, Claimed: run.Claimed, Owner: run.Owner,
 		Context: w.invoke.Input, Source: evidence.Operator, Parent: &Parent{RunID: run.ID, Root: run.Root(), Depth: run.Depth() + 1},
+		Deadline: run.Deadline,
 	}, c.Actor, s.out.Entry.Time)
 	if child.Rejection != nil {
 		s.refusal = s.m.refusals().refused(at.View, child.Rejection.Code, "event %s refused in state %s: %s",
@@ -95,9 +96,16 @@ func (m *Machine) childEnded(run *Run, c ChildEnded, now time.Time) Result {
 	if !waits || run.Status.Ended() || !c.Child.Status.Ended() {
 		return unchanged(run, c.Actor, now, "the run does not wait for this one.")
 	}
+	event := at.Child.Event
+	var done, failed *arm
+	if w := m.State(at.State).ways[event]; w != nil {
+		done, failed = w.done, w.fail
+	}
+	if c.Child.Status == Completed && m.stopsEnd(event, at.State, done) {
+		return rejected(run, c, now, m.refusals().byFreeze(at.View, "the end of the run that event "+document.Quote(event)+" invoked"))
+	}
 	s := m.begin(run, c.Actor, now)
 	next := *at.Lane
-	event := next.Child.Event
 	next.Child = nil
 	reason := fmt.Sprintf("child run %s of workflow %s ended %s", c.Child.ID, document.Quote(c.Child.Workflow), c.Child.Status)
 	var cut string
@@ -105,10 +113,6 @@ func (m *Machine) childEnded(run *Run, c ChildEnded, now time.Time) Result {
 		reason += "; its end " + cut
 	}
 	next.Sources = m.sourceRules().resultObserved(at.Sources, event)
-	var done, failed *arm
-	if w := m.State(at.State).ways[event]; w != nil {
-		done, failed = w.done, w.fail
-	}
 	end, why := done, ""
 	if c.Child.Status != Completed {
 		end, why = failed, "there is no on_fail"
@@ -125,6 +129,9 @@ func (m *Machine) childEnded(run *Run, c ChildEnded, now time.Time) Result {
 		ChildRunID: c.Child.ID, ChildWorkflow: c.Child.Workflow, ChildStatus: c.Child.Status,
 	})
 	e.To = s.enterBy(&at, next, end, why)
+	if s.refusal != nil {
+		return rejected(run, c, now, s.refusal)
+	}
 	s.out.Events[announced].To = e.To
 	return s.finish()
 }

@@ -28,6 +28,8 @@ type ForkProgress struct {
 	// Current is the branch that callers work in who are not bound to one, or
 	// empty when there is none left for them (S5.2).
 	Current string
+	// Clock shows how long the branches have been at work.
+	Clock Clock
 }
 
 // BranchProgress is one branch: a lane of its own (S5.1).
@@ -51,6 +53,8 @@ type Lane struct {
 	Entry int64
 	// Context has the values that guards see: an object.
 	Context document.Value
+	// Clock shows how long the lane has been in the state.
+	Clock Clock
 	// Sources are where the values of Context come from, kept where a guard asks.
 	Sources Sources
 	// Interrupt is set while a handler is at work (S4).
@@ -68,6 +72,8 @@ type Interruption struct {
 	Name string
 	// ReturnTo is the state that $return resolves to.
 	ReturnTo string
+	// Clock is that of the interrupted state, which stands still.
+	Clock Clock
 }
 
 // Invocation is a child run that is waited for (S5.5).

@@ -37,14 +37,26 @@ func newLegalEvent(t *Transition) LegalEvent {
 	return e
 }
 
+// neverFrozen is for the events of a state without a freeze.
+func neverFrozen(string) bool { return false }
+
+// GuardsOf returns the guards that a transition may evaluate, in order, without repeats.
+func GuardsOf(t *Transition) []string { return newLegalEvent(t).Guards }
+
 // String returns the event and its target, as messages to agents name it.
-func (e LegalEvent) String() string {
+func (e LegalEvent) String() string { return e.describe(false) }
+
+// describe returns the text of String, with a mark where a freeze stops the event.
+func (e LegalEvent) describe(frozen bool) string {
 	var b strings.Builder
 	b.WriteString(e.Event)
 	if len(e.Targets) > 0 {
 		b.WriteString(" -> " + strings.Join(e.Targets, " or "))
 	}
 	var notes []string
+	if frozen {
+		notes = append(notes, "frozen")
+	}
 	if len(e.Guards) > 0 {
 		notes = append(notes, "guarded by "+strings.Join(e.Guards, ", "))
 	}
@@ -57,7 +69,8 @@ func (e LegalEvent) String() string {
 	return b.String()
 }
 
-func describeLegal(events []LegalEvent) string {
+// describeLegal lists events; frozen reports those that a freeze stops.
+func describeLegal(events []LegalEvent, frozen func(event string) bool) string {
 	if len(events) == 0 {
 		return "No events are defined here."
 	}
@@ -71,7 +84,7 @@ func describeLegal(events []LegalEvent) string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		b.WriteString(e.String())
+		b.WriteString(e.describe(frozen(e.Event)))
 	}
 	b.WriteString(".")
 	return b.String()

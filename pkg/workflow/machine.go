@@ -8,10 +8,13 @@
 // The words: a transition of a definition is compiled into a way, and each case of
 // a branched transition into an arm of that way. Where a run stands is a lane: its
 // own, or that of each branch of a fork.
+//
+// (S7.6), (R2) and the like name rules of docs/semantics.md.
 package workflow
 
 import (
 	"slices"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/evidence"
@@ -34,6 +37,23 @@ type Machine struct {
 	traces, approvals bool
 	// checks are the commands of the evidence, each compiled; nil where there is none.
 	checks []*shell.List
+	// expires has the target of the deadline; nil for none.
+	expires []string
+	// silence is true where a state has "stale".
+	silence bool
+	// anyTime is true of a machine for which time is of no account.
+	anyTime bool
+	// stopped are the transitions that a freeze stops; freeze is the one in force, or nil.
+	stopped stopped
+	freeze  *Freeze
+}
+
+// AnyTime returns the machine as it may be at any moment: all that clocks make due is due, no transition comes too early, and
+// windows are open, but for a Fire that says otherwise. So explorations see all that time can bring about.
+func (m *Machine) AnyTime() *Machine {
+	other := *m
+	other.anyTime = true
+	return &other
 }
 
 // StateView is a state as the rest of the system sees it: its definition, and its
@@ -87,6 +107,11 @@ type arm struct {
 	message  string     // for the approver
 	rejected *StateView // where a rejection leads, or nil
 	warns    bool
+	// notBefore is the time on the state's clock before which it is refused.
+	notBefore time.Duration
+	// window names the window outside of which it is refused, or with outsideAsks asks humans.
+	window      string
+	outsideAsks bool
 }
 
 // nowhere stands for a state that a workflow does not have: no tool is allowed
@@ -118,6 +143,11 @@ func Compile(def *Definition, version int64) *Machine {
 			m.checks[i] = shell.NewList([]string{command})
 		}
 	}
+	if d := def.Meta.Deadline; d != nil {
+		m.expires = []string{d.Target}
+	}
+	m.stopped = m.newStopped()
+	m.silence = slices.ContainsFunc(def.States, func(s State) bool { return s.Stale != nil })
 	m.approvals = slices.ContainsFunc(def.Evidence, func(spec evidence.Spec) bool { return spec.Approval != "" })
 	for _, s := range m.states {
 		m.connect(s, guards)
@@ -152,10 +182,16 @@ func (m *Machine) connect(s *StateView, guards map[string]*predicate) {
 		}
 		s.legal = append(s.legal, legal)
 	}
+	s.After = slices.Clone(s.After)
+	for i := range s.After {
+		t := &s.After[i].Transition
+		s.After[i].targets = newLegalEvent(t).Targets
+		s.ways[t.Event] = m.newWay(t, guards)
+	}
 	if s.SafeNext != "" {
 		s.fallback = m.newWay(&Transition{Branches: []Branch{{Target: s.SafeNext}}}, guards)
 	}
-	s.moves = describeLegal(s.legal)
+	s.moves = describeLegal(s.legal, neverFrozen)
 }
 
 func (m *Machine) newWay(t *Transition, guards map[string]*predicate) *way {
@@ -213,6 +249,8 @@ func (m *Machine) newArm(b *Branch) arm {
 		message:  b.ApprovalMessage,
 		rejected: m.states[b.OnReject],
 		warns:    b.Warn,
+
+		notBefore: b.NotBefore, window: b.Window, outsideAsks: b.OutsideAsks,
 	}
 }
 
@@ -289,7 +327,7 @@ func (m *Machine) MayCheck(c shell.Command) bool {
 
 // IsCheck reports that a command is one that some evidence asks for. facts are those of its call; nil where they are
 // not known.
-func (m *Machine) IsCheck(c shell.Command, facts condition.Call) bool {
+func (m *Machine) IsCheck(c shell.Command, facts condition.Facts) bool {
 	for i, check := range m.checks {
 		if _, ok := check.Match(c); ok && m.definition.Evidence[i].Gives(facts) {
 			return true
@@ -313,6 +351,9 @@ func (m *Machine) ReadsOutput() []string {
 	}
 	return tools
 }
+
+// KnowsSilence reports that a state bounds how long an agent may be silent.
+func (m *Machine) KnowsSilence() bool { return m.silence }
 
 // KeepsAccount reports that calls with effects wait for their reports (S16.1).
 func (m *Machine) KeepsAccount() bool { return m.definition.Meta.EffectDeadline > 0 }

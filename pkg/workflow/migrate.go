@@ -86,6 +86,7 @@ func (m *Machine) migrate(run *Run, c Migrate, now time.Time) Result {
 	next.Lane = lane
 	next.WorkflowVersion, next.Moved = c.To.version, true
 	next.Approved = im.approved(run.Approved)
+	next.Deadline = im.deadline(run)
 	if next.Fork != nil && next.Bytes() > MaxRunBytes {
 		return refuse(RejectInvalidData, tooLargeTogether)
 	}
@@ -103,6 +104,14 @@ type imager struct {
 	from, to *Machine
 	states   map[string]string
 	dropped  []string
+}
+
+// deadline returns that of the other version, from the start of the run and within that of a run above it.
+func (im *imager) deadline(run *Run) time.Time {
+	if run.Parent == nil {
+		return im.to.deadline(run.CreatedAt, time.Time{})
+	}
+	return im.to.deadline(run.CreatedAt, run.Deadline)
 }
 
 // name returns the name of a state in the other version.
@@ -134,6 +143,7 @@ func (im *imager) lane(at cursor, inside region) (Lane, string) {
 		}
 	}
 	l.State = target.Name
+	l.Clock.Blocked = nil
 	if l.Approval.Pending() {
 		im.dropped = append(im.dropped, "approval "+l.Approval.ID+", which was asked by the other version")
 	}

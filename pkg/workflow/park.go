@@ -9,13 +9,13 @@ import (
 
 // needsApproval reports that a human is asked before this is done (S9.1).
 func (d *decision) needsApproval(m *Machine) bool {
-	return d.taken != nil && d.taken.approval && !m.approvalAdvisory()
+	return d.taken != nil && (d.taken.approval && !m.approvalAdvisory() || d.outside)
 }
 
 // Asks reports that an event of a state may have to wait for humans (S9.1).
 func (m *Machine) Asks(state, event string) bool {
 	w := m.State(state).ways[event]
-	return w != nil && !m.approvalAdvisory() && slices.ContainsFunc(w.arms, func(a arm) bool { return a.approval })
+	return w != nil && !m.approvalAdvisory() && slices.ContainsFunc(w.arms, func(a arm) bool { return a.approval || a.outsideAsks })
 }
 
 // park makes a transition wait for humans.
@@ -25,7 +25,7 @@ func (m approvalSteps) park(at *cursor, d *decision, c *Fire, now time.Time) Res
 	next := *at.Lane
 	next.Approval = &Approval{
 		ID: c.ApprovalID, Event: c.Event, To: target.Name, Data: c.Data, Message: d.taken.message,
-		Actor: c.Actor, Since: now, RunVersion: s.out.Run.Version, Reads: c.Reads,
+		Actor: c.Actor, Person: c.Person, Since: now, RunVersion: s.out.Run.Version, Reads: c.Reads,
 	}
 	s.out.Run.setLane(at.path, next)
 	e := &s.out.Entry
@@ -54,7 +54,7 @@ func (m approvalSteps) grant(run *Run, c Grant, now time.Time) Result {
 		fire.Data, fire.edited = c.Data, differing(a.Data, c.Data)
 	}
 	at.Status = Running // it alone does not park the run
-	d, r := m.decide(&at, &fire)
+	d, r := m.decide(&at, &fire, now)
 	if r == nil && (d.taken == nil || m.targetOf(d.taken, &at).Name != a.To) {
 		r = m.refusals().refused(at.View, RejectUnsupported, "event %s no longer leads to %s", document.Quote(a.Event), document.Quote(a.To))
 	}
@@ -62,9 +62,11 @@ func (m approvalSteps) grant(run *Run, c Grant, now time.Time) Result {
 		s := m.begin(run, c.Actor, now)
 		s.out.Entry.ApprovalID = a.ID
 		s.take(&at, &d, &fire)
-		s.agreed(&at, a, c.Actor)
-		s.because(c.Note)
-		return s.finish()
+		if r = s.refusal; r == nil {
+			s.agreed(&at, a, c.Actor)
+			s.because(c.Note)
+			return s.finish()
+		}
 	}
 	s := m.begin(run, c.Actor, now)
 	s.out.Entry.Guards = d.results

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
@@ -118,13 +119,16 @@ type reader struct {
 	initial    int
 	stateOrder []string
 
+	// expires is the target of the deadline; without a place for none.
+	expires endFacts
+
 	forkBranches int
 	// defaultModel is the hint of states that have none (meta.default_model).
 	defaultModel string
 }
 
 var (
-	topFields = []string{"$schema", "id", "initial", "context", "inputs", "states", "guards", "evidence", "interrupts", "meta", "properties", "requires"}
+	topFields = []string{"$schema", "id", "initial", "context", "inputs", "states", "guards", "evidence", "interrupts", "meta", "properties", "requires", "windows", "freeze"}
 	// annotations are fields that people write on top of a document for other
 	// people and programs. Everything else there is refused: it may be a mistake
 	// that drops protection.
@@ -150,12 +154,14 @@ func (r *reader) definition(v document.Value) {
 	r.guardPart().guardDefinitions(f)
 	r.context(f)
 	r.inputs(f)
+	r.def.Windows = condition.ReadWindows(f)
 	r.metaPart().meta(f)
 	r.evidencePart().evidenceDeclarations(f)
 	for i, name := range r.stateOrder {
 		value, _ := states.Value.Get(name)
 		r.statePart().state(i, name, value, states.At.Key(name))
 	}
+	r.timePart().freeze(f)
 	r.initialState(f, haveStates)
 	r.transitionPart().interrupts(f)
 	r.evidencePart().checkApprovals()
@@ -168,7 +174,7 @@ func (r *reader) definition(v document.Value) {
 
 // features are names that "requires" can list: parts of the language that this version enforces.
 var features = []string{
-	"approvals", "branches", "commands", "conditions", "effects", "evidence", "inputs", "interrupts", "invoke", "jail", "policies", "properties", "read_tools",
+	"approvals", "branches", "commands", "conditions", "effects", "evidence", "inputs", "interrupts", "invoke", "jail", "policies", "properties", "read_tools", "time",
 }
 
 // requires refuses a document that names a feature which this version does not enforce (S1.4).

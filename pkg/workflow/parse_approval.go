@@ -8,9 +8,10 @@ import (
 )
 
 var (
-	approvalFields   = []string{"required", "deny_threshold", "approvers", "expires_seconds", "escalation", "wait_seconds", "reads", "terms"}
+	approvalFields   = []string{"required", "deny_threshold", "approvers", "expires_seconds", "escalation", "wait_seconds", "reads", "terms", "danger", "presence", "quorum"}
 	approverFields   = []string{"roles", "names"}
 	escalationFields = []string{"after_seconds", "approvers"}
+	quorumFields     = []string{"required", "distinct"}
 )
 
 // Bounds of the times of an approval, in seconds.
@@ -28,9 +29,12 @@ func (r metaSection) approvalTerms(meta document.Fields) {
 	f.Known("\"approval\"", approvalFields...)
 	terms := &r.def.Meta.Approval
 	terms.Required = r.people(f, "required")
+	r.quorum(f, terms)
+	terms.Presence = f.Bool("presence")
 	terms.DenyThreshold = r.people(f, "deny_threshold")
 	terms.TTL = r.seconds(f, "expires_seconds", 1, longestApproval)
 	terms.Eligible = r.approvers(f)
+	terms.Danger = r.danger(f)
 	r.def.Meta.ApprovalWait = r.seconds(f, "wait_seconds", 0, longestWait)
 	r.def.Meta.ApprovalReads = r.reads(f)
 	if e, ok := f.Object("escalation"); ok {
@@ -46,6 +50,29 @@ func (r metaSection) approvalTerms(meta document.Fields) {
 		r.report.Errorf(f.At, document.CodeConflict, "%s", err)
 	}
 	r.approvalTermList(f)
+}
+
+// danger reads how much harm a wrong approval does; empty where it is not said.
+func (r metaSection) danger(f document.Fields) consent.Danger {
+	word, _ := f.Enum("danger", string(consent.Low), string(consent.Medium), string(consent.High))
+	return consent.Danger(word)
+}
+
+// quorum reads how many must agree, and that each is another person (S23.24).
+func (r metaSection) quorum(f document.Fields, terms *consent.Terms) {
+	q, ok := f.Object("quorum")
+	if !ok {
+		return
+	}
+	q.Known("\"quorum\"", quorumFields...)
+	if f.Has("required") {
+		r.report.Errorf(q.At, document.CodeConflict, "\"required\" is next to \"quorum\"; give the number in one place")
+	}
+	q.Require("required")
+	terms.Required = r.people(q, "required")
+	if _, has := q.Enum("distinct", "person"); has {
+		terms.Distinct = true
+	}
 }
 
 // reads returns the places of the shared state that decisions rest on (S18.5).

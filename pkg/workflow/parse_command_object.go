@@ -44,10 +44,11 @@ func (r metaSection) commandEntries(f document.Fields) (entries []document.Strin
 
 // confinement checks an entry that is an object.
 func (r metaSection) confinement(f document.Fields) {
-	f.Known("an entry of \"allowed_commands\"", "words", "options", "exact")
+	f.Known("an entry of \"allowed_commands\"", "words", "options", "exact", "alone")
 	f.Require("words")
 	words, ok := f.Strings("words", maxCommandWords)
 	exact := f.Bool("exact")
+	f.Bool("alone")
 	if list, _ := f.Value.Get("words"); ok && list.Len() == 0 {
 		r.report.Errorf(f.At.Key("words"), document.CodeEmpty, "the list is empty; begin it with the name of a program")
 	}

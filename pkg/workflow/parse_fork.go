@@ -25,11 +25,12 @@ func (r transitionSection) fork(from int, outer document.Fields, t *Transition) 
 		r.facts[from].opaque = true
 		return
 	}
-	f.Known("a fork", "branches", "join", "on_complete", "on_fail")
+	f.Known("a fork", "branches", "join", "on_complete", "on_fail", "after")
 	f.Require("branches")
 	if join, ok := f.Enum("join", "all", "any"); ok {
 		t.Fork.Join = join
 	}
+	t.Fork.After = r.timePart().delayField(f, "after")
 	first := len(r.edges)
 	t.Fork.OnComplete, t.Fork.OnFail = r.ends(from, f, byForkEnd)
 	facts := forkFacts{owner: from, at: f.At, ends: append([]edge(nil), r.edges[first:]...)}

@@ -11,7 +11,7 @@ import (
 
 var metaFields = []string{
 	"task_type", "estimated_steps", "danger_level", "requires_human_approval", "capture_output", "approval_mode", "debug",
-	"enforcement", "approval", "edit_tools", "read_tools", "tools", "policy", "commands", "unknown_commands", "effect_deadline", "reconcile", "default_model", "jail",
+	"enforcement", "approval", "edit_tools", "read_tools", "tools", "policy", "commands", "unknown_commands", "effect_deadline", "reconcile", "default_model", "jail", "deadline",
 }
 
 func (r metaSection) meta(f document.Fields) {
@@ -29,8 +29,8 @@ func (r metaSection) meta(f document.Fields) {
 	}
 	m.Str("task_type")
 	m.Integer("estimated_steps", 0)
-	danger, _ := m.Enum("danger_level", "safe", "moderate", "dangerous")
 	meta := &r.def.Meta
+	meta.Danger = r.dangerLevel(m)
 	meta.RequiresHumanApproval = m.Bool("requires_human_approval")
 	meta.CaptureOutput = m.Bool("capture_output")
 	if mode, ok := m.Enum("approval_mode", "ui", "none"); ok {
@@ -44,7 +44,7 @@ func (r metaSection) meta(f document.Fields) {
 		r.report.Warnf(m.At.Key("enforcement"), CodeWhileRunning, "an agent lifts enforcement when it pauses the run or reaches any final state; "+
 			"remove it to keep enforcement until the run has succeeded")
 	}
-	if meta.Debug && danger == "dangerous" {
+	if meta.Debug && meta.Danger == Dangerous {
 		r.report.Warnf(m.At.Key("debug"), CodeDebugDangerous, "any state of a dangerous workflow can be forced, past guards and approvals; remove it for production")
 	}
 	if meta.DebugAgents {
@@ -68,6 +68,7 @@ func (r metaSection) meta(f document.Fields) {
 	r.policies(m)
 	r.evidencePart().effects(m)
 	r.statePart().metaJail(m)
+	r.timePart().deadline(m)
 }
 
 // debugMode returns who may force states: none, operators alone, or agents as well, which

@@ -74,7 +74,7 @@ type propertyReader struct {
 
 // propertyKinds are the keys of a property that say its kind, and those next to them.
 var (
-	propertyKinds  = []string{"never", "before", "always_possible", "at_most", "can_be_decided"}
+	propertyKinds  = []string{"never", "before", "always_possible", "at_most", "can_be_decided", "ends_without_agent"}
 	propertyFields = append(slices.Clone(propertyKinds), "unless", "always", "tool", "command", "when", "people",
 		"while", "description")
 	propertyRule = document.NameRule{What: "property", Prefix: branchDone, Spaces: true}
@@ -128,12 +128,19 @@ func (r *propertyReader) property(name string, v document.Value, at *document.Pa
 	case AlwaysPossible:
 		r.alwaysPossible(f, &p)
 	case CanBeDecided:
-		if !f.Bool("can_be_decided") && f.Has("can_be_decided") {
-			r.report.Errorf(at.Key("can_be_decided"), document.CodeEnum, "write true: a property is something that holds")
-		}
+		r.isTrue(f, "can_be_decided")
 		r.people(f, &p)
+	case EndsWithoutAgent:
+		r.isTrue(f, "ends_without_agent")
 	}
 	return p, true
+}
+
+// isTrue refuses a property that is written as false.
+func (r *propertyReader) isTrue(f document.Fields, name string) {
+	if !f.Bool(name) && f.Has(name) {
+		r.report.Errorf(f.At.Key(name), document.CodeEnum, "write true: a property is something that holds")
+	}
 }
 
 // next refuses the keys that belong to another kind: every written key has an effect.

@@ -25,9 +25,9 @@ type stateFacts struct {
 
 var (
 	stateFields = []string{
-		"type", "outcome", "allowed_tools", "disallowed_tools", "instructions", "max_iterations", "safe_next",
+		"type", "outcome", "danger_level", "allowed_tools", "disallowed_tools", "instructions", "max_iterations", "safe_next",
 		"max_edit_lines", "max_files_per_state", "allowed_commands", "allowed_commands_tool", "opaque_commands",
-		"blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "no_unknown_effects", "jail", "calls", "on",
+		"blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "no_unknown_effects", "jail", "calls", "on", "after", "remind", "stale", "while_asked",
 	}
 	// limitFields have no effect in a final state: enforcement has ended (S2.9).
 	limitFields = []string{
@@ -71,6 +71,7 @@ func (r stateSection) state(i int, name string, v document.Value, at *document.P
 	}
 	r.stateFields(f)
 	r.stateType(f, s, facts)
+	s.Danger = r.dangerLevel(f)
 	r.tools(f, s)
 	r.metaPart().commands(f, s)
 	r.calls(f, s)
@@ -85,6 +86,7 @@ func (r stateSection) state(i int, name string, v document.Value, at *document.P
 	r.evidencePart().demandsEffects(f, s)
 	r.idleLimits(f, s)
 	r.transitionPart().exits(i, f, s)
+	r.timePart().state(i, f, s)
 	if facts.final {
 		r.finalState(f)
 	}

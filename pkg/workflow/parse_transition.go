@@ -44,7 +44,7 @@ func (r transitionSection) exits(i int, f document.Fields, s *State) {
 		facts.safeNext = r.lookup(next, at)
 		r.edge(i, facts.safeNext, bySafeNext, at)
 	}
-	facts.exits = f.Has("safe_next")
+	facts.exits = facts.exits || f.Has("safe_next")
 	on, ok := f.Object("on")
 	if !ok {
 		facts.opaque = f.Has("on")
@@ -95,11 +95,11 @@ func (r transitionSection) target(from int, name string, at *document.Path, appr
 }
 
 var (
-	targetFields = []string{"target", "guard", "guards", "requires_approval", "approval_message"}
-	branchFields = []string{"target", "guard", "guards"}
+	targetFields = []string{"target", "guard", "guards", "requires_approval", "approval_message", "not_before", "window", "outside"}
+	branchFields = []string{"target", "guard", "guards", "not_before", "window", "outside"}
 	invokeFields = []string{"invoke", "on_complete", "on_fail", "input"}
 	allPatterns  = []string{
-		"target", "guard", "guards", "requires_approval", "approval_message", "invoke", "on_complete", "on_fail", "input", "fork",
+		"target", "guard", "guards", "requires_approval", "approval_message", "not_before", "window", "outside", "invoke", "on_complete", "on_fail", "input", "fork",
 	}
 	targetOnly = targetFields[1:]
 	invokeOnly = invokeFields[1:]
@@ -188,6 +188,7 @@ func (r transitionSection) branch(from int, f document.Fields, b *Branch) {
 		r.target(from, target, f.At.Key("target"), b.RequiresApproval)
 	}
 	b.Guards = r.guardNames(f)
+	r.timePart().bounds(f, b)
 }
 
 func (r transitionSection) guardNames(f document.Fields) []string {

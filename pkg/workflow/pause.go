@@ -15,15 +15,20 @@ func (m *Machine) pause(run *Run, c Pause, now time.Time) Result {
 		return rejected(run, c, now, m.refusals().notRunning(run.whole(), "pause"))
 	}
 	s := m.begin(run, c.Actor, now)
+	s.hold(run, c)
+	return s.finish()
+}
+
+// hold pauses the run, or holds it for a cause.
+func (s *stepper) hold(run *Run, c Pause) {
 	kind := EventPaused
 	s.out.Run.Status = Paused
 	if c.Hold != "" {
 		kind, s.out.Run.Status = EventHeld, Held
-		s.out.Run.Holds = append(slices.Clip(run.Holds), Hold{By: c.Actor, Cause: c.Hold, Reason: c.Reason, Since: now})
+		s.out.Run.Holds = append(slices.Clip(run.Holds), Hold{By: c.Actor, Cause: c.Hold, Reason: c.Reason, Since: s.out.Entry.Time})
 		s.out.Entry.HoldCauses = []HoldCause{c.Hold}
 	}
 	s.stay(kind, c.Reason)
-	return s.finish()
 }
 
 // resume lifts holds, and continues the paused run when none is left. That is a new
@@ -56,7 +61,7 @@ func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 	s.out.Run.Status = Running
 	if !run.heldBySessionAlone() {
 		run.eachLane(func(path []int) {
-			next := *run.lane(path).Lane
+			next := *s.out.Run.lane(path).Lane
 			next.Entry = s.newEntry()
 			s.out.Run.setLane(path, next)
 		})

@@ -34,6 +34,8 @@ const (
 	AlwaysPossible PropertyKind = "always_possible"
 	AtMost         PropertyKind = "at_most"
 	CanBeDecided   PropertyKind = "can_be_decided"
+	// EndsWithoutAgent holds where time alone leads to a final state from everywhere (S25.10).
+	EndsWithoutAgent PropertyKind = "ends_without_agent"
 )
 
 // Subject is a state that is entered, an event that is taken, or a tool call that is

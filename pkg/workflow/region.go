@@ -60,7 +60,7 @@ func (m branchRules) addBranchDone(inside region, b *ForkBranch) {
 		}
 		s.ways[event] = &way{event: event, arms: []arm{end}}
 		s.legal = append(s.legal, LegalEvent{Event: event, Targets: []string{b.Terminal}})
-		s.moves = describeLegal(s.legal)
+		s.moves = describeLegal(s.legal, neverFrozen)
 	}
 }
 

@@ -38,6 +38,14 @@ const (
 	RejectNotParked RejectionCode = "NOT_PARKED"
 	// RejectNoImage refuses to migrate a run that the other version has no place for (S17.1).
 	RejectNoImage RejectionCode = "NO_IMAGE"
+	// RejectTooEarly refuses a transition before its not_before (S25.6).
+	RejectTooEarly RejectionCode = "TOO_EARLY"
+	// RejectOutsideWindow refuses a transition outside of its window (S25.7).
+	RejectOutsideWindow RejectionCode = "OUTSIDE_WINDOW"
+	// RejectFrozen refuses a transition that a freeze stops (S25.12).
+	RejectFrozen RejectionCode = "FROZEN"
+	// RejectNotDue refuses an Elapse that is not due.
+	RejectNotDue RejectionCode = "NOT_DUE"
 )
 
 // Rejection describes why a command was refused, and the legal ones (S2.7).

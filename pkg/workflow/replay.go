@@ -19,7 +19,7 @@ func (m *Machine) Replay(before *Run, e *HistoryEntry) (Run, error) {
 	if e.Type == EventStarted {
 		out = m.Start(StartParams{
 			ID: before.ID, SessionID: e.SessionID, Workspace: before.Workspace, Claimed: before.Claimed, Owner: before.Owner, Parent: before.Parent,
-			Context: e.Data,
+			Context: e.Data, Deadline: before.Deadline, Schedule: before.Schedule, Cause: e.Cause, Reason: e.Reason,
 		}, e.Actor, e.Time)
 	} else {
 		var err error
@@ -56,6 +56,13 @@ func replayed(out *Result, e *HistoryEntry) (Run, error) {
 
 // replay gives the command again that has led to an entry.
 func (m *Machine) replay(before *Run, e *HistoryEntry) (Result, error) {
+	if e.Cause != nil {
+		if e.Type == EventTimerBlocked { // by a freeze, where its guards pass
+			m = m.Under(&Freeze{Until: e.Time, KeepsEnd: true})
+		}
+		due := Due{Kind: e.Cause.Kind, Branch: e.Branch, After: e.Cause.After}
+		return m.Step(before, Elapse{Due: due, Evidence: m.EvidencePassed(e.Guards), Actor: e.Actor}, e.Time), nil
+	}
 	switch e.Type {
 	case EventTransitioned:
 		if e.ApprovalID != "" {

@@ -87,9 +87,13 @@ type Run struct {
 
 	// Moved is true when the run has begun in another version of its workflow (S17.2).
 	Moved bool
+	// Schedule is the schedule that has started it; empty for none.
+	Schedule string
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	// Deadline is when the run must have ended, its own or that of a run above it; zero for never (S25.8).
+	Deadline time.Time
 }
 
 // StartParams are the inputs of a new run, in addition to its workflow.
@@ -105,4 +109,11 @@ type StartParams struct {
 	Source evidence.Source
 	// Parent of a run that is invoked by another.
 	Parent *Parent
+	// Deadline of the parent; zero for none.
+	Deadline time.Time
+	// Schedule is the schedule that starts it, with Cause; empty for none.
+	Schedule string
+	Cause    *Cause
+	// Reason of the start, for the history; may be empty.
+	Reason string
 }

@@ -186,5 +186,5 @@ func (s *stepper) agreed(at *cursor, a *Approval, by string) {
 // EvidenceOf returns the basis on which the evidence of a run is judged for a lane,
 // without values of the shared state.
 func (at *View) EvidenceOf(record evidence.Record, now time.Time) evidence.Basis {
-	return evidence.Basis{Record: record, RunID: at.ID, Claimed: at.Claimed, Entry: at.Entry, Approved: at.Approved, Now: now}
+	return evidence.Basis{Record: record, RunID: at.ID, Claimed: at.Claimed, Homeless: at.Workspace == "", Entry: at.Entry, Approved: at.Approved, Now: now}
 }

@@ -13,7 +13,7 @@ import (
 func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 	run := Run{
 		ID: p.ID, Workflow: m.Name(), WorkflowVersion: m.version,
-		SessionID: p.SessionID, Workspace: p.Workspace, Claimed: p.Claimed, Owner: p.Owner, Parent: p.Parent,
+		SessionID: p.SessionID, Workspace: p.Workspace, Claimed: p.Claimed, Owner: p.Owner, Parent: p.Parent, Schedule: p.Schedule,
 		Entries: 1, Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
 	refuse := func(code RejectionCode, why string) Result {
@@ -24,6 +24,11 @@ func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 	if !initial.Known() {
 		return refuse(RejectUnsupported, "the workflow has no initial state "+document.Quote(m.definition.Initial))
 	}
+	if f := m.freeze; f != nil && m.stopped.events == nil && m.stopped.marked && m.stopped.states[initial.Name] {
+		r := m.refusals().refused((&Run{}).whole(), RejectFrozen, "a new run of %s is refused: its first state %s is frozen until %s, by %s: %s. Start it then.",
+			document.Quote(m.Name()), document.Quote(initial.Name), f.Until.UTC().Format(time.RFC3339), document.Quote(f.By), f.Reason)
+		return Result{Rejection: r, Entry: HistoryEntry{Time: now, Actor: actor}}
+	}
 	if code, why := badData(p.Context); code != "" {
 		return refuse(code, why)
 	}
@@ -31,16 +36,18 @@ func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 	if !fits {
 		return refuse(RejectInvalidData, tooLarge)
 	}
-	run.Lane = Lane{State: initial.Name, Entry: 1, Context: context, Sources: m.sourceRules().initialSources(&p)}
+	run.Lane = Lane{State: initial.Name, Entry: 1, Context: context, Sources: m.sourceRules().initialSources(&p), Clock: Clock{Since: now}}
+	run.Deadline = m.deadline(now, p.Deadline)
 	run.Status = initial.status()
 	out := Result{
 		Run: run, Changed: true,
 		Entry: entryOf(&run, EventStarted, actor, now),
 		Events: []Event{{
-			Type: EventStarted, To: run.State,
+			Type: EventStarted, To: run.State, Cause: p.Cause,
 		}},
 	}
 	out.Entry.From, out.Entry.Data, out.Entry.SessionID = "", p.Context, p.SessionID
+	out.Entry.Cause, out.Entry.Reason = p.Cause, p.Reason
 	out.announceEnd(initial)
 	return out
 }
@@ -56,6 +63,18 @@ func (m *Machine) Step(run *Run, cmd Command, now time.Time) Result {
 	if !m.Drives(run) {
 		return rejected(run, cmd, now, m.refusals().foreign(run))
 	}
+	if r := m.expired(run, cmd, now); r != nil {
+		return rejected(run, cmd, now, r)
+	}
+	out := m.frozenFor(cmd).obey(run, cmd, now)
+	if r := m.keptAlive(run, cmd, &out); r != nil {
+		return rejected(run, cmd, now, r)
+	}
+	return out
+}
+
+// obey decides a command that the run takes now.
+func (m *Machine) obey(run *Run, cmd Command, now time.Time) Result {
 	switch c := cmd.(type) {
 	case Fire:
 		return m.fire(run, &c, now)
@@ -79,6 +98,8 @@ func (m *Machine) Step(run *Run, cmd Command, now time.Time) Result {
 		return m.cancel(run, c, now)
 	case Migrate:
 		return m.migrate(run, c, now)
+	case Elapse:
+		return m.elapse(run, &c, now)
 	default:
 		return rejected(run, nil, now, m.refusals().refused(run.whole(), RejectUnsupported, "there is no command of type %T.", cmd))
 	}
@@ -108,7 +129,7 @@ func (m *Machine) fire(run *Run, c *Fire, now time.Time) Result {
 
 // fireIn takes a transition in a lane, or says why not.
 func (m *Machine) fireIn(run *Run, at *cursor, c *Fire, now time.Time) Result {
-	d, r := m.decide(at, c)
+	d, r := m.decide(at, c, now)
 	if r != nil {
 		return rejected(run, *c, now, r)
 	}
@@ -130,16 +151,20 @@ type decision struct {
 	results  []GuardResult
 	safeNext bool
 	context  document.Value // with the data merged
+	// outside is true of a transition outside of its window, which asks humans (S25.7).
+	outside bool
 }
 
 // decide finds the transition of an event, or refuses it. The decision up to then comes
 // with the refusal.
-func (m *Machine) decide(at *cursor, c *Fire) (d decision, refused *Rejection) {
+func (m *Machine) decide(at *cursor, c *Fire, now time.Time) (d decision, refused *Rejection) {
 	if r := m.admit(&at.View, c); r != nil {
 		return d, r
 	}
 	state := m.State(at.State)
-	d.way = state.ways[c.Event]
+	if d.way = state.ways[c.Event]; d.way != nil && ByClock(c.Event) && !c.timed {
+		return d, m.refusals().unknownEvent(at.View, state, c.Event)
+	}
 	if d.way == nil {
 		if d.way = state.fallback; d.way == nil {
 			return d, m.refusals().unknownEvent(at.View, state, c.Event)
@@ -148,6 +173,12 @@ func (m *Machine) decide(at *cursor, c *Fire) (d decision, refused *Rejection) {
 	}
 	d.taken, d.results = d.way.choose(&given{at.Context, at.Sources, c.Evidence})
 	if r := m.passable(&at.View, state, d.way, d.taken, c, d.results); r != nil {
+		return d, r
+	}
+	if r := m.judgeFreeze(&at.View, &d, c); r != nil {
+		return d, r
+	}
+	if r := m.timely(&at.View, &d, c, now); r != nil {
 		return d, r
 	}
 	for _, end := range [...]*arm{d.taken, d.way.done, d.way.fail} {
@@ -184,7 +215,7 @@ func (m *Machine) enterLane(run *Run, branch string, lost bool, what string) (cu
 // admit checks the parts that do not depend on the transition: the run, its state, the
 // data and the event's name.
 func (m *Machine) admit(at *View, c *Fire) *Rejection {
-	if at.Status != Running {
+	if at.Status != Running && !c.timed {
 		return m.refusals().notRunning(*at, "event "+document.Quote(c.Event))
 	}
 	state := m.State(at.State)

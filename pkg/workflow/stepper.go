@@ -13,6 +13,10 @@ type stepper struct {
 	refusal *Rejection
 	// failure is why the run has failed on the way, in no final state.
 	failure string
+	// cause is the clock that brings the change about; nil for none.
+	cause *Cause
+	// resumes is true when the lane returns to an interrupted state.
+	resumes bool
 }
 
 func (m *Machine) begin(run *Run, actor string, now time.Time) *stepper {
@@ -37,6 +41,7 @@ func (s *stepper) finish() Result {
 			run.Approval = nil
 		}
 	}
+	s.keepClocks(s.out.Entry.Time)
 	s.out.Entry.Status = run.Status
 	s.out.Changed = true
 	if run.Status != s.status {
@@ -57,7 +62,10 @@ func (r *Run) settled() Status {
 	return at.status()
 }
 
-func (s *stepper) announce(ev Event) { s.out.Events = append(s.out.Events, ev) }
+func (s *stepper) announce(ev Event) {
+	ev.Cause = s.cause
+	s.out.Events = append(s.out.Events, ev)
+}
 
 func (s *stepper) newEntry() int64 {
 	run := &s.out.Run
@@ -97,7 +105,7 @@ func (s *stepper) take(at *cursor, d *decision, c *Fire) {
 func (s *stepper) move(at *cursor, next Lane, taken *arm, c *Fire) {
 	target := s.m.approvalSteps().targetOf(taken, at)
 	if taken.returns {
-		next.Interrupt = nil
+		s.resume(&next)
 	}
 	e := &s.out.Entry
 	e.To = target.Name
@@ -112,7 +120,7 @@ func (s *stepper) move(at *cursor, next Lane, taken *arm, c *Fire) {
 	ev := &s.out.Events[0]
 	ev.Type, ev.Event, ev.From, ev.To, ev.Branch = EventTransitioned, c.Event, e.From, e.To, e.Branch
 	ev.Rationale, ev.SafeNext, ev.Guards = e.Rationale, e.SafeNext, guardNames(e.Guards, true)
-	ev.ApprovalID = e.ApprovalID
+	ev.ApprovalID, ev.Cause = e.ApprovalID, s.cause
 	if taken.warns {
 		e.Warned = true
 		s.announce(Event{Type: EventWarned, Event: c.Event, From: e.From, To: e.To, Branch: e.Branch, Rationale: e.Rationale})
@@ -126,6 +134,10 @@ func (s *stepper) enter(at *cursor, next Lane, target *StateView) {
 	if next.Interrupt != nil && !s.m.handling(next.Interrupt, target) {
 		next.Interrupt = nil
 	}
+	if target.Name != at.State && !s.resumes {
+		next.Clock = Clock{Since: s.out.Entry.Time}
+	}
+	s.resumes = false
 	next.State, next.Entry = target.Name, s.newEntry()
 	next.Fork, next.Child, next.Approval = nil, nil, nil
 	s.out.Run.setLane(at.path, next)
@@ -133,6 +145,7 @@ func (s *stepper) enter(at *cursor, next Lane, target *StateView) {
 	case !target.Final:
 	case len(at.path) == 0:
 		s.out.Run.Status = target.status()
+		s.keepEnd(at)
 	default:
 		status := BranchFailed
 		if target.Name == s.m.branchRules().forkBranch(at).Terminal {
@@ -142,6 +155,13 @@ func (s *stepper) enter(at *cursor, next Lane, target *StateView) {
 	}
 }
 
+// resume returns a lane to the interrupted state, whose clock runs on.
+func (s *stepper) resume(next *Lane) {
+	next.Clock, s.resumes = next.Interrupt.Clock, true
+	next.Clock.start(s.out.Entry.Time)
+	next.Interrupt = nil
+}
+
 // enterBy follows on_complete or on_fail; without one the lane fails.
 func (s *stepper) enterBy(at *cursor, next Lane, a *arm, why string) string {
 	var target *StateView
@@ -149,7 +169,7 @@ func (s *stepper) enterBy(at *cursor, next Lane, a *arm, why string) string {
 	case a == nil:
 	case a.returns && next.Interrupt != nil:
 		target = s.m.State(next.Interrupt.ReturnTo)
-		next.Interrupt = nil
+		s.resume(&next)
 	default:
 		target = a.target
 	}
@@ -168,6 +188,7 @@ func (s *stepper) fail(at *cursor, next Lane, why string) {
 	s.because(why)
 	if len(at.path) == 0 {
 		s.out.Run.Status, s.failure = Failed, why
+		s.keepEnd(at)
 		return
 	}
 	s.endBranch(at.path, BranchFailed)

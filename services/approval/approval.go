@@ -13,15 +13,20 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	identityv1 "github.com/interlock-run/interlock/gen/go/interlock/identity/v1"
 	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/persontoken"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/approval/internal/app"
+	"github.com/interlock-run/interlock/services/approval/internal/people"
 	"github.com/interlock-run/interlock/services/approval/internal/rpc"
 	"github.com/interlock-run/interlock/services/approval/internal/webhook"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	process "github.com/interlock-run/interlock/services/internal/metrics"
+	"github.com/interlock-run/interlock/services/internal/redact"
 )
 
 // Config has the parts and settings of the approval service. The zero value of all but
@@ -33,17 +38,29 @@ type Config struct {
 	Engine grpc.ClientConnInterface
 	// Definitions are the settings that definitions are compiled by.
 	Definitions definition.Flags
-	Clock       func() time.Time // default time.Now
-	Logger      *slog.Logger     // default slog.Default()
+	// Masks find the secrets in texts for people.
+	Masks  redact.Masks
+	Clock  func() time.Time // default time.Now
+	Logger *slog.Logger     // default slog.Default()
 	// Metrics are those of the process; nil for none.
 	Metrics *process.Set
+	// PersonKey signs the tokens of people; without it no one can log in. Names are those of the tokens
+	// file, which people may not take; nil for none.
+	PersonKey persontoken.Key
+	Names     *auth.Tokens
+	// Code lets the first person register; nil for none.
+	Code people.Code
+	// Address returns where people reach the console, unless PublicURL says so; nil for nowhere.
+	Address func() string
 	Flags
 }
 
-// Service serves ApprovalService.
+// Service serves ApprovalService, PersonService and LoginService.
 type Service struct {
 	app       *app.App
+	people    *people.App
 	receivers *webhook.Receivers // nil without any
+	masks     redact.Masks
 }
 
 // New makes an approval service over a store. An error describes the problem with the
@@ -58,7 +75,7 @@ func New(cfg Config) (*Service, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	receivers, err := cfg.receivers()
+	receivers, err := cfg.receivers(cfg.Masks)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +83,11 @@ func New(cfg Config) (*Service, error) {
 		Store: cfg.Store, Announce: rpc.Announcer{}, Clock: cfg.Clock, Log: cfg.Logger, Retention: cfg.ApprovalRetention, Quota: cfg.ApprovalsEach,
 		Leases: consent.LeaseBounds{Calls: cfg.LeaseCalls, For: cfg.LeaseTime},
 	}
+	if parts.Relays, err = cfg.relays(); err != nil {
+		return nil, err
+	}
 	if cfg.Metrics != nil {
-		parts.Observe, parts.Timers = counted(cfg.Metrics), cfg.Metrics.Timers()
+		parts.Measure, parts.Timers = counted(cfg.Metrics), cfg.Metrics.Timers()
 	}
 	// A nil pointer in an interface would not be nil.
 	if receivers != nil {
@@ -79,12 +99,30 @@ func New(cfg Config) (*Service, error) {
 		cfg.Store.Gate().OnTurn(definitions.Forget)
 		parts.Definitions = definitions
 	}
-	s := &Service{app: app.New(parts), receivers: receivers}
+	s := &Service{receivers: receivers, masks: cfg.Masks}
+	s.people = people.New(people.Config{
+		Store: cfg.Store, Announce: rpc.Announcer{}, Key: cfg.PersonKey, Names: cfg.Names, Site: cfg.site, Code: cfg.Code, Clock: cfg.Clock, Log: cfg.Logger,
+	})
+	parts.Keys, parts.Signing = keys{s.people}, cfg.signing
+	parts.People = register{s.people}
+	s.app = app.New(parts)
 	if cfg.Metrics != nil {
 		waiting(cfg.Metrics, s.app, cfg.Clock)
 	}
 	return s, nil
 }
+
+// site returns where people use passkeys.
+func (c *Config) site() people.Site {
+	address := c.PublicURL
+	if address == "" && c.Address != nil {
+		address = c.Address()
+	}
+	return people.SiteOf(address)
+}
+
+// HasPeople reports whether there is a person: then no code makes a first one.
+func (s *Service) HasPeople(ctx context.Context) (bool, error) { return s.people.Any(ctx) }
 
 // AskAgain returns the timer that a restore sets on a record, if that is an approval which
 // waits for people: they may have decided it after the backup was made.
@@ -98,11 +136,14 @@ func EndLease(record store.Record, now time.Time) (timer store.Timer, ends bool)
 	return app.EndLease(record, now)
 }
 
-// Register adds ApprovalService and ApprovalPeerService to a server.
+// Register adds ApprovalService, ApprovalPeerService, PersonService and LoginService to a server.
 func (s *Service) Register(r grpc.ServiceRegistrar) {
-	approvals := &rpc.Approvals{App: s.app}
+	approvals := &rpc.Approvals{App: s.app, Masks: s.masks}
 	approvalv1.RegisterApprovalServiceServer(r, approvals)
 	peerv1.RegisterApprovalPeerServiceServer(r, approvals)
+	who := &rpc.People{App: s.people}
+	identityv1.RegisterPersonServiceServer(r, who)
+	identityv1.RegisterLoginServiceServer(r, who)
 }
 
 // Run lets approvals expire and escalate, drops old ones, and sends webhooks, until ctx ends.
@@ -116,6 +157,10 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Listen says whether there are receivers of events of runs. Run says it too: where the engine is in the same process, say it before
+// that moves runs, so that new receivers get all events.
+func (s *Service) Listen(ctx context.Context) error { return s.app.Listen(ctx) }
 
 // SweepOnce lets approvals that are due now expire and escalate, and returns when the engine
 // was notified. It is for those that turn the clock themselves.

@@ -55,7 +55,7 @@ func TestService(t *testing.T) {
 	e := &engine{told: make(chan string, 1)}
 	s, err := approval.New(approval.Config{
 		Store: st, Engine: conn, Clock: clock.Now, Logger: slog.New(slog.DiscardHandler),
-		Flags: approval.Flags{Webhooks: []string{hook.URL}, WebhookSecretFile: secret},
+		Flags: approval.Flags{NotifyFlags: approval.NotifyFlags{Webhooks: []string{hook.URL}, WebhookSecretFile: secret}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -238,7 +238,7 @@ type campaign struct {
 	// recovered is how long the system took to work on after each fault, by its kind.
 	recovered map[string][]time.Duration
 	kinds     []kind
-	total     struct{ moves, spends, allowed, patches, reads int64 }
+	total     struct{ moves, spends, allowed, patches, reads, timed int64 }
 }
 
 // chapter is the load between two rollbacks, in a namespace of its own.
@@ -248,6 +248,7 @@ type chapter struct {
 	moves   *ledger
 	spends  *spender
 	appends *appender
+	times   *timekeeper
 	rest    func() // ends the load
 }
 
@@ -299,6 +300,7 @@ func (c *campaign) open() {
 	c.moves.retry = true
 	c.spends = newSpender(c, w, c.caller, 15*int64(min(c.faults, 20)))
 	c.appends = newAppender(c, w, 4)
+	c.times = newTimekeeper(c, c.caller)
 }
 
 // load works until rest.
@@ -308,6 +310,7 @@ func (c *campaign) load() {
 	var others sync.WaitGroup
 	c.spends.load(ctx, &others)
 	c.appends.load(ctx, &others)
+	c.times.load(ctx, &others)
 	c.rest = func() { end(); cancel(); others.Wait() }
 }
 
@@ -402,6 +405,8 @@ func (c *campaign) close() {
 	c.moves.verify(c, c.world, c.caller)
 	c.spends.verify(c.T)
 	c.appends.verify(c.T)
+	c.times.verify(c.T)
+	c.total.timed += int64(c.times.ended)
 	c.namespaces = append(c.namespaces, c.world.namespace)
 	c.total.moves += c.moves.count.Load()
 	c.total.spends += c.spends.answered.Load()
@@ -428,9 +433,9 @@ func (c *campaign) verify() {
 		}
 	}
 	if !c.Failed() {
-		c.Logf("%s: %d transitions and tool calls, %d limited tool calls (%d allowed), %d patches, %d reads: "+
+		c.Logf("%s: %d transitions and tool calls, %d limited tool calls (%d allowed), %d patches, %d reads, %d runs that time has ended: "+
 			"0 lost, 0 doubled, 0 over-admitted, 0 fail-open, 0 stuck; linearizable",
-			c.name, c.total.moves, c.total.spends, c.total.allowed, c.total.patches, c.total.reads)
+			c.name, c.total.moves, c.total.spends, c.total.allowed, c.total.patches, c.total.reads, c.total.timed)
 	}
 }
 
@@ -474,7 +479,7 @@ func newSpender(t testing.TB, w *world, c *caller, limit int64) *spender {
 	must[*policyv1.RegisterPolicyResponse](t)(policies.RegisterPolicy(within(t), &policyv1.RegisterPolicyRequest{Name: "spends", Definition: []byte(text)}))
 	c.register(t, spending)
 	must[*policyv1.AttachPolicyResponse](t)(policies.AttachPolicy(within(t), &policyv1.AttachPolicyRequest{
-		Name: "spends", To: &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_WORKFLOW, Id: "spending"},
+		Name: "spends", To: []*policyv1.Attachment{{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_WORKFLOW, Id: "spending"}},
 	}))
 	return &spender{c: c, limit: limit, run: c.start(t, "spending").GetRunId()}
 }

@@ -78,7 +78,7 @@ func (c *costly) budget(text string) {
 	policies := policyv1.NewPolicyServiceClient(w.dial(c.t, w.policies[0], w.tokens[auth.Operator]))
 	must[*policyv1.RegisterPolicyResponse](c.t)(policies.RegisterPolicy(within(c.t), &policyv1.RegisterPolicyRequest{Name: "spending", Definition: []byte(text)}))
 	must[*policyv1.AttachPolicyResponse](c.t)(policies.AttachPolicy(within(c.t), &policyv1.AttachPolicyRequest{
-		Name: "spending", To: &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: "agent"},
+		Name: "spending", To: []*policyv1.Attachment{{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: "agent"}},
 	}))
 }
 

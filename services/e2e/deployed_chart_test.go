@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/certtest"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/services/internal/commandline"
@@ -186,11 +187,8 @@ func bootstrapped(t testing.TB) (folder string, files map[string][]byte) {
 	if out, err := exec.CommandContext(within(t), program, "token", "bootstrap", "--dir", folder).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, name := range []string{"tokens.json", "token.key"} {
-		files[name] = must[[]byte](t)(os.ReadFile(filepath.Join(folder, name)))
-	}
-	for role, token := range tokensOf(t, filepath.Join(folder, "tokens.json")) {
-		files[string(role)] = []byte(token)
+	for _, entry := range must[[]os.DirEntry](t)(os.ReadDir(folder)) {
+		files[entry.Name()] = must[[]byte](t)(os.ReadFile(filepath.Join(folder, entry.Name())))
 	}
 	return folder, files
 }
@@ -231,7 +229,7 @@ func TestChartsTrialKeepsWhatItAcknowledges(t *testing.T) {
 	}
 	r.install(t)
 	ca := must[[]byte](t)(os.ReadFile(authority.CA()))
-	e := &edge{url: "https://" + r.at["gateway:7420"], client: trustingOnly(t, ca), tokens: tokensOf(t, filepath.Join(tokens, "tokens.json"))}
+	e := &edge{url: "https://" + r.at["gateway:7420"], client: trustingOnly(t, ca), tokens: tokensOf(t, tokens)}
 	r.start(t)
 	r.keeps(t, e, redis, nats)
 	r.tested(t)
@@ -266,8 +264,16 @@ func TestChartsOnePodKeepsWhatItAcknowledges(t *testing.T) {
 	}
 	r.units[0].args = append(r.units[0].args, "--nats", "127.0.0.1:0") // a pod has this port for itself
 	r.start(t)
-	e := &edge{url: "http://" + r.at["all-in-one:7420"], client: trustingOnly(t, nil), tokens: tokensOf(t, filepath.Join(r.units[0].mounts["/data"], "tokens.json"))}
+	e := &edge{url: "http://" + r.at["all-in-one:7420"], client: trustingOnly(t, nil), tokens: r.units[0].tokens(t)}
 	r.keeps(t, e, nil)
+}
+
+// tokens reads those of `interlock up` without presence.
+func (u *unit) tokens(t testing.TB) map[auth.Role]string {
+	t.Helper()
+	s := shape{tokensFile: filepath.Join(u.mounts["/data"], "local.json")}
+	s.readTokens(t)
+	return s.tokens
 }
 
 // The commands of docs/operations.md start the separate services, where the network is trusted.
@@ -293,7 +299,7 @@ func TestDocumentedServicesKeepWhatTheyAcknowledge(t *testing.T) {
 		words := strings.Split(command, "\n")
 		u := &unit{name: words[0], program: "interlock-" + words[0], args: append(words[1:], "--insecure-plaintext"), mounts: map[string]string{}}
 		for i, word := range u.args {
-			if word == "tokens.json" || word == "token.key" {
+			if word == "tokens.json" || word == "token.key" || word == "service" {
 				u.args[i] = filepath.Join(tokens, word)
 			}
 		}
@@ -307,6 +313,6 @@ func TestDocumentedServicesKeepWhatTheyAcknowledge(t *testing.T) {
 		d.place(t, u)
 	}
 	d.start(t)
-	e := &edge{url: "http://" + d.at["gateway:7420"], client: trustingOnly(t, nil), tokens: tokensOf(t, filepath.Join(tokens, "tokens.json"))}
+	e := &edge{url: "http://" + d.at["gateway:7420"], client: trustingOnly(t, nil), tokens: tokensOf(t, tokens)}
 	d.keeps(t, e, redis, nats)
 }

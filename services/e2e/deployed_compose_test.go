@@ -51,12 +51,12 @@ func readCompose(t testing.TB) (c composed) {
 	return c
 }
 
-// tokensOf reads a token of each role.
-func tokensOf(t testing.TB, file string) map[auth.Role]string {
+// tokensOf reads the token of each role that token bootstrap has made in a folder.
+func tokensOf(t testing.TB, folder string) map[auth.Role]string {
 	t.Helper()
 	tokens := map[auth.Role]string{}
 	for _, role := range auth.Roles() {
-		tokens[role] = must[string](t)(auth.FileToken(file, role))
+		tokens[role] = must[string](t)(auth.ReadPassword(filepath.Join(folder, string(role))))
 	}
 	return tokens
 }
@@ -119,7 +119,7 @@ func TestComposeKeepsWhatItAcknowledges(t *testing.T) {
 		d.place(t, u)
 	}
 	d.start(t)
-	e := &edge{url: "http://" + d.at["gateway:7420"], client: trustingOnly(t, nil), tokens: tokensOf(t, filepath.Join(volumes["secrets"], "tokens.json"))}
+	e := &edge{url: "http://" + d.at["gateway:7420"], client: trustingOnly(t, nil), tokens: tokensOf(t, volumes["secrets"])}
 	d.used = func() { d.observed(t, compose) }
 	d.keeps(t, e, redis, nats)
 	stream := &world{shape: &shape{nats: bus.Endpoint{URL: "nats://" + nats.address()}}}
@@ -282,6 +282,11 @@ func TestEveryDeployedFileHasItsTest(t *testing.T) {
 		"images/ko.yaml":                              "TestImagesAreOfThePrograms",
 		"images/prebuilt.Dockerfile":                  "tools/cluster",
 		"nats/nats.conf":                              "TestDeployedNATSAccounts, TestChartInProductionKeepsWhatItAcknowledges",
+		"github/apply/action.yml":                     "services/cmd/interlock, script github_action",
+		"github/apply/run.sh":                         "services/cmd/interlock, script github_action",
+		"github/setup/action.yml":                     "services/cmd/interlock, script github_action",
+		"github/setup/install.sh":                     "services/cmd/interlock, script github_action",
+		"schemastore/catalog.json":                    "services/gateway/internal/rest, its schemas",
 		"prometheus/alerts.yaml":                      "TestComposeKeepsWhatItAcknowledges; tools/promtool",
 		"prometheus/alerts_test.yaml":                 "tools/promtool",
 		"redis/redis.conf":                            "TestDeployedRedisKeepsWhatItAcknowledged, TestChartInProductionKeepsWhatItAcknowledges",

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -30,9 +32,16 @@ func eventCluster(t *testing.T, authority *certtest.Authority) (all []*eventServ
 	return all
 }
 
-// The chart in production, with the Redis of deploy/redis and a replica of it, a cluster of the
-// killed. The issuer and the MCP server in its settings are not there.
-// killed. The issuer and the MCP server that it names are not there.
+// receiptKey makes a key of receipts as a person does.
+func receiptKey(t *testing.T) []byte {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "receipt.key")
+	runCommand(t, 0, "receipt", "keygen", file)
+	return must[[]byte](t)(os.ReadFile(file))
+}
+
+// The chart in production, with the Redis of deploy/redis and a replica of it, and a cluster of NATS, has what it acknowledged after they
+// were killed. The issuer and the MCP server that it names are not there.
 func TestChartInProductionKeepsWhatItAcknowledges(t *testing.T) {
 	t.Parallel()
 	tokens, files := bootstrapped(t)
@@ -44,6 +53,9 @@ func TestChartInProductionKeepsWhatItAcknowledges(t *testing.T) {
 			"given-redis-tls": certificate(t, inside, "redis-client"), "given-nats-tls": certificate(t, inside, "nats-client"),
 			"given-oidc": certificate(t, outside, "oidc"), "given-console": {"secret": []byte("of the console")},
 			"given-webhook": {"urls": []byte("https://hooks.example.com/x"), "secret": []byte("a secret of webhooks, which is long")},
+			"given-person":  {"person.key": []byte(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))},
+			"given-receipt": {"receipt.key": receiptKey(t)},
+			"given-notify":  {"channels": []byte("ntfy:https://ntfy.example.com/approvals")},
 			"given-nats":    {}, "given-redis": {},
 		},
 	}
@@ -67,7 +79,7 @@ func TestChartInProductionKeepsWhatItAcknowledges(t *testing.T) {
 	r.at["nats-0.data:4223"], r.at["nats-1.data:4223"] = nats[0].address(), nats[1].address()
 	r.install(t)
 	ca := must[[]byte](t)(os.ReadFile(outside.CA()))
-	e := &edge{url: "https://" + r.at["gateway:7420"], client: trustingOnly(t, ca), tokens: tokensOf(t, filepath.Join(tokens, "tokens.json"))}
+	e := &edge{url: "https://" + r.at["gateway:7420"], client: trustingOnly(t, ca), tokens: tokensOf(t, tokens)}
 	r.start(t)
 	told := r.keeps(t, e, redis, nats...)
 	o := r.operator(t, inside)

@@ -22,7 +22,15 @@ func TestDocumentedStarts(t *testing.T) {
 		t.Helper()
 		starts++
 		data := datadir.Dir(t.TempDir())
-		cmd := append(slices.Clone(args), "--data-dir", string(data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
+		cmd := slices.DeleteFunc(slices.Clone(args), func(word string) bool { return word == "--detach" }) // the test ends it
+		cmd = append(cmd, "--data-dir", string(data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
+		if slices.Contains(args, "--seal") { // its passphrase is asked at a terminal
+			file := filepath.Join(t.TempDir(), "passphrase")
+			if err := os.WriteFile(file, []byte("a long walk on the shore"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd = append(cmd, "--presence", "required", "--seal-passphrase-file", file)
+		}
 		for i, word := range cmd {
 			if _, err := os.Stat(filepath.Join(folder, word)); err == nil && word != "" && !filepath.IsAbs(word) {
 				cmd[i] = filepath.Join(folder, word)

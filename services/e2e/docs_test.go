@@ -38,6 +38,7 @@ var documentation = []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.
 //	yaml agentgateway      one of agentgateway
 //	yaml agent FILE        an agent, which commands of the document create
 //	yaml config FILE       a file of --config, which TestDocumentedStarts starts
+//	yaml set FILE          the file of a set, which commands of the document apply
 //	sh program FILE        what commands of the document run; js program FILE, too
 //	console transcript     commands after "$ ", and what they print
 //	console server         the same, next to an `interlock up` in that folder
@@ -45,7 +46,7 @@ var documentation = []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.
 // A block with a FILE is also written there. Commands run in a folder of the
 // document's own, which has those files and a copy of the examples. Those next to a
 // server share one shell, so that variables and functions hold.
-var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json component|json policy|json process|yaml scenario|yaml properties|json event|yaml envoy|yaml agentgateway|yaml agent|yaml config|sh program|js program|" +
+var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json component|json policy|json process|yaml scenario|yaml properties|json event|yaml envoy|yaml agentgateway|yaml agent|yaml config|yaml set|sh program|js program|" +
 	"console transcript|console server)(?: (\\S+))?\n((?s:.*?)\n)```$")
 
 // leastSnippets of each kind keep the documentation from losing its examples, and
@@ -53,7 +54,7 @@ var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json compon
 var leastSnippets = map[string]int{
 	"json workflow": 8, "yaml scenario": 5, "json event": 45, "console transcript": 8,
 	"json schema": 2, "json component": 4, "json policy": 5, "json process": 2, "sh program": 1, "js program": 1, "console server": 30,
-	"yaml properties": 1, "yaml envoy": 1, "yaml agentgateway": 1, "yaml agent": 1, "yaml config": 1,
+	"yaml properties": 1, "yaml envoy": 1, "yaml agentgateway": 1, "yaml agent": 1, "yaml config": 1, "yaml set": 1,
 }
 
 // guide is one file of the documentation, and the folder of its snippets.
@@ -75,14 +76,14 @@ func TestDocumentationSnippets(t *testing.T) {
 			kind, file, body := match[1], match[2], match[3]
 			seen[kind]++
 			if file != "" {
-				if err := os.WriteFile(filepath.Join(d.folder, file), []byte(body), 0o600); err != nil {
+				if err := write(filepath.Join(d.folder, file), body); err != nil {
 					t.Fatal(err)
 				}
 			}
 			map[string]func(*testing.T, string, string){
 				"json workflow": d.workflow, "json schema": d.schema, "json component": d.component,
 				"json policy": d.policy, "json process": d.process, "yaml scenario": d.scenario, "yaml properties": d.program,
-				"json event": d.event, "yaml envoy": d.envoy, "yaml agentgateway": d.agentgateway, "yaml agent": d.program, "yaml config": d.program, "sh program": d.program, "js program": d.program, "console transcript": d.transcript, "console server": d.session,
+				"json event": d.event, "yaml envoy": d.envoy, "yaml agentgateway": d.agentgateway, "yaml agent": d.program, "yaml config": d.program, "yaml set": d.program, "sh program": d.program, "js program": d.program, "console transcript": d.transcript, "console server": d.session,
 			}[kind](t, file, body)
 		}
 	}
@@ -91,6 +92,14 @@ func TestDocumentationSnippets(t *testing.T) {
 			t.Errorf("found %d of %q, which were at least %d", seen[kind], kind, least)
 		}
 	}
+}
+
+// write writes a snippet, in its folder.
+func write(file, body string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(body), 0o600)
 }
 
 // A reader who follows one page after the other, in one folder and on one server, gets the shown results of each
@@ -109,7 +118,7 @@ func TestDocumentationOnOneServer(t *testing.T) {
 		for _, match := range snippet.FindAllStringSubmatch(texts[name], -1) {
 			kind, file, body := match[1], match[2], match[3]
 			if file != "" {
-				if err := os.WriteFile(filepath.Join(reader.folder, file), []byte(body), 0o600); err != nil {
+				if err := write(filepath.Join(reader.folder, file), body); err != nil {
 					t.Fatal(err)
 				}
 			}

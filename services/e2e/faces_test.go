@@ -23,6 +23,7 @@ type ask struct {
 	context, definition                   string
 	resume                                bool
 	parent                                string // of a session to be
+	human                                 string // token of the person on whose behalf it is; only of ownTool
 }
 
 // told is the answer to an ask. Its code says why that was refused, and is empty when
@@ -240,6 +241,9 @@ func (w *world) ownTool(t testing.TB, a ask, query, tool string, arguments map[s
 		"X-Interlock-Namespace": w.namespace, "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool,
 	} {
 		req.Header.Set(name, value)
+	}
+	if a.human != "" {
+		req.Header.Set("X-Interlock-For", "Bearer "+a.human)
 	}
 	got := w.roundTrip(t, req)
 	text := got.body

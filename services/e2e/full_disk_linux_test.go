@@ -40,7 +40,7 @@ func TestUpOnFullDisk(t *testing.T) {
 		"nothing is free":               {},
 		"less than a start needs":       {free: 60},
 		"less than what it leaves free": {free: 600},
-		"without tokens and keys":       {lost: "data/tokens.json data/token.key data/receipt.key data/receipt.key.pub"},
+		"without tokens and keys":       {lost: "data/tokens.json data/local.json data/token.key data/receipt.key data/receipt.key.pub"},
 		"without its lock":              {lost: "data/lock"},
 	} {
 		t.Run(name, func(t *testing.T) {

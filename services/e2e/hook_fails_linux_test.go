@@ -220,7 +220,7 @@ func signalling(t *testing.T, signal syscall.Signal) string {
 	d := datadir.Dir(must[string](t)(os.MkdirTemp("", "ilk"))) // sockets need short paths
 	t.Cleanup(func() { _ = os.RemoveAll(string(d)) })
 	lis := must[net.Listener](t)(net.Listen("unix", d.Socket()))
-	err := errors.Join(os.WriteFile(d.Tokens(), []byte(`{"agent": "ils_aaaaaaaaaaaaaaaaaaaaaaaa"}`), 0o600),
+	err := errors.Join(os.WriteFile(d.Local(), []byte(`{"agent": "ils_aaaaaaaaaaaaaaaaaaaaaaaa"}`), 0o600),
 		d.WriteEndpoints(datadir.Endpoints{Socket: d.Socket()}))
 	if err != nil {
 		t.Fatal(err)

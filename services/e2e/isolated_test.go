@@ -18,9 +18,9 @@ type isolation struct {
 	up *together
 }
 
-func newIsolation(t *testing.T) *isolation {
+func newIsolation(t *testing.T, args ...string) *isolation {
 	t.Helper()
-	u := startUp(t)
+	u := startUp(t, args...)
 	i := &isolation{t, &world{shape: &u.shape, namespace: "default"}, u}
 	i.post(auth.Operator, "/v1/policies", `{"name": "p", "role": "agent", "deny": [{"capability": "tool:Write"}]}`)
 	return i
@@ -65,7 +65,7 @@ func (i *isolation) denied(as auth.Role, session string) {
 	}
 	for path, body := range map[string]string{
 		"/v1/hook":              `{"hook_event_name": "PreToolUse", "session_id": %q, "tool_name": "Write", "tool_use_id": "t1", "tool_input": {"file_path": "a", "content": ""}}`,
-		"/access/v1/evaluation": `{"subject": {"type": "session", "id": %q}, "action": {"name": "Write"}, "resource": {"type": "tool", "id": "Write"}}`,
+		"/access/v1/evaluation": `{"subject": {"type": "session", "id": %q}, "action": {"name": "tools/call"}, "resource": {"type": "tool", "id": "Write"}}`,
 	} {
 		got := i.do(as, http.MethodPost, path, fmt.Sprintf(body, session))
 		if said := strings.ToLower(got.body); !strings.Contains(said, "deny") && !strings.Contains(said, `"decision":false`) && !strings.Contains(said, `"decision": false`) {

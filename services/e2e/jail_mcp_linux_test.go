@@ -126,7 +126,7 @@ func TestMCPShell(t *testing.T) {
 	if _, err := os.Stat(folder + "/made"); err != nil {
 		t.Error("a state that writes: ", err)
 	}
-	if text, result := shell("ls -la " + string(u.data) + "; cat " + u.data.Tokens()); strings.Contains(text, "tokens.json\n") || !result.IsError {
+	if text, result := shell("ls -la " + string(u.data) + "; cat " + u.data.Local()); strings.Contains(text, "local.json\n") || !result.IsError {
 		t.Errorf("the data folder can be read: %s", text)
 	}
 	if text, _ := call("transition", map[string]any{"event": "TALK"}); strings.Contains(text, "in a jail") {

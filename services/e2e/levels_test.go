@@ -16,15 +16,39 @@ const module = "github.com/interlock-run/interlock/"
 // The longest prefix decides.
 var levels = map[string]int{
 	"pkg/authority": 0, "pkg/workflow": 0, "pkg/process": 0, "pkg/shell": 0, "pkg/toolcall": 0, "pkg/toolinput": 0, "pkg/facet": 0, "pkg/jail": 0,
-	"pkg/rules": 0, "pkg/importer": 0, "pkg/document": 0, "pkg/consent": 0, "pkg/jsonobject": 0,
-	"pkg/pathglob": 0, "pkg/verify": 0, "pkg/verify/conform": 0, "pkg/verify/suggest": 0, "pkg/attack": 0, "pkg/receipt": 0, "pkg/condition": 0, "pkg/mail": 0, "pkg/sqlscan": 0, "pkg/evidence": 0, "pkg/diagram": 0, "pkg/scenario": 0, "pkg/session": 0,
-	"pkg/visible": 0, "pkg/placeholder": 0, "services/internal/hookevent": 0, "pkg/toolname": 0, "pkg/pricing": 0, "pkg/webhook": 0, "pkg/randtest": 1, "pkg/internal/randtest": 0, "pkg/disktest": 0, "pkg/certtest": 0, "pkg/internal/reread": 0, "pkg/internal/tlsfiles": 1, "pkg/internal/dial": 1,
+	"pkg/rules": 0, "pkg/importer": 0, "pkg/document": 0, "pkg/consent": 0, "pkg/signature": 0, "pkg/jsonobject": 0,
+	"pkg/pathglob": 0, "pkg/verify": 0, "pkg/verify/conform": 0, "pkg/verify/suggest": 0, "pkg/attack": 0, "pkg/receipt": 0, "pkg/bundle": 0, "pkg/schedule": 0, "pkg/condition": 0, "pkg/mail": 0, "pkg/sqlscan": 0, "pkg/evidence": 0, "pkg/diagram": 0, "pkg/scenario": 0, "pkg/session": 0,
+	"pkg/visible": 0, "pkg/placeholder": 0, "services/internal/hookevent": 0, "services/internal/hookwire": 0, "pkg/toolname": 0, "pkg/pricing": 0, "pkg/webhook": 0, "pkg/randtest": 1, "pkg/internal/randtest": 0, "pkg/disktest": 0, "pkg/signature/signaturetest": 0, "pkg/certtest": 0, "pkg/internal/reread": 0, "pkg/internal/tlsfiles": 1, "pkg/internal/dial": 1,
 
 	"pkg/store": 1, "pkg/health": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1,
-	"services/internal/retry": 1, "services/internal/sessionread": 1, "services/internal/build": 1, "services/internal/once": 1, "services/internal/sweep": 1,
-	"services/internal/ledger": 1, "services/internal/sessionend": 1, "services/internal/storeguard": 1, "services/internal/storequota": 1, "services/internal/principal": 1, "services/internal/wakeup": 1, "services/internal/definition": 1, "pkg/auth/sessiontoken": 1,
+	"services/internal/sessionread": 1,
+	"services/internal/standing":    3,
+	"services/internal/retry":       1,
+	"services/internal/halts":       1,
+	"services/internal/catalog":     1,
+	"services/internal/personread":  1,
+	"services/internal/namespaces":  1,
+	"services/internal/build":       1,
+	"services/internal/idempotency": 1,
+	"services/internal/bootstrap":   1,
+	"services/internal/shield":      1,
+	"services/internal/sweep":       1,
+	"services/internal/ledger":      1,
+	"services/internal/sessionend":  1,
+	"services/internal/runnotice":   1,
+	"services/internal/storeguard":  1,
+	"services/internal/storequota":  1,
+	"services/internal/seal":        1,
+	"services/internal/storeseal":   1,
+	"services/internal/principal":   1,
+	"services/internal/wakeup":      1,
+	"services/internal/packs":       1,
+	"services/internal/definition":  1,
+	"pkg/auth/sessiontoken":         1,
+	"pkg/auth/persontoken":          1,
+	"pkg/sdk/breakglass":            1,
 
-	"services/engine/internal": 2, "services/policyenforcer/internal": 2, "services/policyenforcer/internal/redact": 0, "services/statestore/internal": 2, "services/approval/internal/app": 2,
+	"services/engine/internal": 2, "services/policyenforcer/internal": 2, "services/internal/redact": 0, "services/statestore/internal": 2, "services/approval/internal/app": 2, "services/approval/internal/people": 2, "pkg/people": 1,
 
 	// The contracts are for translators, and not for packages below.
 	"gen":                  3,
@@ -33,8 +57,8 @@ var levels = map[string]int{
 	"services/policyenforcer/internal/enforcertest": 3, "services/engine/internal/rpc": 3, "services/policyenforcer/internal/rpc": 3, "services/statestore/internal/rpc": 3,
 	"services/approval/internal/rpc": 3, "services/approval/internal/webhook": 3,
 	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/traced": 3, "services/internal/recorded": 3, "services/internal/replayed": 3, "services/internal/receipts": 3, "services/internal/protomap": 3, "services/internal/listing": 3,
-	"services/internal/jailer": 3, "services/internal/tree": 3,
-	"services/internal/metrics": 3, "services/internal/presence": 3, "services/internal/sessiontree": 3, "services/internal/natsserver": 3, "services/internal/decided": 3, "services/internal/refused": 3, "services/internal/datadir": 3, "services/internal/configfile": 1, "services/internal/commandline": 4,
+	"services/internal/jailer": 3, "services/internal/background": 3, "services/internal/beginning": 3, "services/internal/unlock": 3, "services/internal/tree": 3,
+	"services/internal/metrics": 3, "services/internal/presence": 3, "services/internal/sharedread": 3, "services/internal/natsserver": 3, "services/internal/decided": 3, "services/internal/accessrefusal": 3, "services/internal/datadir": 3, "services/internal/configfile": 1, "services/internal/commandline": 4,
 
 	// Output and commands without a server do not know a connection.
 	"services/cmd/interlock/internal/console": 3, "services/cmd/interlock/internal/jsonfile": 3,
@@ -44,7 +68,7 @@ var levels = map[string]int{
 
 	"services/engine": 4, "services/policyenforcer": 4, "services/statestore": 4, "services/approval": 4, "services/gateway": 4, "services/internal/daemon": 4,
 
-	"services/internal/cluster": 5, "services/internal/attack": 5, "services/cmd": 5, "services/e2e": 5,
+	"services/internal/allinone": 5, "services/internal/attack": 5, "services/cmd": 5, "services/e2e": 5,
 }
 
 func levelOf(t *testing.T, path string) int {

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +56,66 @@ func TestRefusedCallersAreAnnounced(t *testing.T) {
 				return nil
 			})
 		})
+	}
+}
+
+// TestRefusedCallersAreListed: operators read who was refused before there was a decision, and what they asked for (S22.12).
+// No secret is among it, and a flood leaves one entry.
+func TestRefusedCallersAreListed(t *testing.T) {
+	t.Parallel()
+	i := newIsolation(t)
+	const secret = "il_secret-that-nobody-issued"
+	kid := i.mint("--session", "kid")
+	send := func(host, token, namespace, method, path, body string) {
+		t.Helper()
+		req := must[*http.Request](t)(http.NewRequestWithContext(within(t), method, i.http+path, strings.NewReader(body)))
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		if namespace != "" {
+			req.Header.Set("X-Interlock-Namespace", namespace)
+		}
+		if host != "" {
+			req.Host = host
+		}
+		resp := must[*http.Response](t)(http.DefaultClient.Do(req))
+		resp.Body.Close()
+		if resp.StatusCode < 400 {
+			t.Errorf("%s %s is answered %s", method, path, resp.Status)
+		}
+	}
+	for range 50 {
+		send("", secret, "", http.MethodGet, "/v1/runs?token="+secret, "")
+	}
+	send("evil.example", i.token(auth.Operator), "", http.MethodGet, "/v1/runs", "")
+	send("", i.token(kid), "", http.MethodPost, "/v1/runs", `{"workflow": "w", "session_id": "other"}`)
+	send("", i.token(i.mint("--session", "sister")), "blue", http.MethodGet, "/v1/runs", "")
+	send("", i.token(auth.Agent), "", http.MethodPost, "/v1/runs/run_00000000000000000000000000/check", `{"tool": "Read"}`)
+	eventually(t, "the list", func() error {
+		got := i.do(auth.Observer, http.MethodGet, "/v1/refusals", "")
+		text := got.body
+		if strings.Contains(text, secret) || strings.Contains(text, i.token(auth.Operator)) {
+			t.Fatalf("a secret is listed: %s", text)
+		}
+		if n := strings.Count(text, `"UNAUTHENTICATED"`); n > 1 {
+			t.Fatalf("a flood is listed %d times: %s", n, text)
+		}
+		for _, words := range [][]string{
+			{`"principal":""`, `"reason":"UNAUTHENTICATED"`, `"method":"GET /v1/runs"`},
+			{`"reason":"UNKNOWN_HOST"`},
+			{`"principal":"kid"`, `"session_id":"kid"`, `"asked_session_id":"other"`},
+			{`"principal":"sister"`, `"asked_namespace":"blue"`},
+			{`"principal":"agent"`, `"reason":"NOT_FOUND"`, `"asked_run_id":"run_00000000000000000000000000"`},
+		} {
+			if !slices.ContainsFunc(strings.Split(text, "},{"), func(one string) bool {
+				return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(one, word) })
+			}) {
+				return fmt.Errorf("no refusal with %q: %s", words, text)
+			}
+		}
+		return nil
+	})
+	if got := i.do(auth.Agent, http.MethodGet, "/v1/refusals", ""); got.status != http.StatusForbidden {
+		t.Errorf("an agent reads who was refused: %v", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +13,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -58,7 +64,7 @@ func (s *sdkShape) schema(namespace string) {
 func TestSDK(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*testing.T, *sdkShape){
-		"gated": sdkGated, "branches": sdkBranches, "state": sdkState, "sessions": sdkSessions, "runner": sdkRunner, "components": sdkComponents,
+		"gated": sdkGated, "branches": sdkBranches, "state": sdkState, "sessions": sdkSessions, "runner": sdkRunner, "components": sdkComponents, "schedules": sdkSchedules, "sets": sdkSets,
 	}
 	run := func(t *testing.T, at *shape, target string, disturb func()) {
 		for name, test := range tests {
@@ -321,12 +327,98 @@ func sdkComponents(t *testing.T, s *sdkShape) {
 	}
 }
 
+// sdkSets: S26.4, S26.9, a set is applied in one commit, and can wait as a shadow.
+func sdkSets(t *testing.T, s *sdkShape) {
+	c, ctx := s.client(auth.Operator, "sets", ""), within(t)
+	rules := func(tool string) json.RawMessage {
+		return json.RawMessage(`{"name": "calls", "role": "agent", "default": "allow", "deny": [{"capability": "tool:` + tool + `"}]}`)
+	}
+	change := func(expected, version int64) []*policyv1.SetChange {
+		return []*policyv1.SetChange{{Kind: policyv1.DefinitionKind_DEFINITION_KIND_POLICY, Name: "calls", ExpectedVersion: expected, Version: version}}
+	}
+	apply := func(req *policyv1.ApplySetRequest) *policyv1.DefinitionSet {
+		set, changed, err := c.ApplySet(ctx, req)
+		if err != nil || !changed {
+			t.Fatalf("%v: %t, %v", req, changed, err)
+		}
+		return set
+	}
+	must[sdk.Definition](t)(c.RegisterPolicy(ctx, "", rules("WebFetch"), sdk.Staged()))
+	if _, err := c.GetPolicy(ctx, "calls", 0); sdk.Reason(err) != fault.NotFound {
+		t.Errorf("a staged version is live: %v", err)
+	}
+	if set := apply(&policyv1.ApplySetRequest{Name: "shop", Changes: change(0, 1), Repo: "r", Commit: "c"}); set.GetVersion() != 1 || set.GetCommit() != "c" || len(set.GetObjects()) != 1 {
+		t.Errorf("applied %v", set)
+	}
+	must[sdk.Definition](t)(c.RegisterPolicy(ctx, "", rules("WebSearch"), sdk.Staged()))
+	if set := apply(&policyv1.ApplySetRequest{Name: "shop", ExpectedVersion: 1, Changes: change(1, 2), Shadow: durationpb.New(time.Hour)}); len(set.GetShadow().GetObjects()) != 1 {
+		t.Errorf("shadowed %v", set)
+	}
+	if _, _, err := c.ApplySet(ctx, &policyv1.ApplySetRequest{Name: "shop", ExpectedVersion: 2, Changes: change(1, 2)}); sdk.Reason(err) != fault.FailedPrecondition {
+		t.Errorf("before its shadow is over: %v", err)
+	}
+	apply(&policyv1.ApplySetRequest{Name: "shop", ExpectedVersion: 2, Changes: change(1, 2), Now: true})
+	if live := must[*policyv1.Policy](t)(c.GetPolicy(ctx, "calls", 0)); live.GetVersion() != 2 {
+		t.Errorf("live is %v", live)
+	}
+	if set := must[*policyv1.DefinitionSet](t)(c.GetSet(ctx, "shop")); set.GetVersion() != 3 || set.GetShadow() != nil {
+		t.Errorf("the set is %v", set)
+	}
+	if all := must[[]*policyv1.DefinitionSet](t)(c.ListSets(ctx)); len(all) != 1 {
+		t.Errorf("listed %v", all)
+	}
+}
+
+// sdkSchedules: S25.20, S25.26, an operator keeps a schedule.
+func sdkSchedules(t *testing.T, s *sdkShape) {
+	(&world{shape: s.shape, namespace: "schedules"}).as(t, auth.Operator).register(t, guarded)
+	c := s.client(auth.Operator, "schedules", "")
+	ctx := within(t)
+	spec := &enginev1.ScheduleSpec{Name: "nightly", Workflow: "guarded", Cron: "0 7 * * *", Zone: "Europe/Berlin"}
+	if made := must[*enginev1.Schedule](t)(c.CreateSchedule(ctx, spec, false)); made.GetVersion() != 1 || made.GetNextAt() == nil {
+		t.Errorf("created %v", made)
+	}
+	spec.Cron = "@daily"
+	if changed := must[*enginev1.Schedule](t)(c.UpdateSchedule(ctx, spec, 1)); changed.GetSpec().GetCron() != "@daily" {
+		t.Errorf("updated %v", changed)
+	}
+	if first := must[*enginev1.Schedule](t)(c.GetSchedule(ctx, "nightly", 1)); first.GetSpec().GetCron() != "0 7 * * *" {
+		t.Errorf("version 1 is %v", first)
+	}
+	if _, err := c.UpdateSchedule(ctx, spec, 1); sdk.Reason(err) != fault.VersionConflict {
+		t.Errorf("at another version: %v", err)
+	}
+	must[*enginev1.Schedule](t)(c.PauseSchedule(ctx, "nightly"))
+	run, session, err := c.TriggerSchedule(ctx, "nightly", sdk.IdempotencyKey("k"))
+	if again, _, failed := c.TriggerSchedule(ctx, "nightly", sdk.IdempotencyKey("k")); errors.Join(err, failed) != nil || again != run {
+		t.Errorf("triggered %s and %s: %v, %v", run, again, err, failed)
+	}
+	if got := must[*sdk.Run](t)(s.client(auth.Agent, "schedules", session).GetRun(ctx)); got.ID != run || got.Workflow != "guarded" {
+		t.Errorf("the session drives %+v", got)
+	}
+	if got := must[*enginev1.Schedule](t)(c.ResumeSchedule(ctx, "nightly")); got.GetLastRunId() != run || got.GetCounts().GetStarted() != 1 {
+		t.Errorf("resumed %v", got)
+	}
+	if times := must[[]time.Time](t)(c.ScheduleTimes(ctx, "nightly", 3)); len(times) != 3 {
+		t.Errorf("the times are %v", times)
+	}
+	if all := must[[]*enginev1.Schedule](t)(c.ListSchedules(ctx)); len(all) != 1 {
+		t.Errorf("listed %v", all)
+	}
+	if err := c.DeleteSchedule(ctx, "nightly", 0); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.GetSchedule(ctx, "nightly", 0); sdk.Reason(err) != fault.NotFound {
+		t.Errorf("deleted: %v", err)
+	}
+}
+
 // Go code of the documentation compiles, as a part of a function; a test in it passes.
 func TestDocumentedGo(t *testing.T) {
 	t.Parallel()
 	imports := map[string]string{
 		"context": "context", "errors": "errors", "exec": "os/exec", "fmt": "fmt", "iter": "iter", "json": "encoding/json", "log": "log", "os": "os",
-		"testing": "testing", "sdk": module + "pkg/sdk", "sdktest": module + "pkg/sdk/sdktest", "fault": module + "pkg/fault",
+		"testing": "testing", "time": "time", "sdk": module + "pkg/sdk", "sdktest": module + "pkg/sdk/sdktest", "fault": module + "pkg/fault",
 	}
 	block := regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 	dir := t.TempDir()

@@ -23,15 +23,8 @@ func text(args map[string]any, name string) string {
 }
 
 func (r *tableRunner) call(ctx context.Context, s tableStep, args map[string]any, ran *int) (any, error) {
-	c := r.client
-	if s.Role != "" {
-		as := must[*sdk.Client](r.t)(sdk.Dial(r.server, r.options(r.roles[s.Role])))
-		defer as.Close()
-		c = as
-	}
-	if s.As != "" {
-		c = c.ForSession(s.As)
-	}
+	c, end := r.clientOf(s)
+	defer end()
 	switch s.Call {
 	case "load":
 		run, err := c.Load(ctx, text(args, "workflow"), sdk.LoadOptions{Context: args["context"], Workspace: text(args, "workspace")}, key(args))
@@ -48,16 +41,16 @@ func (r *tableRunner) call(ctx context.Context, s tableStep, args map[string]any
 		a, err := c.WaitApproval(ctx, text(args, "approval"))
 		return r.canonical(a, map[string]any{"granted": a.Granted()}), err
 	case "create_session":
-		made, err := c.CreateSession(ctx, sdk.NewSession{Name: text(args, "name"), Parent: text(args, "parent")})
+		made, err := c.CreateSession(ctx, sdk.NewSession{Name: text(args, "name"), Parent: text(args, "parent"), Agent: text(args, "agent"), Only: args["only"]})
 		return r.canonical(made, nil), err
 	case "stop_session":
 		inPlace, _ := args["in_place"].(bool)
-		stopped, err := c.StopSession(ctx, sdk.StopOptions{InPlace: inPlace})
+		stopped, err := c.StopSession(ctx, sdk.StopOptions{InPlace: inPlace, End: args["end"] == true, Result: args["result"]})
 		return r.canonical(stopped, nil), err
 	case "create_state", "read_state", "patch_state", "update_state", "watch_state":
 		return r.state(ctx, c, s.Call, args)
-	case "human":
-		return r.ask(http.MethodPost, r.base+"/human", args), nil
+	case "human", "person":
+		return r.ask(http.MethodPost, r.base+"/"+s.Call, args), nil
 	case "down", "up":
 		return r.ask(http.MethodPost, r.base+"/"+s.Call, nil), nil
 	case "record", "traffic":
@@ -249,6 +242,9 @@ func (r *tableRunner) control(ctx context.Context, c *sdk.Client, call string, a
 		return asApproval(c.GetApproval(ctx, text(args, "approval")))
 	case "decide_approval":
 		return asApproval(c.DecideApproval(ctx, text(args, "approval"), sdk.ApprovalVote{Approve: args["approve"] == true, Note: text(args, "note")}, key(args)))
+	case "approval_stats":
+		stats, err := c.ApprovalStats(ctx, time.Time{})
+		return r.canonical(stats, nil), err
 	case "cancel_approval":
 		return asApproval(c.CancelApproval(ctx, text(args, "approval"), text(args, "reason")))
 	case "wait_run":
@@ -258,7 +254,11 @@ func (r *tableRunner) control(ctx context.Context, c *sdk.Client, call string, a
 		}
 		return asRun(c.WaitRun(ctx, run, func(at *sdk.Run) bool { return at.State == text(until, "state") }))
 	case "list_runs":
-		list, err := c.ListRuns(ctx, sdk.RunFilter{Workflow: text(args, "workflow"), Status: sdk.RunStatus(text(args, "status"))})
+		seconds, _ := args["stale_for"].(json.Number)
+		silent, _ := seconds.Int64()
+		list, err := c.ListRuns(ctx, sdk.RunFilter{
+			Workflow: text(args, "workflow"), Status: sdk.RunStatus(text(args, "status")), StaleFor: time.Duration(silent) * time.Second,
+		})
 		return r.canonical(list, nil), err
 	case "pause_run":
 		return asRun(c.PauseRun(ctx, run, text(args, "reason"), key(args)))
@@ -276,7 +276,7 @@ func (r *tableRunner) control(ctx context.Context, c *sdk.Client, call string, a
 	case "register_schema":
 		return asDefinition(c.RegisterSchema(ctx, text(args, "name"), args["definition"], key(args)))
 	case "list_decisions":
-		list, err := c.ListDecisions(ctx, sdk.DecisionFilter{Decision: sdk.Verdict(text(args, "decision")), Tool: text(args, "tool")})
+		list, err := c.ListDecisions(ctx, sdk.DecisionFilter{Decision: sdk.Verdict(text(args, "decision")), Tool: text(args, "tool"), Principal: text(args, "principal")})
 		return r.canonical(list, nil), err
 	case "explain_decision":
 		d, err := c.ExplainDecision(ctx, text(args, "call_id"), run)
@@ -296,7 +296,7 @@ func (r *tableRunner) control(ctx context.Context, c *sdk.Client, call string, a
 		total, err := c.ReportCost(ctx, text(args, "source"), costs...)
 		return map[string]any{"total_usd": total}, err
 	default:
-		return nil, fmt.Errorf("no call %s", call)
+		return r.govern(ctx, c, call, args)
 	}
 }
 

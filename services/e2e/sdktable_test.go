@@ -11,10 +11,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,7 +30,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/sdk"
 )
 
-// The cases of every SDK are in sdk/conformance/sdk.yaml; this is Go's runner of it.
+// The cases of every SDK are in sdk/conformance/sdk.yaml and governance.yaml; this is Go's runner of them.
 
 type tableOfSDKs struct {
 	Fixtures map[string]map[string]json.RawMessage `json:"fixtures"`
@@ -36,10 +38,11 @@ type tableOfSDKs struct {
 }
 
 type tableCase struct {
-	Name    string              `json:"name"`
-	Setup   map[string][]string `json:"setup"`
-	Session *string             `json:"session"`
-	Steps   []tableStep         `json:"steps"`
+	Name     string              `json:"name"`
+	Category string              `json:"category"`
+	Setup    map[string][]string `json:"setup"`
+	Session  *string             `json:"session"`
+	Steps    []tableStep         `json:"steps"`
 }
 
 type tableStep struct {
@@ -47,6 +50,10 @@ type tableStep struct {
 	Args       map[string]any    `json:"args"`
 	As         string            `json:"as"`
 	Role       string            `json:"role"`
+	Token      string            `json:"token"`
+	For        string            `json:"for"`
+	Namespace  string            `json:"namespace"`
+	Recorded   any               `json:"recorded"`
 	Eventually bool              `json:"eventually"`
 	Cancel     string            `json:"cancel"`
 	TimeoutMS  int               `json:"timeout_ms"`
@@ -66,50 +73,73 @@ type tableExpectation struct {
 
 func TestSDKTable(t *testing.T) {
 	t.Parallel()
-	text := must[[]byte](t)(os.ReadFile("../../sdk/conformance/sdk.yaml"))
-	var table tableOfSDKs
+	control := startSDKHost(t)
+	for file, least := range map[string]int{"sdk": 40, "governance": 60} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			table := readTable(t, file)
+			if len(table.Cases) < least {
+				t.Fatalf("the table has %d cases only", len(table.Cases))
+			}
+			for _, c := range table.Cases {
+				t.Run(path.Join(c.Category, c.Name), func(t *testing.T) {
+					t.Parallel()
+					runCase(t, control, table, c)
+				})
+			}
+		})
+	}
+}
+
+// readTable returns a table of sdk/conformance, numbers as they are written.
+func readTable(t *testing.T, name string) (table tableOfSDKs) {
+	t.Helper()
+	text := must[[]byte](t)(os.ReadFile("../../sdk/conformance/" + name + ".yaml"))
 	decoder := json.NewDecoder(bytes.NewReader(must[[]byte](t)(yaml.YAMLToJSON(text))))
 	decoder.UseNumber()
 	if err := decoder.Decode(&table); err != nil {
 		t.Fatal(err)
 	}
-	if len(table.Cases) < 40 {
-		t.Fatalf("the table has %d cases only", len(table.Cases))
+	return table
+}
+
+func runCase(t *testing.T, control string, table tableOfSDKs, c tableCase) {
+	t.Helper()
+	r := &tableRunner{t: t, saved: map[string]any{}, session: "agent"}
+	if c.Session != nil {
+		r.session = *c.Session
 	}
-	control := startSDKHost(t)
-	for _, c := range table.Cases {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			r := &tableRunner{t: t, saved: map[string]any{}, session: "agent"}
-			if c.Session != nil {
-				r.session = *c.Session
-			}
-			definitions := map[string]any{"schemas": map[string]json.RawMessage{}}
-			for kind, names := range c.Setup {
-				var list []json.RawMessage
-				named := map[string]json.RawMessage{}
-				for _, name := range names {
-					list = append(list, table.Fixtures[kind][name])
-					named[name] = table.Fixtures[kind][name]
-				}
-				if definitions[kind] = list; kind == "schemas" {
-					definitions[kind] = named
-				}
-			}
-			made := r.ask(http.MethodPost, control+"/cases", definitions).(map[string]any)
-			r.base = control + "/cases/" + made["id"].(string)
-			r.server, r.namespace, r.token = made["server"].(string), made["namespace"].(string), made["token"].(string)
-			r.roles = map[string]string{"operator": made["operator_token"].(string), "approver": made["approver_token"].(string)}
-			r.connect()
-			defer func() { r.client.Close() }()
-			for i, step := range c.Steps {
-				for _, problem := range r.step(step) {
-					t.Errorf("step %d: %s", i+1, problem)
-				}
-			}
-			r.ask(http.MethodDelete, r.base, nil)
-		})
+	definitions := map[string]any{"schemas": map[string]json.RawMessage{}}
+	for kind, names := range c.Setup {
+		var list []json.RawMessage
+		named := map[string]json.RawMessage{}
+		of := table.Fixtures[kind]
+		if kind == "attachable" {
+			of = table.Fixtures["policies"]
+		}
+		for _, name := range names {
+			list = append(list, of[name])
+			named[name] = of[name]
+		}
+		if definitions[kind] = list; kind == "schemas" {
+			definitions[kind] = named
+		}
 	}
+	made, ok := r.ask(http.MethodPost, control+"/cases", definitions).(map[string]any)
+	if !ok {
+		t.FailNow()
+	}
+	r.base = control + "/cases/" + made["id"].(string)
+	r.server, r.namespace, r.other, r.token = made["server"].(string), made["namespace"].(string), made["other"].(string), made["token"].(string)
+	r.roles = map[string]string{"operator": made["operator_token"].(string), "approver": made["approver_token"].(string)}
+	r.connect()
+	defer func() { r.client.Close() }()
+	for i, step := range c.Steps {
+		for _, problem := range r.step(step) {
+			t.Errorf("step %d: %s", i+1, problem)
+		}
+	}
+	r.ask(http.MethodDelete, r.base, nil)
 }
 
 // startSDKHost starts the other side, and returns the URL of its control.
@@ -146,7 +176,7 @@ func startSDKHost(t *testing.T) string {
 type tableRunner struct {
 	t                                       *testing.T
 	base, server, namespace, token, session string
-	run                                     string
+	run, human, other                       string
 	roles                                   map[string]string
 	client                                  *sdk.Client
 	ran                                     atomic.Int64
@@ -165,12 +195,12 @@ func (r *tableRunner) connect() {
 }
 
 func (r *tableRunner) options(token string) sdk.Options {
-	return sdk.Options{Token: token, Namespace: r.namespace, Session: r.session, Run: r.run}
+	return sdk.Options{Token: token, Namespace: r.namespace, Session: r.session, Run: r.run, Human: r.human}
 }
 
 // reconnect makes the client anew, with other settings where args has them.
 func (r *tableRunner) reconnect(args map[string]any) error {
-	for name, to := range map[string]*string{"server": &r.server, "token": &r.token, "session": &r.session, "run": &r.run} {
+	for name, to := range map[string]*string{"server": &r.server, "token": &r.token, "session": &r.session, "run": &r.run, "human": &r.human} {
 		if value, named := args[name].(string); named {
 			*to = value
 		}
@@ -276,6 +306,9 @@ func (r *tableRunner) once(s tableStep) (problems []string) {
 		problems = []string{fmt.Sprintf("failed: %v", failed)}
 	case e != nil && e.Result != nil:
 		problems = sdkDifferences(r.fill(e.Result), result, "/result")
+	}
+	if s.Recorded != nil {
+		problems = append(problems, sdkDifferences(r.fill(s.Recorded), r.recorded(ctx, s, result), "/recorded")...)
 	}
 	if s.Expect != nil && s.Expect.Ran != nil && ran != *s.Expect.Ran {
 		problems = append(problems, fmt.Sprintf("/ran: is %d, not %d", ran, *s.Expect.Ran))
@@ -390,7 +423,14 @@ func (r *tableRunner) words(v reflect.Value) any {
 		return r.parse(value)
 	case json.Number, string, bool:
 		return value
-	case time.Time, error:
+	case time.Duration:
+		return json.Number(strconv.FormatFloat(value.Seconds(), 'f', -1, 64))
+	case time.Time:
+		if value.IsZero() {
+			return nil
+		}
+		return value.Format(time.RFC3339Nano)
+	case error:
 		if v.Kind() == reflect.Struct {
 			return nil
 		}
@@ -402,7 +442,11 @@ func (r *tableRunner) words(v reflect.Value) any {
 		out := map[string]any{}
 		for i := range v.NumField() {
 			if field := v.Type().Field(i); field.IsExported() && field.Name != "Err" {
-				out[snake(field.Name)] = r.words(v.Field(i))
+				name := snake(field.Name)
+				if field.Type == reflect.TypeFor[time.Duration]() {
+					name += "_seconds"
+				}
+				out[name] = r.words(v.Field(i))
 			}
 		}
 		return out

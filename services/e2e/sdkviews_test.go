@@ -76,7 +76,7 @@ func TestViewsOfTheSDKAreComplete(t *testing.T) {
 		return must[*sdk.Run](t)(client(&enginev1.GetRunResponse{Run: r}).GetRun(t.Context()))
 	},
 		"root_run_id", "entry", // for the services among each other
-		"holds", "superseded_by", // calls are denied, with a message that says it
+		"superseded_by", // calls are denied, with a message that says it
 		"branch_over", "fork.event", "fork.state", "fork.join", "fork.on_complete", "fork.on_fail", "fork.current",
 		"fork.branches.terminal",
 		"child", "approval", // the status says that it waits; Transition says for which approval
@@ -116,8 +116,10 @@ func TestViewsOfTheSDKAreComplete(t *testing.T) {
 		"data",                    // an approver's edit stands for it
 		"edit_patch", "edited_by", // for the console
 		"asker.root_session_id",                                       // its tree has it
+		"asker.person",                                                // for the rule that who asks does not decide
 		"terms", "votes", "escalated", "escalates_at", "escalates_to", // how it is decided is for the console
 		"by", "decided_at", "used_at", "used_by", "you", "why", "unlocks", "previous", "command", "facts",
+		"nobody_can_answer",
 	)
 }
 

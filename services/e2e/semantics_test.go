@@ -16,6 +16,9 @@ import (
 	"testing"
 )
 
+// ownPages begins the addresses of pages that files name which are read outside of the repository.
+const ownPages = "https://github.com/interlock-run/interlock/blob/main/"
+
 // rulesPage has every rule, with its number as an anchor.
 const rulesPage = "docs/semantics.md"
 
@@ -69,6 +72,7 @@ func TestCitationsAreFound(t *testing.T) {
 		{name: "a_test.go", text: "package a\nfunc TestS2_7() {}\n// R3: so", tested: []string{"R3"}},
 		{name: "testdata/a.txt", text: "# R3: so", tested: []string{"R3"}},
 		{name: "examples/a.test.yaml", text: "# S2.7", tested: []string{"S2.7"}},
+		{name: "e2e/a.test.mjs", text: "// S2.7", tested: []string{"S2.7"}},
 		{name: "a.proto", text: "// Runs (S2.7), as S9.1.", problem: "a.proto:1: S9.1"},
 		{name: "docs/a.md", text: "See [S2.7](semantics.md#s2.7)."},
 		{name: "docs/a.md", text: "See [house](house.md).", problem: "docs/a.md:1: house.md"},
@@ -109,6 +113,7 @@ func rulesOf(page string) map[string]bool {
 // read returns the wrong citations of a file, and notes which rules a
 // test cites.
 func (c *citations) read(name string, text []byte) (problems []string) {
+	text = bytes.ReplaceAll(text, []byte(ownPages), nil)
 	said := prose(name, text)
 	for i, line := range strings.Split(string(text), "\n") {
 		report := func(format string, args ...any) {
@@ -139,7 +144,7 @@ func (c *citations) read(name string, text []byte) (problems []string) {
 
 // isTest reports the files of tests, of which any line can cite a rule.
 func isTest(name string) bool {
-	return strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || strings.HasSuffix(name, ".test.yaml")
+	return strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || strings.HasSuffix(name, ".test.yaml") || strings.HasSuffix(name, ".test.mjs")
 }
 
 // finds looks for a document from where it is cited, from the root, and in docs.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -90,7 +91,7 @@ func (u *together) start(t testing.TB) {
 	u.engines, u.policies, u.states, u.approvals = both, both, both, both
 	u.http = at.HTTP
 	u.nats = bus.Endpoint{URL: at.NATS}
-	u.tokensFile = u.data.Tokens()
+	u.tokensFile = u.data.Local()
 	u.readTokens(t)
 }
 
@@ -130,12 +131,13 @@ func startSeparateOn(t testing.TB, store []string, args ...string) *separate {
 func startSeparateIn(t testing.TB, env, store []string, args ...string) *separate {
 	t.Helper()
 	s := &separate{
-		shape: shape{name: "separate", env: env}, admin: map[*process]string{}, store: store, natsServer: natstest.Start(t),
+		shape: shape{name: "separate"}, admin: map[*process]string{}, store: store, natsServer: natstest.Start(t),
 	}
 	s.nats = bus.Endpoint{URL: s.natsServer.URL()}
 	s.tokensFile = filepath.Join(t.TempDir(), "tokens.json")
 	writeTokens(t, s.tokensFile)
 	s.readTokens(t)
+	s.env = append(slices.Clone(env), "INTERLOCK_PERSON_KEY="+secret(t, base64.StdEncoding.EncodeToString([]byte(auth.Mint()))))
 	s.launch(t, args...)
 	eventually(t, "the gateway is ready", func() error { return ready(s.http) })
 	return s

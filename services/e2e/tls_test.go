@@ -84,7 +84,7 @@ func TestUpTLS(t *testing.T) {
 		t.Fatalf("its URL is %s", at.HTTP)
 	}
 	onlyTLS(t, edge, at.GRPC, cert)
-	token := must[string](t)(auth.FileToken(data.Tokens(), auth.Operator))
+	token := must[string](t)(auth.FileToken(data.Local(), auth.Operator))
 	for name, args := range map[string][]string{
 		"in its folder":   {"--data-dir", string(data)},
 		"with its CA":     {"--server", at.GRPC, "--ca", cert, "--token", token},

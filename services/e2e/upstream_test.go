@@ -50,10 +50,15 @@ func (b *behind) offer(name, description string) {
 // connect is a real MCP client of a session.
 func (w *world) connect(t *testing.T, session string) *sdk.ClientSession {
 	t.Helper()
-	token := bearing{w.tokens[auth.Agent]}
+	return w.connectBy(t, w.tokens[auth.Agent], session)
+}
+
+// connectBy is a real MCP client of a session, by a token.
+func (w *world) connectBy(t *testing.T, token, session string) *sdk.ClientSession {
+	t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil)
 	return must[*sdk.ClientSession](t)(client.Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: w.http + "/mcp?session=" + session, HTTPClient: &http.Client{Transport: token},
+		Endpoint: w.http + "/mcp?session=" + session, HTTPClient: &http.Client{Transport: bearing{token}},
 	}, nil))
 }
 
@@ -117,8 +122,8 @@ func TestChangedUpstreamToolIsHidden(t *testing.T) {
 		"fetch": {"allowed_tools": ["mcp__web__fetch"], "on": {"DONE": "done"}}, "done": {"type": "final"}}}`)
 	// An agent that reports another tool of this name first hides no tool.
 	byAgent := peerv1.NewUpstreamPeerServiceClient(w.dial(t, u.policies[0], w.tokens[auth.Agent]))
-	must[*peerv1.ObserveUpstreamToolsResponse](t)(byAgent.ObserveUpstreamTools(within(t),
-		&peerv1.ObserveUpstreamToolsRequest{Server: "web", Tools: []*peerv1.ObservedTool{{Tool: "fetch", Digest: strings.Repeat("0", 64)}}}))
+	must[*peerv1.PinUpstreamToolsResponse](t)(byAgent.PinUpstreamTools(within(t),
+		&peerv1.PinUpstreamToolsRequest{Server: "web", Tools: []*peerv1.OfferedTool{{Tool: "fetch", Digest: strings.Repeat("0", 64)}}}))
 	agent := w.connect(t, "fetcher")
 	textOf(t, agent, "load_workflow", map[string]any{"name": "fetching"})
 	const tool = "mcp__web__fetch"

@@ -45,7 +45,7 @@ func (h *humans) CreateApproval(_ context.Context, req *approvalv1.CreateApprova
 			Kind:    consent.Kind(strings.ToLower(strings.TrimPrefix(req.GetKind().String(), "APPROVAL_KIND_"))),
 			Subject: parse(req.GetSubject()), Data: parse(req.GetData()),
 		},
-		Asker: consent.Asker{Principal: req.GetAsker().GetPrincipal(), SessionID: req.GetAsker().GetSessionId(), RootID: req.GetAsker().GetRootSessionId()},
+		Asker: consent.Asker{Principal: req.GetAsker().GetPrincipal(), SessionID: req.GetAsker().GetSessionId(), RootSession: req.GetAsker().GetRootSessionId()},
 		Terms: consent.Terms{Required: int(terms.GetRequired()), TTL: terms.GetExpiresAfter().AsDuration()},
 	}, h.clock())
 	if err != nil {

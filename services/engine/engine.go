@@ -21,7 +21,7 @@ import (
 	"github.com/interlock-run/interlock/services/engine/internal/rpc"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/metrics"
-	"github.com/interlock-run/interlock/services/internal/sessiontree"
+	"github.com/interlock-run/interlock/services/internal/sharedread"
 )
 
 // Config has the parts and settings of the engine. The zero value of all but Store works.
@@ -44,6 +44,8 @@ type Config struct {
 	Retention   Retention
 	// Trees returns the digest of the files of a workspace; nil where the engine is on another machine than those.
 	Trees ports.Trees
+	// Standing says whether the operators who have put schedules still count; nil where all of them do.
+	Standing ports.Standing
 	// Metrics are those of the process; nil for none.
 	Metrics *metrics.Set
 }
@@ -54,7 +56,7 @@ type Retention = ports.Retention
 // Quotas are the limits of an agent.
 type Quotas = ports.Quotas
 
-// Engine serves WorkflowService, RunService and ProcessService.
+// Engine serves WorkflowService, RunService, ProcessService and ScheduleService.
 type Engine struct {
 	app *app.App
 	log *slog.Logger
@@ -68,17 +70,17 @@ func New(cfg Config) *Engine {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	e := &Engine{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger), log: cfg.Logger}
 	e.app.Definitions, e.app.Enforcement, e.app.Quotas, e.app.Retention = cfg.Definitions, cfg.Enforcement, cfg.Quotas, cfg.Retention
-	e.app.Trees = cfg.Trees
+	e.app.Trees, e.app.Standing = cfg.Trees, cfg.Standing
 	e.app.Timers = cfg.Metrics.Timers()
 	cfg.Metrics.Caches(e.app.Caches()...)
+	silentRuns(cfg.Metrics, e.app)
+	scheduledTimes(cfg.Metrics, e.app)
 	if cfg.Approval != nil {
 		e.app.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval), peerv1.NewApprovalPeerServiceClient(cfg.Approval))
 	}
 	if cfg.Sessions != nil {
-		trees := sessiontree.New(statev1.NewSessionServiceClient(cfg.Sessions), cfg.Clock)
-		cfg.Store.Gate().OnTurn(trees.Forget)
-		e.app.Sessions = trees
-		e.app.Shared = sessiontree.NewShared(statev1.NewSessionServiceClient(cfg.Sessions), statev1.NewStateServiceClient(cfg.Sessions))
+		e.app.Shared = sharedread.NewShared(statev1.NewSessionServiceClient(cfg.Sessions), statev1.NewStateServiceClient(cfg.Sessions))
+		e.app.Sessions = rpc.NewSessions(statev1.NewSessionServiceClient(cfg.Sessions))
 		e.app.SharedState = rpc.NewSharedState(statev1.NewSessionServiceClient(cfg.Sessions), statev1.NewStateServiceClient(cfg.Sessions))
 	}
 	return e
@@ -90,6 +92,7 @@ func (e *Engine) Register(r grpc.ServiceRegistrar) {
 	runs := rpc.NewRuns(e.app)
 	enginev1.RegisterRunServiceServer(r, runs)
 	peerv1.RegisterRunPeerServiceServer(r, runs)
+	enginev1.RegisterScheduleServiceServer(r, &rpc.Schedules{Schedules: e.app.Schedules})
 	enginev1.RegisterProcessServiceServer(r, &rpc.Processes{App: e.app, Runs: runs})
 }
 

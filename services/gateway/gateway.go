@@ -1,6 +1,7 @@
 // Package gateway is the edge: REST, server-sent events, MCP, agents' hooks, and the
 // page where people decide approvals.
-// It translates and proxies; it must never hold a rule.
+// It translates and proxies; it must never hold a rule of a workflow or policy. By itself it denies only what none of these could
+// judge: places of this machine, changed tools, and calls that it cannot place.
 package gateway
 
 import (
@@ -26,6 +27,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	identityv1 "github.com/interlock-run/interlock/gen/go/interlock/identity/v1"
 	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -38,6 +40,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/gateway/internal/authzen"
+	"github.com/interlock-run/interlock/services/gateway/internal/behalf"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/console"
 	"github.com/interlock-run/interlock/services/gateway/internal/fill"
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
@@ -50,6 +54,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 	"github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/internal/presence"
 )
@@ -94,6 +99,9 @@ type Config struct {
 	// none, and evidence cannot be had of its calls.
 	Vouched grpc.ClientConnInterface
 
+	// Gate returns the token by which the policy enforcer believes how calls came here; nil where that is in this process.
+	Gate func() string
+
 	// NATS is where live events come from; without it there are none.
 	NATS *bus.Endpoint
 	// Checks are of the dependencies of calls.
@@ -108,7 +116,7 @@ type Config struct {
 	Tokens auth.Authenticator
 	// Prove proves to clients on this machine that this server knows a static token; nil
 	// when it cannot.
-	Prove func(c auth.Challenge, address string) (string, bool)
+	Prove func(c auth.Challenge, address string) (auth.Proof, bool)
 	// AllowAnonymous lets callers without a token through to the services.
 	AllowAnonymous bool
 	// PublicURL is where people reach this server, as in https://gate.example, for
@@ -170,7 +178,7 @@ func New(cfg Config) (*Gateway, error) {
 	if cfg.Approval == nil {
 		cfg.Approval = cfg.Engine
 	}
-	on := clientsOf(cfg)
+	on := clientsOf(cfg.through(rpc.ViaREST))
 	undecided := undecidedAt(cfg.Metrics.FailClosed(metrics.AtGateway))
 	g := &Gateway{log: cfg.Logger, heard: &presence.Board{}}
 	var source rest.EventSource
@@ -184,13 +192,15 @@ func New(cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the REST edge: %w", err)
 	}
-	g.mcp, err = newMCP(cfg, on, undecided)
+	overMCP, overHook, byAuthZEN := cfg.through(rpc.ViaMCP), clientsOf(cfg.through(rpc.ViaHook)), clientsOf(cfg.through(rpc.ViaAuthZEN))
+	g.mcp, err = newMCP(overMCP, clientsOf(overMCP), undecided)
 	if err != nil {
 		return nil, fmt.Errorf("build the MCP edge: %w", err)
 	}
 	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg), Refused: logRefused(cfg)}
 	people := console.Config{
 		Key: cfg.Console.Key, API: door.Protect(api, api.Refuse), Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous,
+		People:   identityv1.NewLoginServiceClient(cfg.Approval),
 		ReadOnly: cfg.Console.ReadOnly, Notice: cfg.Console.Notice, PublicURL: cfg.PublicURL, Logger: cfg.Logger,
 	}
 	if cfg.Console.Issuer != nil {
@@ -209,20 +219,21 @@ func New(cfg Config) (*Gateway, error) {
 		mux.Handle(path+"/", handler)
 	}
 	asked := authzen.New(authzen.Config{
-		Policy: on.policy, Approvals: on.approvals, PublicURL: cfg.PublicURL, Input: cfg.Authz.AuthZENInput, Resource: cfg.Authz.AuthZENResource,
+		Policy: byAuthZEN.policy, Approvals: on.approvals, PublicURL: cfg.PublicURL, Input: cfg.Authz.AuthZENInput, Resource: cfg.Authz.AuthZENResource,
 		SessionProperty: cfg.Authz.AuthZENSession, RunProperty: cfg.Authz.AuthZENRun, AllowUnbound: cfg.AllowUnbound, Undecided: undecided, Logger: cfg.Logger,
+		HumanType: cfg.Authz.AuthZENHuman, HumanIssuer: cfg.Authz.AuthZENIssuer, GroupsProperty: cfg.Authz.AuthZENGroups, Attributes: cfg.Authz.AuthZENAttributes,
 	})
 	mux.Handle(authzen.Path, asked)
 	mux.Handle(authzen.ConfigurationPath, asked)
-	mux.Handle("POST /v1/hook", &hook.Handler{
-		Runs: on.runs, Policy: on.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
+	mux.Handle("POST "+hookwire.EventPath, &hook.Handler{
+		Runs: on.runs, Policy: overHook.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Places: cfg.Places, Undecided: undecided,
 	})
-	commands := &hook.Commands{Policy: on.policy}
-	mux.Handle("POST "+hook.StartPath, commands)
-	mux.Handle("POST "+hook.FinishPath, commands)
+	commands := &hook.Commands{Policy: overHook.policy}
+	mux.Handle("POST "+hookwire.StartPath, commands)
+	mux.Handle("POST "+hookwire.FinishPath, commands)
 	mux.Handle("POST "+otlp.Path, &otlp.Handler{Policy: on.policy, Logger: cfg.Logger})
-	mux.HandleFunc("POST /.well-known/interlock-proof", proof(cfg.Prove))
+	mux.HandleFunc("POST "+hookwire.ProofPath, proof(cfg.Prove))
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
 	if cfg.Metrics != nil {
 		mux.Handle("GET /metrics", rpc.Metrics(cfg.Metrics.Gatherer()))
@@ -277,6 +288,15 @@ type clients struct {
 	components statev1.ComponentServiceClient
 }
 
+// through returns the settings of a part of the edge, whose calls say how they came.
+func (cfg Config) through(via string) Config {
+	cfg.Policy = rpc.Through(cfg.Policy, via, cfg.Gate)
+	if cfg.Vouched != nil {
+		cfg.Vouched = rpc.Through(cfg.Vouched, via, cfg.Gate)
+	}
+	return cfg
+}
+
 func clientsOf(cfg Config) clients {
 	c := clients{
 		workflows: enginev1.NewWorkflowServiceClient(cfg.Engine), runs: enginev1.NewRunServiceClient(cfg.Engine),
@@ -286,7 +306,8 @@ func clientsOf(cfg Config) clients {
 		components: statev1.NewComponentServiceClient(cfg.State),
 	}
 	from := fill.Sources{States: c.states, Components: c.components}
-	c.runs, c.processes = fill.Runs(c.runs, from), fill.Processes(c.processes, from)
+	c.runs = behalf.Runs(fill.Runs(c.runs, from), c.sessions)
+	c.processes = behalf.Processes(fill.Processes(c.processes, from), c.sessions)
 	return c
 }
 
@@ -296,9 +317,11 @@ func newREST(cfg Config, on clients, events rest.EventSource, g *Gateway, undeci
 		latestSeen = g.pulse
 	}
 	return rest.New(rest.Config{
-		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Policy: on.policy,
-		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy), Upstreams: policyv1.NewUpstreamServiceClient(cfg.Policy),
-		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
+		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Schedules: enginev1.NewScheduleServiceClient(cfg.Engine), Policy: on.policy,
+		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Sets: policyv1.NewSetServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy), Upstreams: policyv1.NewUpstreamServiceClient(cfg.Policy),
+		Halts: identityv1.NewHaltServiceClient(cfg.Policy), Namespaces: identityv1.NewNamespaceServiceClient(cfg.Policy), BreakGlass: policyv1.NewBreakGlassServiceClient(cfg.Policy), Approvals: on.approvals,
+		People: identityv1.NewPersonServiceClient(cfg.Approval), Login: identityv1.NewLoginServiceClient(cfg.Approval),
+		Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: on.components, Agents: statev1.NewAgentServiceClient(cfg.State),
 		Events: events, Pulse: latestSeen, Identify: identify(cfg), Checks: cfg.Checks, Heard: g.heard.Processes, Definitions: definition.Schemas(),
 		Undecided: undecided, Receipts: cfg.Receipts, Version: cfg.Version, Logger: cfg.Logger,
@@ -342,6 +365,10 @@ func identify(cfg Config) func(context.Context, string) (auth.Principal, error) 
 	return cfg.Tokens.Authenticate
 }
 
+// ForBrowsers returns the address by which people open a server: that of this machine by the name localhost, at which browsers
+// allow passkeys.
+func ForBrowsers(server string) string { return brief.ForBrowsers(server) }
+
 // publicHosts returns the names that this server is called by on loopback addresses, in
 // addition to loopback ones: that of a reverse proxy on this machine.
 func publicHosts(cfg Config) []string {
@@ -361,7 +388,7 @@ func discovery(grpcAddress string) http.HandlerFunc {
 }
 
 // proof responds to challenges, by the address that the connection was made to.
-func proof(prove func(auth.Challenge, string) (string, bool)) http.HandlerFunc {
+func proof(prove func(auth.Challenge, string) (auth.Proof, bool)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		const longest = 1 << 10
 		var c auth.Challenge
@@ -376,7 +403,7 @@ func proof(prove func(auth.Challenge, string) (string, bool)) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, "{\"proof\":%q}\n", proof)
+		fmt.Fprintf(w, "{\"proof\":%q,\"pepper\":%q}\n", proof.Proof, proof.Pepper)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/datadir"
+	"github.com/interlock-run/interlock/services/internal/shield"
 )
 
 // PlacesOf returns the places that no agent on this machine may reach with its tools: a data
@@ -27,7 +28,7 @@ func PlacesOf(data string) toolcall.Places {
 			p.Data = append(p.Data, real)
 		}
 	}
-	if program, err := os.Executable(); err == nil {
+	if program, err := shield.Executable(); err == nil {
 		p.Programs = []string{program}
 	}
 	return p
@@ -50,7 +51,7 @@ func thisMachine(data string) jail.Machine {
 	}
 	root, rootErr := datadir.Root()
 	return jail.Machine{
-		Home: real(os.UserHomeDir()), Program: real(os.Executable()), DataFolder: real(data, nil), ConfigFolder: real(string(root), rootErr),
+		Home: real(os.UserHomeDir()), Program: real(shield.Executable()), DataFolder: real(data, nil), ConfigFolder: real(string(root), rootErr),
 		RuntimeDir: real(os.Getenv("XDG_RUNTIME_DIR"), nil),
 	}
 }

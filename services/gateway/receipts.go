@@ -52,6 +52,35 @@ func MakeReceiptKey(file string) (created bool, err error) {
 	return created, publish(file)
 }
 
+// SealedFile opens sealed files of a data folder, and makes them.
+type SealedFile interface {
+	ReadFile(path string) ([]byte, error)
+	CreateFile(path string, text []byte) (created bool, err error)
+}
+
+// SealedReceiptKey returns the sealed key of a data folder, which is made where there is none.
+func SealedReceiptKey(file string, box SealedFile) (receipt.Signer, error) {
+	private, _, err := receipt.NewKey(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make the key of receipts: %w", err)
+	}
+	if _, err := box.CreateFile(file, private); err != nil {
+		return nil, fmt.Errorf("write the key of receipts: %w", err)
+	}
+	text, err := box.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the key of receipts: %w", err)
+	}
+	key, err := receipt.ReadSigner(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if err := publishKey(file, key); err != nil && !errors.Is(err, errPublicKey) {
+		return nil, err
+	}
+	return key, nil
+}
+
 // publish writes the public part of a key next to it, where it is not there as it must be:
 // a machine that lost its power may have lost that file alone.
 func publish(file string) error {
@@ -59,6 +88,10 @@ func publish(file string) error {
 	if err != nil {
 		return err
 	}
+	return publishKey(file, key)
+}
+
+func publishKey(file string, key receipt.Signer) error {
 	public, err := receipt.PublicPEM(key.Public())
 	if err != nil {
 		return fmt.Errorf("write the public key of receipts: %w", err)

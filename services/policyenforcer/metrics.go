@@ -19,16 +19,18 @@ const mostPlaces = 1000
 
 // metrics count decisions.
 type metrics struct {
-	decisions, denials *prometheus.CounterVec
-	limits             *prometheus.GaugeVec
-	seconds            *prometheus.HistogramVec
-	failClosed         *process.FailClosed
+	decisions *prometheus.CounterVec
+	// denials and limits have names of workflows and policies, which are those of tenants; nil unless they are asked for.
+	denials    *prometheus.CounterVec
+	limits     *prometheus.GaugeVec
+	seconds    *prometheus.HistogramVec
+	failClosed *process.FailClosed
 
 	mu     sync.Mutex
 	places map[[3]string]bool
 }
 
-func newMetrics(set *process.Set) *metrics {
+func newMetrics(set *process.Set, names bool) *metrics {
 	m := &metrics{
 		failClosed: set.FailClosed(process.AtEnforcer),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -39,20 +41,37 @@ func newMetrics(set *process.Set) *metrics {
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "interlock_decisions_total", Help: "Decisions on tool calls, by decision and code, and by the reason of NOT_ENFORCED.",
 		}, []string{"decision", "code", "reason"}),
-		denials: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "interlock_denials_total", Help: "Denied tool calls, by the state of the workflow that they were made in.",
-		}, []string{"workflow", "state"}),
-		limits: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "interlock_policy_limit_used_ratio",
-			Help: "How much of a limit of a policy was used when it last counted a call, 1 for all of it; limits per session or principal are left out.",
-		}, []string{"policy", "capability", "measure"}),
 		places: map[[3]string]bool{},
 	}
 	for _, decision := range []string{string(toolcall.Allow), string(toolcall.Deny), string(toolcall.Ask), undecided} {
 		m.seconds.WithLabelValues(decision)
 	}
-	set.Register(m.decisions, m.denials, m.limits, m.seconds)
+	set.Register(m.decisions, m.seconds)
+	if names {
+		m.named(set)
+	}
 	return m
+}
+
+// appliedBundles reports when a signed set was applied last, and returns the function to call then.
+func appliedBundles(set *process.Set) func(time.Time) {
+	last := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "interlock_bundle_last_success_timestamp_seconds", Help: "When this process applied a signed set last; 0 before the first.",
+	})
+	set.Register(last)
+	return func(at time.Time) { last.Set(float64(at.Unix())) }
+}
+
+// named adds the metrics that have names of workflows and policies.
+func (m *metrics) named(set *process.Set) {
+	m.denials = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "interlock_denials_total", Help: "Denied tool calls, by the state of the workflow that they were made in.",
+	}, []string{"workflow", "state"})
+	m.limits = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "interlock_policy_limit_used_ratio",
+		Help: "How much of a limit of a policy was used when it last counted a call, 1 for all of it; limits per session or principal are left out.",
+	}, []string{"policy", "capability", "measure"})
+	set.Register(m.denials, m.limits)
 }
 
 // undecided is the label of a denial without a decision.
@@ -67,7 +86,7 @@ func (m *metrics) answered(ctx context.Context, d *check.Decision, took time.Dur
 	case d.Verdict.Code == toolcall.CodePolicyUnavailable:
 		why = process.PolicyUnavailable
 	}
-	telemetry.Observe(ctx, m.seconds.WithLabelValues(decision), took.Seconds())
+	telemetry.Measure(ctx, m.seconds.WithLabelValues(decision), took.Seconds())
 	if why != "" {
 		m.failClosed.Count(why)
 	}
@@ -81,9 +100,12 @@ func unsealed(l *decisionlog.Log) prometheus.Collector {
 	}, func() float64 { return l.Unsealed().Seconds() })
 }
 
-// observe counts a decision.
-func (m *metrics) observe(d *check.Observed) {
+// measure counts a decision.
+func (m *metrics) measure(d *check.Measured) {
 	m.decisions.WithLabelValues(string(d.Decision), string(d.Code), d.Reason).Inc()
+	if m.denials == nil {
+		return
+	}
 	if d.Code != "" && d.Workflow != "" && d.Decision == "DENY" {
 		at := m.place("state", d.Workflow, d.State)
 		m.denials.WithLabelValues(at[1], at[2]).Inc()

@@ -1,6 +1,7 @@
 package policyenforcer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 func TestAnswered(t *testing.T) {
 	t.Parallel()
 	set := process.New()
-	m := newMetrics(set)
+	m := newMetrics(set, false)
 	for _, d := range []*check.Decision{
 		{Verdict: toolcall.Verdict{Decision: toolcall.Allow}},
 		{Verdict: toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeToolNotAllowed}},
@@ -26,7 +27,7 @@ func TestAnswered(t *testing.T) {
 	} {
 		m.answered(t.Context(), d, time.Second)
 	}
-	m.observe(&check.Observed{Decision: toolcall.Allow, Code: toolcall.CodeNotEnforced, Reason: toolcall.HasEnded})
+	m.measure(&check.Measured{Decision: toolcall.Allow, Code: toolcall.CodeNotEnforced, Reason: toolcall.HasEnded})
 	families, err := set.Gatherer().Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -56,5 +57,28 @@ func TestAnswered(t *testing.T) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("counted %v", got)
+	}
+}
+
+// Names of workflows and policies are in no metric unless the deployment asks for them: a scrape reads all namespaces.
+func TestMetricsHaveNoNamesOfTenants(t *testing.T) {
+	t.Parallel()
+	for _, names := range []bool{false, true} {
+		set := process.New()
+		m := newMetrics(set, names)
+		m.measure(&check.Measured{
+			Decision: toolcall.Deny, Code: toolcall.CodeToolNotAllowed, Workflow: "secret-merger", State: "due-diligence",
+			Limits: []check.UsedLimit{{Policy: "acme", Pattern: "tool:Buy", Measure: "calls", Used: .5}},
+		})
+		families, err := set.Gatherer().Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint(families)
+		for _, name := range []string{"secret-merger", "due-diligence", "acme", "tool:Buy"} {
+			if strings.Contains(text, name) != names {
+				t.Errorf("with names %t: %q is shown %t", names, name, !names)
+			}
+		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -28,6 +30,10 @@ type Config struct {
 	Logger *slog.Logger     // default slog.Default()
 	// Metrics are those of the process; nil for none.
 	Metrics *metrics.Set
+	// TokenKey signs session tokens; nil where there is none, and then none is minted.
+	TokenKey *sessiontoken.Key
+	// Names are those of the tokens file; nil without one.
+	Names *auth.Tokens
 	Flags
 }
 
@@ -54,11 +60,15 @@ func New(cfg Config) *Store {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	var minter ports.Minter
+	if cfg.TokenKey != nil {
+		minter = cfg.TokenKey
+	}
 	s := &Store{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger, ports.Config{
 		Session: session.Config{
 			MaxAttempts: cfg.StateUpdateRetries, AttemptTimeout: cfg.StateUpdateTimeout, RetryDelay: cfg.StateUpdateDelay, ClaimTTL: cfg.TaskClaim,
 		},
-		ToolPrefix: cfg.PromptPrefix, MaxStateBytes: cfg.MaxStateBytes, HistoryVersions: cfg.StateHistory, Retention: cfg.StateRetention, Timers: cfg.Metrics.Timers(),
+		ToolPrefix: cfg.PromptPrefix, MaxStateBytes: cfg.MaxStateBytes, HistoryVersions: cfg.StateHistory, Retention: cfg.StateRetention, Timers: cfg.Metrics.Timers(), Minter: minter, Names: cfg.Names,
 	})}
 	cfg.Metrics.Caches(s.app.Caches()...)
 	return s

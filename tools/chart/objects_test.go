@@ -219,7 +219,7 @@ func TestReferences(t *testing.T) {
 	// Secrets that values name, and what others make.
 	given := map[string]bool{
 		"given-tokens": true, "given-redis": true, "given-redis-tls": true, "given-nats": true, "given-nats-tls": true,
-		"given-oidc": true, "given-console": true, "given-webhook": true, "given-gateway": true, "il-interlock-tokens": true, // which the Job makes
+		"given-oidc": true, "given-console": true, "given-webhook": true, "given-notify": true, "given-person": true, "given-receipt": true, "given-gateway": true, "il-interlock-tokens": true, // which the Job makes
 		"given-engine": true, "given-policy": true, "given-state": true, "given-approval": true,
 	}
 	each(t, func(t *testing.T, name string, o *objects) {
@@ -495,4 +495,46 @@ func TestAvailability(t *testing.T) {
 			}
 		}
 	})
+}
+
+// ruleFlags are the flags by which a deployment says what agents and people may do, and the service that has each.
+var ruleFlags = map[string]string{
+	"--require-sessions": "engine", "--log-attributes": "policy-enforcer", "--breakglass-four-eyes": "policy-enforcer",
+	"--webhook-secret-file": "approval", "--relay": "approval", "--relay-max-danger": "approval",
+	"--receipt-key": "gateway", "--authzen-human-type": "gateway", "--ext-authz": "gateway",
+}
+
+// Flags about agents and people are those of the service that takes them, and of the one pod; so are the receivers of
+// messages about approvals.
+func TestRulesAreOfTheirServices(t *testing.T) {
+	t.Parallel()
+	values := matrix(t)
+	for name, pods := range map[string]int{"production": 5, "all-in-one-full": 1} {
+		manifests, err := render(t, values[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := slices.DeleteFunc(decode(t, manifests).templates(), func(p template) bool {
+			service := component(p.meta.Labels)
+			return graph[service] == nil && service != "all-in-one"
+		})
+		if len(all) != pods {
+			t.Fatalf("%s has %d pods", name, len(all))
+		}
+		for _, p := range all {
+			service, c := component(p.meta.Labels), p.spec.Containers[0]
+			for flag, owner := range ruleFlags {
+				has := slices.ContainsFunc(c.Args, func(arg string) bool { return arg == flag || strings.HasPrefix(arg, flag+"=") })
+				if want := service == owner || service == "all-in-one"; has != want {
+					t.Errorf("%s: %s has %s: %v, want %v", name, service, flag, has, want)
+				}
+			}
+			for _, variable := range []string{"INTERLOCK_WEBHOOKS", "INTERLOCK_NOTIFY"} {
+				has := slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == variable })
+				if want := service == "approval" || service == "all-in-one"; has != want {
+					t.Errorf("%s: %s has %s: %v, want %v", name, service, variable, has, want)
+				}
+			}
+		}
+	}
 }

@@ -17,7 +17,18 @@ export interface Session {
   expires_at?: string;
   read_only: boolean;
   notice?: string;
-  login: { token: boolean; anonymous: boolean; issuer: boolean };
+  /** A person's session ends soon unless an open page asks for it. */
+  renews?: boolean;
+  login: Ways;
+}
+
+/** How one can log in. Passkeys are asked for by pages of origins only. */
+export interface Ways {
+  token: boolean;
+  anonymous: boolean;
+  issuer: boolean;
+  people?: boolean;
+  origins?: string[];
 }
 
 /** A refusal by the server, or why it could not be asked. status is 0 when it did not answer. */
@@ -87,14 +98,46 @@ export async function loadSession(): Promise<Session> {
 /** The code of the refusal of a link that would take the place of a session. */
 export const signedIn = "SIGNED_IN";
 
-/** Logs in by a link's code, a token, or without either where the server allows that. */
-export async function login(credentials: {
+/** A challenge for a passkey, as the server gives it: bytes are base64url. */
+export interface Challenge {
+  challenge_id: string;
+  challenge: string;
+  rp_id: string;
+  origins?: string[];
+}
+
+/** Requests the challenge of a log-in by passkey. */
+export async function challenge(): Promise<Challenge> {
+  const response = await send("/session/challenge", { method: "POST" });
+  return (await response.json()) as Challenge;
+}
+
+/** Reads whom a code of an invitation is for: an empty name for the first person. It does not use the code up. */
+export async function invitedBy(code: string): Promise<string> {
+  const response = await fetch("/v1/login/invitation", {
+    method: "POST",
+    credentials: "omit",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ code }),
+  });
+  return response.ok ? ((await response.json()) as Schemas["Invited"]).person : "";
+}
+
+/** A way to log in: the code of a link, a token, a passkey, a name and passphrase, a new key, or none of these. */
+export interface Credentials {
   code?: string;
   token?: string;
   anonymous?: boolean;
   namespace?: string;
   replace?: boolean;
-}) {
+  person?: string;
+  passphrase?: string;
+  passkey?: Record<string, string>;
+  register?: Record<string, string>;
+}
+
+/** Logs in. */
+export async function login(credentials: Credentials) {
   const response = await send("/session", {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Interlock-CSRF": sessionCode() },
@@ -150,8 +193,17 @@ export const get = <T>(path: string, query?: Query, signal?: AbortSignal) =>
 /** A POST that only asks, without changes. */
 export const ask = <T>(path: string, body: unknown, signal?: AbortSignal) => call<T>("POST", path, body, signal);
 
-/** A change. The same key makes a repeat of it the same change. */
-export const change = <T>(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown, key?: string) =>
-  call<T>(method, path, body, undefined, key ? { "Idempotency-Key": key } : undefined);
+/** A change. The same key makes a repeat of it the same change. A role of the session is used where one is given. */
+export const change = <T>(
+  method: "POST" | "PUT" | "PATCH" | "DELETE",
+  path: string,
+  body?: unknown,
+  key?: string,
+  role?: string,
+) =>
+  call<T>(method, path, body, undefined, {
+    ...(key ? { "Idempotency-Key": key } : {}),
+    ...(role ? { "X-Interlock-Role": role } : {}),
+  });
 
 export const segment = encodeURIComponent;

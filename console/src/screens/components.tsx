@@ -1,14 +1,53 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { change, get, type Schemas, segment } from "../api/client";
 import { parse, pretty } from "../api/json";
 import { useSession } from "../shell";
 import { Chip, Facts, Failure, Json, Loaded, Text, Time, useTitle } from "../ui/basics";
-import { List, usePages } from "../ui/list";
+import { moment } from "../ui/sort";
+import { type Column, Table, useItems, usePages } from "../ui/table";
 import { escaped } from "../ui/visible";
 
 type Component = Schemas["Component"];
+
+const columns: Column<Component>[] = [
+  {
+    id: "name",
+    name: "Name",
+    opens: true,
+    width: "minmax(8.6rem, 1fr)",
+    phone: 1,
+    by: (c) => c.name || c.slug,
+    cell: (c) => <Text>{c.name || c.slug}</Text>,
+  },
+  {
+    id: "kept",
+    name: "Kept",
+    width: "7.2rem",
+    phone: 1,
+    end: true,
+    by: (c) => c.persistence,
+    cell: (c) => <Chip>{c.persistence}</Chip>,
+  },
+  {
+    id: "description",
+    name: "Description",
+    width: "minmax(0, 2fr)",
+    phone: 2,
+    by: (c) => c.description,
+    cell: (c) => <Text>{c.description}</Text>,
+  },
+  {
+    id: "changed",
+    name: "Changed",
+    width: "6.5rem",
+    phone: 2,
+    end: true,
+    by: (c) => moment(c.updated_at),
+    cell: (c) => <Time at={c.updated_at} />,
+  },
+];
 
 /** The components of states: list, and a form for a new one. */
 export function Components() {
@@ -16,6 +55,7 @@ export function Components() {
   const [making, setMaking] = useState(false);
   const session = useSession();
   const pages = usePages<Schemas["ComponentList"]>(["components"], "/v1/components", {});
+  const components = useItems(pages, (p) => p.components);
   const mayChange = !session.read_only && (session.roles?.includes("operator") ?? true);
   return (
     <>
@@ -29,31 +69,15 @@ export function Components() {
         )}
       </div>
       {making && <Form onDone={() => setMaking(false)} />}
-      <List
-        pages={pages}
+      <Table
+        name="components"
         label="Components"
-        items={(p) => p.components}
-        empty="There is none yet. A component is a part of a state that agents use by its name."
-        row={(c, style) => (
-          <Link
-            key={c.slug}
-            className="list-row cols-components"
-            style={style}
-            to="/components/$slug"
-            params={{ slug: c.slug }}
-          >
-            <strong>
-              <Text>{c.name || c.slug}</Text>
-            </strong>
-            <Chip>{c.persistence}</Chip>
-            <span className="wide dim">
-              <Text>{c.description}</Text>
-            </span>
-            <span className="wide dim">
-              <Time at={c.updated_at} />
-            </span>
-          </Link>
-        )}
+        source={pages}
+        items={components}
+        columns={columns}
+        id={(c) => c.slug}
+        place={(c) => ({ to: "/components/$slug", params: { slug: c.slug } })}
+        empty="There is none yet. A component is a part of a state that agents use by its name. “New” makes one."
       />
     </>
   );

@@ -1,125 +1,251 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { type DecisionRecord, get, type Schemas } from "../api/client";
-import { Chip, download, Text, Time, useTitle } from "../ui/basics";
-import { List, usePages } from "../ui/list";
+import type { paths } from "../api/schema";
+import type { Filters } from "../router";
+import { download, Text, Time, useTitle } from "../ui/basics";
+import { FilterField } from "../ui/filter";
+import { moment } from "../ui/sort";
+import { type Column, Table, useItems, usePages } from "../ui/table";
+import { type Grammar, type Key, momentOf } from "../ui/tokens";
 import { Views } from "../ui/views";
-import { Words } from "./runs";
-import { notEnforced } from "./standing";
+import { visible } from "../ui/visible";
+import { argumentOf } from "./argument";
+import { useWorkflows } from "./runs";
+import { Cause, Verdict } from "./verdict";
 
-const filters = [
-  "decision",
-  "not_decision",
-  "run_id",
-  "session_id",
-  "tool",
-  "code",
-  "workflow",
-  "policy",
-  "principal",
-  "after",
-  "before",
-] as const;
-type Search = { [key in (typeof filters)[number]]?: string };
+type Query = NonNullable<paths["/v1/decisions"]["get"]["parameters"]["query"]>;
+
+/** The codes of denials. */
+const codes = [
+  "TOOL_NOT_ALLOWED",
+  "TOOL_DISALLOWED",
+  "COMMAND_NOT_ALLOWED",
+  "COMMAND_UNPARSABLE",
+  "COMMAND_WRITES",
+  "COMMAND_UNKNOWN",
+  "ENV_BLOCKED",
+  "EDIT_TOO_LARGE",
+  "TOO_MANY_FILES",
+  "MAX_ITERATIONS",
+  "CONTEXT_BUDGET",
+  "RUN_NOT_ACTIVE",
+  "INVALID_INPUT",
+  "POLICY_DENIED",
+  "POLICY_UNAVAILABLE",
+  "RATE_LIMITED",
+  "BUDGET_EXCEEDED",
+  "EMAIL_DENIED",
+  "APPROVAL_REQUIRED",
+  "APPROVAL_PENDING",
+  "SELF_PROTECTED",
+  "NOT_ENFORCED",
+  "EFFECTS_UNKNOWN",
+  "ACTS_ELSEWHERE",
+  "SIGNALS_PROCESS",
+  "CALLER_DENIED",
+  "JAIL_REQUIRED",
+  "CALL_UNCLEAR",
+  "CALL_NOT_ALLOWED",
+  "NARROWED",
+  "HALTED",
+  "UNGOVERNED",
+] as const satisfies NonNullable<Query["code"]>[];
+const verdicts = ["allow", "ask", "deny"] as const;
+
+const upper = { take: (v: string) => v.toUpperCase() };
+const lower = { ...upper, show: (v: string) => v.toLowerCase() };
+const times = ["15m", "1h", "24h", "7d"];
+
+/** Returns the filters of decisions, with the names of the workflows. */
+const grammarOf = (workflows: string[]): Grammar => {
+  const keys: Key[] = [
+    {
+      name: "verdict",
+      param: "decision",
+      not: "not_decision",
+      about: "allow, ask or deny; -verdict: leaves one out",
+      values: verdicts,
+      ...lower,
+    },
+    { name: "tool", param: "tool", about: "the tool of the call" },
+    { name: "code", param: "code", about: "the code of a denial", values: codes, ...upper },
+    { name: "workflow", param: "workflow", about: "the workflow of its run", values: workflows },
+    { name: "policy", param: "policy", about: "the policy that has decided" },
+    { name: "who", param: "principal", about: "the principal that has called" },
+    { name: "run", param: "run_id", about: "its run" },
+    { name: "session", param: "session_id", about: "its session" },
+    { name: "since", param: "after", about: "from a time on: 24h, or 2026-01-31T10:00", values: times, take: momentOf },
+    { name: "until", param: "before", about: "before a time: 1h, or 2026-01-31T10:00", values: times, take: momentOf },
+  ];
+  const named = (param: string) => keys.find((k) => k.param === param);
+  return {
+    keys,
+    word: (word) => {
+      if (/^run_/.test(word)) return named("run_id");
+      if ((codes as readonly string[]).includes(word.toUpperCase())) return named("code");
+      return named((verdicts as readonly string[]).includes(word.toLowerCase()) ? "decision" : "tool");
+    },
+  };
+};
+
+const filters = grammarOf([]).keys.flatMap((k) => (k.not ? [k.param, k.not] : [k.param]));
+
+const columns: Column<DecisionRecord>[] = [
+  { id: "verdict", name: "Verdict", width: "7.9rem", phone: 1, by: (d) => d.decision, cell: (d) => <Verdict of={d} /> },
+  {
+    id: "tool",
+    name: "Tool",
+    opens: true,
+    width: "minmax(5rem, 0.8fr)",
+    phone: 1,
+    by: (d) => d.tool,
+    cell: (d) => <Text>{d.tool}</Text>,
+  },
+  {
+    id: "argument",
+    name: "Argument",
+    width: "minmax(6.5rem, 2.4fr)",
+    phone: 2,
+    by: (d) => argumentOf(d.input),
+    cell: (d) => (
+      <span className="mono small" title={visible(argumentOf(d.input))}>
+        <Text>{argumentOf(d.input)}</Text>
+      </span>
+    ),
+  },
+  {
+    id: "code",
+    name: "Code",
+    width: "minmax(7.2rem, 1.3fr)",
+    phone: 2,
+    end: true,
+    by: (d) => d.code,
+    cell: (d) => (
+      <span className="small" title={visible(d.message)}>
+        <Cause of={d} />
+      </span>
+    ),
+  },
+  {
+    id: "state",
+    name: "State",
+    width: "minmax(5rem, 0.8fr)",
+    by: (d) => d.state,
+    cell: (d) => <Text>{d.state}</Text>,
+  },
+  {
+    id: "person",
+    name: "Who",
+    width: "minmax(5rem, 0.8fr)",
+    by: (d) => d.principal,
+    cell: (d) => <Text>{d.principal}</Text>,
+  },
+  {
+    id: "time",
+    name: "Time",
+    width: "6rem",
+    phone: 1,
+    end: true,
+    by: (d) => moment(d.time),
+    cell: (d) => <Time at={d.time} />,
+  },
+  {
+    id: "workflow",
+    name: "Workflow",
+    width: "minmax(5rem, 0.8fr)",
+    by: (d) => d.workflow,
+    cell: (d) => <Text>{d.workflow}</Text>,
+  },
+  {
+    id: "run",
+    name: "Run",
+    width: "6.5rem",
+    by: (d) => d.run_id,
+    cell: (d) =>
+      d.run_id && (
+        <Link className="mono small" to="/runs/$id" params={{ id: d.run_id }}>
+          …{d.run_id.slice(-6)}
+        </Link>
+      ),
+  },
+  {
+    id: "message",
+    name: "Message",
+    optional: true,
+    width: "minmax(8.6rem, 2fr)",
+    by: (d) => d.message,
+    cell: (d) => (
+      <span title={visible(d.message)}>
+        <Text>{d.message}</Text>
+      </span>
+    ),
+  },
+  {
+    id: "session",
+    name: "Session",
+    optional: true,
+    width: "minmax(5rem, 1fr)",
+    by: (d) => d.session_id,
+    cell: (d) => <Text>{d.session_id}</Text>,
+  },
+];
 
 /** Every decision, newest first; the filters are in the address. */
 export function Decisions() {
   useTitle("Decisions");
-  const search = useSearch({ strict: false }) as Search;
+  const search = useSearch({ strict: false }) as Filters;
   const navigate = useNavigate();
+  const workflows = useWorkflows();
+  const grammar = useMemo(() => grammarOf(workflows), [workflows]);
   const query = Object.fromEntries(filters.map((f) => [f, search[f]]));
   const pages = usePages<Schemas["DecisionList"]>(["decisions", "list", query], "/v1/decisions", query);
-  const filter = (part: Search) => navigate({ to: "/decisions", search: { ...search, ...part } });
+  const decisions = useItems(pages, (p) => p.decisions);
   return (
     <>
       <div className="head">
         <h1>Decisions</h1>
-        <select
-          aria-label="Decision"
-          value={search.not_decision ? `not ${search.not_decision}` : (search.decision ?? "")}
-          onChange={(e) => {
-            const not = e.target.value.startsWith("not ");
-            filter({ decision: not ? "" : e.target.value, not_decision: not ? e.target.value.slice(4) : "" });
-          }}
-        >
-          <option value="">any decision</option>
-          <option value="ALLOW">allowed</option>
-          <option value="ASK">asked</option>
-          <option value="DENY">denied</option>
-          <option value="not ALLOW">not allowed</option>
-        </select>
-        <Words name="Tool" value={search.tool} onChange={(tool) => filter({ tool })} />
-        <Words name="Code" value={search.code} onChange={(code) => filter({ code })} />
-        <Words name="Workflow" value={search.workflow} onChange={(workflow) => filter({ workflow })} />
-        <Words name="Policy" value={search.policy} onChange={(policy) => filter({ policy })} />
-        <Words name="Who" value={search.principal} onChange={(principal) => filter({ principal })} />
-        <Words name="Run" value={search.run_id} onChange={(run_id) => filter({ run_id })} />
-        <Words name="Session" value={search.session_id} onChange={(session_id) => filter({ session_id })} />
-        <Moment name="Since" value={search.after} onChange={(after) => filter({ after })} />
-        <Moment name="Until" value={search.before} onChange={(before) => filter({ before })} />
         <span className="grow" />
+        <Views of="decisions" to="/decisions" search={query} />
+        <Link to="/refusals">Refused callers</Link>
         <Export query={query} />
       </div>
-      <Views of="decisions" to="/decisions" search={query} />
-      <List
-        pages={pages}
+      <Table
+        name="decisions"
         label="Decisions"
-        items={(p) => p.decisions}
-        empty={
-          Object.values(query).some(Boolean) ? "No decision fits these filters." : "No tool call has been judged yet."
+        source={pages}
+        items={decisions}
+        columns={columns}
+        id={(d) => `${d.partition} ${d.sequence}`}
+        place={(d) => ({
+          to: "/decisions/$run/$call",
+          params: { run: d.run_id || "-", call: d.call_id },
+          search: { session_id: d.run_id ? undefined : d.session_id, sequence: String(d.sequence) },
+        })}
+        tools={
+          <FilterField
+            label="decisions"
+            grammar={grammar}
+            search={query}
+            onChange={(part) => navigate({ to: "/decisions", search: { ...search, ...part } })}
+          />
         }
-        row={(d, style) => (
-          <Link
-            key={`${d.partition}${d.sequence}`}
-            className="list-row cols-decisions"
-            style={style}
-            to="/decisions/$run/$call"
-            params={{ run: d.run_id || "-", call: d.call_id }}
-            search={{ session_id: d.run_id ? undefined : d.session_id, sequence: String(d.sequence) }}
-          >
-            <Chip>{d.code === notEnforced ? d.code : d.decision}</Chip>
-            <span className="dim">
-              <Time at={d.time} />
-            </span>
-            <span>
-              <Text>{d.tool}</Text>
-            </span>
-            <span className="wide">
-              <Text>{d.principal}</Text>
-            </span>
-            <span className="wide">
-              <Text>{d.workflow}</Text> <span className="dim">{d.state}</span>
-            </span>
-            <span className="wide dim">
-              <Text>{d.message || d.code}</Text>
-            </span>
-          </Link>
-        )}
+        empty={
+          Object.values(query).some(Boolean) ? (
+            "No decision fits these filters. Remove one of them above."
+          ) : (
+            <>
+              No tool call has been judged yet. <code>interlock demo</code> shows some; the{" "}
+              <Link to="/playground">playground</Link> judges calls without effects.
+            </>
+          )
+        }
       />
     </>
   );
 }
 
-/** A filter by time, in this browser's own. */
-function Moment({ name, value, onChange }: { name: string; value?: string; onChange: (value: string) => void }) {
-  const shown = (iso: string) => {
-    const at = new Date(iso);
-    return Number.isNaN(at.getTime())
-      ? ""
-      : new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-  };
-  return (
-    <label className="row small">
-      {name}
-      <input
-        type="datetime-local"
-        value={value ? shown(value) : ""}
-        onChange={(e) => onChange(e.target.value ? new Date(e.target.value).toISOString() : "")}
-      />
-    </label>
-  );
-}
-
-const columns: (keyof DecisionRecord)[] = [
+const exported: (keyof DecisionRecord)[] = [
   "time",
   "decision",
   "code",
@@ -148,7 +274,7 @@ function csv(rows: DecisionRecord[]): string {
     const text = value === undefined || value === null ? "" : String(value);
     return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
   };
-  return [columns.join(","), ...rows.map((r) => columns.map((c) => cell(r[c])).join(","))].join("\r\n");
+  return [exported.join(","), ...rows.map((r) => exported.map((c) => cell(r[c])).join(","))].join("\r\n");
 }
 
 function Export({ query }: { query: Record<string, string | undefined> }) {

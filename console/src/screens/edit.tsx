@@ -22,7 +22,7 @@ const first = {
 /** Writes a version of a workflow: checked while it is typed, drawn beside, registered at the end. */
 export function NewWorkflow() {
   useTitle("Edit a workflow");
-  const { from, version } = useSearch({ strict: false }) as { from?: string; version?: string };
+  const { from, version, at } = useSearch({ strict: false }) as { from?: string; version?: string; at?: string };
   const start = useQuery({
     queryKey: ["workflow", from, Number(version)],
     queryFn: ({ signal }) =>
@@ -31,7 +31,7 @@ export function NewWorkflow() {
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (from === undefined) return <Workbench initial={pretty(first)} />;
-  return <Loaded query={start}>{(w) => <Workbench initial={pretty(w.definition)} />}</Loaded>;
+  return <Loaded query={start}>{(w) => <Workbench initial={pretty(w.definition)} at={at} />}</Loaded>;
 }
 
 /** A text, the validator's findings on it, and its graph, a moment after it was typed. */
@@ -59,7 +59,7 @@ export function useChecked(text: string) {
   return { validation, graph };
 }
 
-function Workbench({ initial }: { initial: string }) {
+function Workbench({ initial, at }: { initial: string; at?: string }) {
   const [text, setText] = useState(initial);
   const [selected, setSelected] = useState<string>();
   const { validation, graph } = useChecked(text);
@@ -98,7 +98,7 @@ function Workbench({ initial }: { initial: string }) {
           <Problems problems={problems} />
         </div>
         <Suspense fallback={<div className="skeleton" />}>
-          <Editor text={text} find={selected} problems={problems} label="Definition" onChange={setText} />
+          <Editor text={text} find={selected} at={at} problems={problems} label="Definition" onChange={setText} />
         </Suspense>
       </div>
     </>

@@ -32,7 +32,7 @@ export function Health() {
               {(p) => (
                 <>
                   {p.principals.length === 0 ? (
-                    <Empty>Nobody has done anything yet.</Empty>
+                    <Empty>No actions yet.</Empty>
                   ) : (
                     <Scroll label="Who did what">
                       <table className="plain">

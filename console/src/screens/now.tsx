@@ -1,14 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { get, type Schemas } from "../api/client";
-import { Chip, CopyId, Empty, Loaded, Text, Time, useTitle } from "../ui/basics";
+import { type Approval, get, type Schemas } from "../api/client";
+import { Chip, Empty, Loaded, Text, Time, useTitle } from "../ui/basics";
+import { type Group, groupBy } from "../ui/group";
 import { absolute } from "../ui/time";
 import { visible } from "../ui/visible";
-import { titleOf } from "./approvals";
-import { notEnforced } from "./standing";
+import { askersOf, groupsOf } from "./approvals/groups";
+import { about, titleOf } from "./approvals/subject";
+import { grouped, type Repeated } from "./denials";
+import { notEnforced, standingOf } from "./standing";
 
 type Stats = Schemas["Stats"];
+type Incident = Stats["not_enforced"][number];
 
 /** The work that waits for people now. */
 export function Now() {
@@ -24,6 +28,15 @@ export function Now() {
     queryFn: ({ signal }) => get<Schemas["System"]>("/v1/system", {}, signal),
     refetchInterval: 15_000,
   });
+  const looping = query.data?.looping ?? [];
+  // Events of decisions and of runs make these old.
+  const denials = useQuery({
+    queryKey: ["decisions", "repeated"],
+    queryFn: ({ signal }) =>
+      get<Schemas["DecisionList"]>("/v1/decisions", { decision: "DENY", after: "1h", page_size: 200 }, signal),
+    enabled: looping.length > 0,
+  });
+  const open = useOpen(query.data?.stopped ?? []);
   return (
     <>
       <div className="head">
@@ -44,16 +57,7 @@ export function Now() {
             )}
             <Rates rates={o.rates} />
             <div className="grid">
-              <Facts title="Calls not enforced" bad={o.not_enforced.length > 0} value={o.not_enforced.length}>
-                {o.not_enforced[0] ? (
-                  <>
-                    The last: <Text>{o.not_enforced[0].tool}</Text>, <Text>{o.not_enforced[0].reason}</Text>,{" "}
-                    <Time at={o.not_enforced[0].at} />
-                  </>
-                ) : (
-                  "A state has judged every call, and every reported call was allowed."
-                )}
-              </Facts>
+              <NotEnforced calls={o.not_enforced} open={open} />
               <Facts title="The log is sealed up to" value={o.sealed_at ? <Time at={o.sealed_at} /> : "not yet"}>
                 <Link to="/health">Verify it</Link>
               </Facts>
@@ -71,52 +75,28 @@ export function Now() {
             </div>
             <div className="grid">
               <Column
-                title="Waits for a human"
+                title="Pending approvals"
                 all={<Link to="/approvals">All approvals</Link>}
-                empty="Nothing waits for a human."
+                empty="No pending approvals. They come here, and into the title of this tab."
               >
-                {o.waiting.map((a) => (
-                  <li key={a.approval_id}>
-                    <Link className="item" to="/approvals/$id" params={{ id: a.approval_id }}>
-                      <span className="row">
-                        <strong>{titleOf(a)}</strong>
-                        <span className="grow" />
-                        <span className="dim small">
-                          <Time at={a.created_at} />
-                        </span>
-                      </span>
-                      <span className="small dim">
-                        asked by <Text>{a.asker.principal}</Text>, expires <Time at={a.expires_at} />
-                      </span>
-                    </Link>
+                {groupsOf(o.waiting).map((g) => (
+                  <li key={g.first.approval_id}>
+                    <Waiting group={g} />
                   </li>
                 ))}
               </Column>
               <Column
-                title="Denied again and again"
+                title="Repeated denials"
                 all={
                   <Link to="/decisions" search={{ decision: "DENY" }}>
                     All denials
                   </Link>
                 }
-                empty="No agent runs against a wall."
+                empty="No agent is denied again and again. Decisions has every denial."
               >
-                {o.looping.map((l) => (
-                  <li key={`${l.run_id}${l.tool}`}>
-                    <Link className="item" to="/runs/$id" params={{ id: l.run_id }}>
-                      <span className="row">
-                        <strong>
-                          <Text>{l.tool}</Text> ×{l.count}
-                        </strong>
-                        <span className="grow" />
-                        <span className="dim small">
-                          <Time at={l.last_at} />
-                        </span>
-                      </span>
-                      <span className="small dim">
-                        <span className="mono">{l.code}</span> in <Text>{l.state}</Text>
-                      </span>
-                    </Link>
+                {grouped(o.looping, denials.data?.decisions ?? []).map((g) => (
+                  <li key={`${g.tool}${g.code}${g.message}`}>
+                    <Denied group={g} />
                   </li>
                 ))}
               </Column>
@@ -135,34 +115,21 @@ export function Now() {
                     runs
                   </>
                 }
-                empty="No run is paused or held."
+                empty="No run is paused or held. To stop one, open it; to stop many, choose them in Runs."
               >
-                {o.stopped.map((r) => (
-                  <li key={r.run_id}>
-                    <Link className="item" to="/runs/$id" params={{ id: r.run_id }}>
-                      <span className="row">
-                        <strong>
-                          <Text>{r.workflow}</Text>
-                        </strong>
-                        <Chip>{r.status}</Chip>
-                        <span className="grow" />
-                        <span className="dim small">
-                          <Time at={r.updated_at} />
-                        </span>
-                      </span>
-                      <span className="small dim">
-                        in <Text>{r.state}</Text>
-                        {r.holds.map((h) => (
-                          <span key={`${h.cause}${h.since}`}>
-                            ; <Text>{h.reason || h.cause}</Text>
-                          </span>
-                        ))}
-                      </span>
-                    </Link>
+                {groupBy(o.stopped, (r) =>
+                  JSON.stringify([r.workflow, r.status, r.state, open.includes(r.run_id), reasons(r)]),
+                ).map((g) => (
+                  <li key={g.first.run_id}>
+                    <Stopped group={g} open={open.includes(g.first.run_id)} />
                   </li>
                 ))}
               </Column>
-              <Column title="Near a limit" all={null} empty="No limit is used up by more than four fifths.">
+              <Column
+                title="Near a limit"
+                all={null}
+                empty="No limit is used up by more than four fifths. The page of a policy shows all of its limits."
+              >
                 {o.near_limits.map((l) => (
                   <li key={`${l.run_id}${l.policy}${l.rule}${l.measure}${l.subject}`}>
                     <Limit limit={l} />
@@ -185,9 +152,9 @@ export function Now() {
                 }
                 empty="No call passed without a rule, and none was made without permission."
               >
-                {o.not_enforced.map((i) => (
-                  <li key={`${i.run_id}${i.call_id}${i.reason}`}>
-                    <Incident incident={i} />
+                {groupBy(o.not_enforced, (i) => JSON.stringify([i.tool, i.reason])).map((g) => (
+                  <li key={`${g.first.tool}${g.first.reason}`}>
+                    <Incidents group={g} />
                   </li>
                 ))}
               </Column>
@@ -201,6 +168,155 @@ export function Now() {
         )}
       </Loaded>
     </>
+  );
+}
+
+/** Returns the paused runs without enforcement: their agents may make any call. */
+function useOpen(stopped: Stats["stopped"]): string[] {
+  const paused = stopped.filter((r) => r.status === "PAUSED");
+  const runs = useQuery({
+    queryKey: ["stats", "open", paused.map((r) => r.run_id)],
+    queryFn: ({ signal }) => get<Schemas["RunList"]>("/v1/runs", { status: "PAUSED", page_size: 200 }, signal),
+    enabled: paused.length > 0,
+    placeholderData: (before) => before,
+  });
+  if (paused.length === 0) return [];
+  return (runs.data?.runs ?? []).filter((r) => standingOf(r, r.enforcement) === "open").map((r) => r.run_id);
+}
+
+/** Counts the calls without enforcement, and the open runs. */
+function NotEnforced({ calls, open }: { calls: Stats["not_enforced"]; open: string[] }) {
+  const last = calls[0];
+  const runs = `${open.length} ${open.length === 1 ? "run is" : "runs are"} open`;
+  return (
+    <Facts
+      title="Calls not enforced"
+      bad={calls.length > 0 || open.length > 0}
+      value={calls.length > 0 || open.length === 0 ? calls.length : runs}
+    >
+      {open.length > 0 && (
+        <>
+          {calls.length > 0 ? `${runs} now: ` : ""}
+          <Link to="/runs" search={{ status: "PAUSED" }}>
+            paused by {open.length === 1 ? "its agent" : "their agents"}
+          </Link>
+          , so any call passes.{" "}
+        </>
+      )}
+      {last ? (
+        <>
+          The last: <Text>{last.tool}</Text>, <Text>{last.reason}</Text>, <Time at={last.at} />
+        </>
+      ) : (
+        open.length === 0 && "A state has judged every call, and every reported call was allowed."
+      )}
+    </Facts>
+  );
+}
+
+/** The most named runs of a group. */
+const mostNamed = 5;
+
+const many = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;
+
+/** The runs of a group, each with a link. */
+function Runs({ ids, sessions = [] }: { ids: string[]; sessions?: string[] }) {
+  return (
+    <span className="small dim">
+      {many(ids.length, "run")}
+      {sessions.length > 0 && ` in ${many(sessions.length, "session")}`}:{" "}
+      {ids.slice(0, mostNamed).map((id) => (
+        <span key={id}>
+          <Link className="mono" to="/runs/$id" params={{ id }}>
+            …{id.slice(-6)}
+          </Link>{" "}
+        </span>
+      ))}
+      {ids.length > mostNamed && `and ${ids.length - mostNamed} more`}
+    </span>
+  );
+}
+
+const times = (n: number) => (n > 1 ? ` ×${n}` : "");
+
+/** Shows identical approvals. */
+function Waiting({ group }: { group: Group<Approval> }) {
+  const { first: a, all } = group;
+  return (
+    <Link className="item" to="/approvals/$id" params={{ id: a.approval_id }}>
+      <span className="row">
+        <strong>
+          {titleOf(a)}
+          {times(all.length)}
+        </strong>
+        <span className="grow" />
+        <span className="dim small">
+          <Time at={a.created_at} />
+        </span>
+      </span>
+      <span className="small clip">{about(a)}</span>
+      <span className="small dim">
+        asked by {askersOf(group)}, expires <Time at={a.expires_at} />
+      </span>
+    </Link>
+  );
+}
+
+/** Shows denials for the same reason, with their runs and sessions. */
+function Denied({ group: g }: { group: Repeated }) {
+  return (
+    <div className="item">
+      <span className="row">
+        <Link to="/decisions" search={{ decision: "DENY", tool: g.tool, code: g.code }}>
+          <strong>
+            <Text>{g.tool}</Text> ×{g.count}
+          </strong>
+        </Link>
+        <span className="grow" />
+        <span className="dim small">
+          <Time at={g.last} />
+        </span>
+      </span>
+      <span className="small two-lines">
+        <span className="mono">{g.code}</span> <Text>{g.message}</Text>
+      </span>
+      <Runs ids={g.runs} sessions={g.sessions} />
+    </div>
+  );
+}
+
+type StoppedRun = Stats["stopped"][number];
+
+/** Returns the reasons of a hold. */
+const reasons = (r: StoppedRun) => r.holds.map((h) => h.reason || h.cause).join("; ");
+
+/** Shows runs in the same state, stopped for the same reason. */
+function Stopped({ group: { first: r, all }, open }: { group: Group<StoppedRun>; open: boolean }) {
+  const why = reasons(r);
+  return (
+    <div className="item">
+      <span className="row">
+        <strong>
+          <Text>{r.workflow}</Text>
+          {times(all.length)}
+        </strong>
+        <Chip>{r.status}</Chip>
+        {open && <Chip>{notEnforced}</Chip>}
+        <span className="grow" />
+        <span className="dim small">
+          <Time at={r.updated_at} />
+        </span>
+      </span>
+      <span className="small dim">
+        in <Text>{r.state}</Text>
+        {why && (
+          <>
+            ; <Text>{why}</Text>
+          </>
+        )}
+      </span>
+      <Runs ids={all.map((one) => one.run_id)} />
+    </div>
   );
 }
 
@@ -238,34 +354,26 @@ function Limit({ limit: l }: { limit: Stats["near_limits"][number] }) {
   );
 }
 
-/** A call that was not enforced: it leads to its run, or to the log where there was none. */
-function Incident({ incident: i }: { incident: Stats["not_enforced"][number] }) {
-  const shown = (
-    <>
+/** Shows calls of a tool, not enforced for the same reason. */
+function Incidents({ group: { first: i, all } }: { group: Group<Incident> }) {
+  const runs = [...new Set(all.map((one) => one.run_id).filter(Boolean))];
+  return (
+    <div className="item">
       <span className="row">
-        <strong>
-          <Text>{i.tool}</Text>
-        </strong>
+        <Link to="/decisions" search={{ code: i.reason === "no permission" ? "" : notEnforced, tool: i.tool }}>
+          <strong>
+            <Text>{i.tool}</Text>
+            {times(all.length)}
+          </strong>
+        </Link>
+        <Chip kind="open">{i.reason}</Chip>
         <span className="grow" />
         <span className="dim small">
           <Time at={i.at} />
         </span>
       </span>
-      <span className="row small">
-        <Chip kind={i.reason === "no permission" ? "deny" : "ask"}>{i.reason}</Chip>
-        <span className="grow" />
-        <CopyId id={i.call_id} />
-      </span>
-    </>
-  );
-  return i.reason === "no run" ? (
-    <Link className="item" to="/decisions" search={{ code: notEnforced, tool: i.tool }}>
-      {shown}
-    </Link>
-  ) : (
-    <Link className="item" to="/runs/$id" params={{ id: i.run_id }}>
-      {shown}
-    </Link>
+      {i.reason !== "no run" && <Runs ids={runs} />}
+    </div>
   );
 }
 

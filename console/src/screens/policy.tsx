@@ -1,11 +1,16 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
-import { useState } from "react";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense, useState } from "react";
 import { ask, change, get, type Schemas, segment } from "../api/client";
+import { pretty } from "../api/json";
 import { useSession } from "../shell";
 import { Chip, Empty, Facts, Failure, Json, Loaded, Text, Time, useTitle } from "../ui/basics";
 import { Confirm } from "../ui/dialog";
 import { visible } from "../ui/visible";
+import { Exceptions } from "./exceptions";
+import { Origin } from "./origin";
+
+const Editor = lazy(() => import("../ui/editor"));
 
 /** A policy: its rules, where it holds, its usage, and the effects of a new version. */
 export function PolicyPage() {
@@ -21,7 +26,9 @@ export function PolicyPage() {
 function Shown({ policy: p }: { policy: Schemas["Policy"] }) {
   const client = useQueryClient();
   const session = useSession();
+  const { at } = useSearch({ strict: false }) as { at?: string };
   const [asked, setAsked] = useState(false);
+  const [edits, setEdits] = useState(at !== undefined);
   const usage = useQuery({
     queryKey: ["policy", p.name, "usage"],
     queryFn: ({ signal }) => get<Schemas["PolicyUsage"]>(`/v1/policies/${segment(p.name)}/usage`, {}, signal),
@@ -41,8 +48,12 @@ function Shown({ policy: p }: { policy: Schemas["Policy"] }) {
           <Text>{p.name}</Text>
         </h1>
         <span className="dim">live version {p.live_version}</span>
+        <Origin kind="policy" name={p.name} version={p.live_version ?? 0} />
         {p.shadow_version ? <Chip kind="ask">{`version ${p.shadow_version} on trial`}</Chip> : null}
         <span className="grow" />
+        <button type="button" aria-pressed={edits} onClick={() => setEdits(!edits)}>
+          Edit
+        </button>
         {p.shadow_version && mayChange ? (
           <button type="button" className="primary" onClick={() => setAsked(true)}>
             Make version {p.shadow_version} live
@@ -58,7 +69,11 @@ function Shown({ policy: p }: { policy: Schemas["Policy"] }) {
       </div>
       {promote.error ? <Failure error={promote.error} /> : null}
       <div className="split">
-        <Json value={p.definition} label="Rules" />
+        {edits ? (
+          <Edit key={p.live_version} policy={p} at={at} mayChange={mayChange} />
+        ) : (
+          <Json value={p.definition} label="Rules" />
+        )}
         <div className="stack">
           <section className="panel stack">
             <h2>Where it holds</h2>
@@ -133,6 +148,7 @@ function Shown({ policy: p }: { policy: Schemas["Policy"] }) {
               }
             </Loaded>
           </section>
+          <Exceptions policy={p.name} />
           <section className="panel stack">
             <h2>Against what was decided</h2>
             <p className="small dim">Judges recent calls again by these rules. Nothing changes.</p>
@@ -148,8 +164,8 @@ function Shown({ policy: p }: { policy: Schemas["Policy"] }) {
                 {simulation.data.undecided > 0 && (
                   <p className="small dim">
                     {simulation.data.undecided === 1 ? "1 call is" : `${simulation.data.undecided} calls are`} not
-                    known: the log does not have the values that the rules look at. With meta.capture_output of its
-                    workflow, it keeps inputs.
+                    known: the log does not have the values that the rules look at. It keeps all inputs with
+                    meta.capture_output of the workflow, or --log-inputs all.
                   </p>
                 )}
                 <ul className="plain">
@@ -170,5 +186,49 @@ function Shown({ policy: p }: { policy: Schemas["Policy"] }) {
         </div>
       </div>
     </>
+  );
+}
+
+/** The rules as a text, shown at a place, and made live as another version. */
+function Edit({ policy: p, at, mayChange }: { policy: Schemas["Policy"]; at?: string; mayChange: boolean }) {
+  const client = useQueryClient();
+  const [text, setText] = useState(() => pretty(p.definition));
+  const [asked, setAsked] = useState(false);
+  const register = useMutation({
+    mutationFn: () => change("POST", `/v1/policies?name=${segment(p.name)}&expected_version=${p.live_version}`, text),
+    onSettled: () => client.invalidateQueries({ queryKey: ["policy", p.name] }),
+  });
+  const places = p.attachments?.length ?? 0;
+  return (
+    <div className="stack">
+      <Suspense fallback={<div className="skeleton" />}>
+        <Editor text={text} at={at} label="Rules" onChange={setText} />
+      </Suspense>
+      {register.error ? <Failure error={register.error} /> : null}
+      <div className="row">
+        <button
+          type="button"
+          className="primary"
+          disabled={!mayChange || register.isPending || text === pretty(p.definition)}
+          title={mayChange ? "" : "Only operators change policies"}
+          onClick={() => setAsked(true)}
+        >
+          Make these rules live
+        </button>
+        <span className="small dim">
+          They hold at once, for {places} {places === 1 ? "attachment" : "attachments"} and the workflows that name the
+          policy.
+        </span>
+      </div>
+      {asked && (
+        <Confirm
+          title={`Make these rules of ${visible(p.name)} live?`}
+          onClose={() => setAsked(false)}
+          onYes={() => register.mutate()}
+        >
+          <p>Every call that they are about is judged by them from the answer on.</p>
+        </Confirm>
+      )}
+    </div>
   );
 }

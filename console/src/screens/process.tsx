@@ -3,6 +3,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { get, type Schemas, segment } from "../api/client";
 import { Json, Loaded, Text, useTitle } from "../ui/basics";
 import { GraphView } from "../ui/graph";
+import { Origin } from "./origin";
 
 /** A process: its graph beside its text. */
 export function ProcessPage() {
@@ -27,6 +28,7 @@ export function ProcessPage() {
               <Text>{p.name}</Text>
             </h1>
             <span className="dim">version {p.version}</span>
+            <Origin kind="process" name={p.name} version={p.version} />
             <span className="grow" />
             <Link className="button" to="/runs" search={{ workflow: p.name }}>
               Its runs

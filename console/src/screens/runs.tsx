@@ -1,204 +1,239 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
-import { change, type Run, type Schemas, segment } from "../api/client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import { change, get, type Run, type Schemas, segment } from "../api/client";
 import { runsWereRead, useNewRuns } from "../api/live";
+import type { Filters } from "../router";
 import { useSession } from "../shell";
 import { Chip, Failure, Text, Time, useTitle } from "../ui/basics";
 import { Confirm } from "../ui/dialog";
-import { List, usePages } from "../ui/list";
+import { FilterField } from "../ui/filter";
+import { moment } from "../ui/sort";
+import { type Column, Table, useItems, usePages } from "../ui/table";
+import type { Grammar, Key } from "../ui/tokens";
 import { Views } from "../ui/views";
 
 const statuses = [
-  "RUNNING",
-  "WAITING",
-  "AWAITING_APPROVAL",
-  "PAUSED",
-  "HELD",
-  "COMPLETED",
-  "FAILED",
-  "BLOCKED",
-  "CANCELLED",
+  "running",
+  "waiting",
+  "awaiting_approval",
+  "paused",
+  "held",
+  "completed",
+  "failed",
+  "blocked",
+  "cancelled",
 ];
 const actions = ["pause", "resume", "cancel"] as const;
 type Action = (typeof actions)[number];
 
-const filters = [
-  "status",
-  "not_status",
-  "workflow",
-  "not_workflow",
-  "session_id",
-  "text",
-  "denied",
-  "id_prefix",
-] as const;
-type Search = { [key in (typeof filters)[number]]?: string };
+const text: Key = { name: "text", param: "text", about: "a text in its workflow, state, session or id" };
 
-/** The words of a status as people read them. */
-const worded = (status: string) => status.toLowerCase().replaceAll("_", " ");
+/** Returns the filters of runs, with the names of the workflows. */
+const grammarOf = (workflows: string[]): Grammar => ({
+  keys: [
+    {
+      name: "status",
+      param: "status",
+      not: "not_status",
+      about: "such as running; -status: leaves one out",
+      values: statuses,
+      take: (v) => v.toUpperCase(),
+      show: (v) => v.toLowerCase(),
+    },
+    {
+      name: "workflow",
+      param: "workflow",
+      not: "not_workflow",
+      about: "its workflow; -workflow: leaves one out",
+      values: workflows,
+    },
+    { name: "session", param: "session_id", about: "the session that drives it" },
+    { name: "denied", param: "denied", about: "denied in the last hour", values: ["true"] },
+    { name: "silent", param: "stale_for", about: "active, and without progress for", values: ["10m", "1h", "1d"] },
+    { name: "schedule", param: "schedule", about: "the schedule that has started it" },
+    { name: "id", param: "id_prefix", about: "the beginning of its id" },
+    text,
+  ],
+  word: () => text,
+  joined: true,
+});
+
+const filters = grammarOf([]).keys.flatMap((k) => (k.not ? [k.param, k.not] : [k.param]));
+
+const short = (id: string) => `${id.slice(0, 8)}…${id.slice(-4)}`;
+
+const columns: Column<Run>[] = [
+  {
+    id: "status",
+    name: "Status",
+    width: "10.6rem",
+    phone: 1,
+    by: (r) => r.status,
+    cell: (r) => <Chip>{r.status}</Chip>,
+  },
+  {
+    id: "workflow",
+    name: "Workflow",
+    opens: true,
+    width: "minmax(6.5rem, 1.4fr)",
+    phone: 1,
+    by: (r) => r.workflow,
+    cell: (r) => (
+      <>
+        <Text>{r.workflow}</Text> <span className="dim">v{r.workflow_version}</span>
+      </>
+    ),
+  },
+  {
+    id: "state",
+    name: "State",
+    width: "minmax(6.5rem, 1.2fr)",
+    phone: 2,
+    by: (r) => r.state,
+    cell: (r) => <Text>{r.state}</Text>,
+  },
+  {
+    id: "session",
+    name: "Session",
+    width: "minmax(5.8rem, 1fr)",
+    phone: 2,
+    by: (r) => r.session_id,
+    cell: (r) => <Text>{r.session_id}</Text>,
+  },
+  {
+    id: "run",
+    name: "Run",
+    width: "9.2rem",
+    by: (r) => r.run_id,
+    cell: (r) => <span className="mono small">{short(r.run_id)}</span>,
+  },
+  {
+    id: "schedule",
+    name: "Schedule",
+    optional: true,
+    width: "minmax(5.8rem, 1fr)",
+    by: (r) => r.schedule,
+    cell: (r) => <Text>{r.schedule}</Text>,
+  },
+  {
+    id: "transitions",
+    name: "Transitions",
+    optional: true,
+    width: "6.5rem",
+    by: (r) => r.transition_count,
+    number: true,
+    cell: (r) => r.transition_count,
+  },
+  {
+    id: "age",
+    name: "Started",
+    width: "6.5rem",
+    by: (r) => moment(r.created_at),
+    cell: (r) => <Time at={r.created_at} />,
+  },
+  {
+    id: "activity",
+    name: "Last activity",
+    width: "7.2rem",
+    phone: 2,
+    end: true,
+    by: (r) => moment(r.last_activity ?? r.updated_at),
+    cell: (r) => <Time at={r.last_activity ?? r.updated_at} />,
+  },
+];
+
+/** Returns the names of the workflows, for suggestions. */
+export function useWorkflows(): string[] {
+  const query = useQuery({
+    queryKey: ["workflows", "names"],
+    queryFn: ({ signal }) => get<Schemas["WorkflowList"]>("/v1/workflows", { page_size: 200 }, signal),
+  });
+  return useMemo(() => query.data?.workflows.map((w) => w.name) ?? [], [query.data]);
+}
 
 /** All runs, newest first; the filters are in the address. */
 export function Runs() {
   useTitle("Runs");
-  const search = useSearch({ strict: false }) as Search;
+  const search = useSearch({ strict: false }) as Filters;
   const navigate = useNavigate();
   const session = useSession();
   const fresh = useNewRuns();
-  const [chosen, setChosen] = useState<Set<string>>(new Set());
+  const workflows = useWorkflows();
+  const grammar = useMemo(() => grammarOf(workflows), [workflows]);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const query = Object.fromEntries(filters.map((f) => [f, search[f]]));
   const pages = usePages<Schemas["RunList"]>(["runs", query], "/v1/runs", query);
-  const filter = (part: Search) => navigate({ to: "/runs", search: { ...search, ...part } });
+  const runs = useItems(pages, (p) => p.runs);
   const mayChange = !session.read_only && (session.roles?.includes("operator") ?? true);
   return (
     <>
       <div className="head">
         <h1>Runs</h1>
-        <StatusFilter search={search} filter={filter} />
-        <Words name="Text" value={search.text} onChange={(text) => filter({ text })} />
-        <Words name="Workflow" value={search.workflow} onChange={(workflow) => filter({ workflow })} />
-        <Words
-          name="Not the workflow"
-          value={search.not_workflow}
-          onChange={(not_workflow) => filter({ not_workflow })}
-        />
-        <Words name="Session" value={search.session_id} onChange={(session_id) => filter({ session_id })} />
-        <Words name="Beginning of the id" value={search.id_prefix} onChange={(id_prefix) => filter({ id_prefix })} />
-        <label className="row small">
-          <input
-            type="checkbox"
-            checked={search.denied === "true"}
-            onChange={(e) => filter({ denied: e.target.checked ? "true" : "" })}
-          />
-          denied lately
-        </label>
         <span className="grow" />
-        {fresh > 0 && (
-          <button
-            type="button"
-            className="primary"
-            onClick={() => {
-              runsWereRead();
-              pages.refetch();
-            }}
-          >
-            {fresh} new
-          </button>
-        )}
+        <Views of="runs" to="/runs" search={query} />
       </div>
-      <Views of="runs" to="/runs" search={query} />
-      {mayChange && <Bulk chosen={chosen} done={() => setChosen(new Set())} />}
-      <List
-        pages={pages}
+      <Table
+        name="runs"
         label="Runs"
-        items={(p) => p.runs}
+        source={pages}
+        items={runs}
+        columns={columns}
+        id={(r) => r.run_id}
+        place={(r) => ({ to: "/runs/$id", params: { id: r.run_id } })}
+        tools={
+          <>
+            <FilterField
+              label="runs"
+              grammar={grammar}
+              search={query}
+              onChange={(part) => navigate({ to: "/runs", search: { ...search, ...part } })}
+            />
+            {fresh > 0 && (
+              <button
+                type="button"
+                className="primary"
+                onClick={() => {
+                  runsWereRead();
+                  pages.refetch();
+                }}
+              >
+                {fresh} new
+              </button>
+            )}
+          </>
+        }
+        choice={
+          mayChange
+            ? {
+                chosen,
+                onChange: setChosen,
+                bar: (ids) => <Bulk ids={ids} done={() => setChosen(new Set())} />,
+              }
+            : undefined
+        }
         empty={
           Object.values(query).some(Boolean) ? (
-            "No run fits these filters."
+            "No run fits these filters. Remove one of them above."
           ) : (
             <>
               No run has started yet. <code>interlock run start WORKFLOW</code> starts one.
             </>
           )
         }
-        row={(r, style) => (
-          <Link key={r.run_id} className="list-row cols-runs" style={style} to="/runs/$id" params={{ id: r.run_id }}>
-            <Chip>{r.status}</Chip>
-            <span>
-              <Text>{r.workflow}</Text> <span className="dim">v{r.workflow_version}</span>
-            </span>
-            <span>
-              <Text>{r.state}</Text>
-            </span>
-            <span className="wide dim">
-              <Text>{r.session_id}</Text>
-            </span>
-            <span className="wide mono small">{short(r.run_id)}</span>
-            <span className="wide dim">
-              <Time at={r.updated_at} />
-            </span>
-            <span className="wide">
-              {mayChange && (
-                <input
-                  type="checkbox"
-                  aria-label={`Choose ${r.run_id}`}
-                  checked={chosen.has(r.run_id)}
-                  onClick={(e) => e.stopPropagation()}
-                  onChange={(e) => {
-                    const next = new Set(chosen);
-                    if (e.target.checked) next.add(r.run_id);
-                    else next.delete(r.run_id);
-                    setChosen(next);
-                  }}
-                />
-              )}
-            </span>
-          </Link>
-        )}
       />
     </>
   );
 }
 
-/** A status that runs have, or that they do not have. */
-function StatusFilter({ search, filter }: { search: Search; filter: (part: Search) => void }) {
-  const value = search.not_status ? `not ${search.not_status}` : (search.status ?? "");
-  return (
-    <select
-      aria-label="Status"
-      value={value}
-      onChange={(e) => {
-        const not = e.target.value.startsWith("not ");
-        filter({ status: not ? "" : e.target.value, not_status: not ? e.target.value.slice(4) : "" });
-      }}
-    >
-      <option value="">any status</option>
-      {statuses.map((s) => (
-        <option key={s} value={s}>
-          {worded(s)}
-        </option>
-      ))}
-      {statuses.map((s) => (
-        <option key={s} value={`not ${s}`}>
-          not {worded(s)}
-        </option>
-      ))}
-    </select>
-  );
-}
-
-const short = (id: string) => `${id.slice(0, 8)}…${id.slice(-4)}`;
-
-/** A filter by words, applied when it is left or Enter is typed. */
-export function Words({
-  name,
-  value,
-  onChange,
-}: {
-  name: string;
-  value: string | undefined;
-  onChange: (value: string) => void;
-}) {
-  return (
-    <input
-      key={value ?? ""}
-      aria-label={name}
-      placeholder={name}
-      defaultValue={value ?? ""}
-      onBlur={(e) => e.target.value !== (value ?? "") && onChange(e.target.value.trim())}
-      onKeyDown={(e) => e.key === "Enter" && onChange(e.currentTarget.value.trim())}
-    />
-  );
-}
-
 /** Does one action to every chosen run, and names those that failed. */
-function Bulk({ chosen, done }: { chosen: Set<string>; done: () => void }) {
+function Bulk({ ids, done }: { ids: string[]; done: () => void }) {
   const client = useQueryClient();
   const [action, setAction] = useState<Action>();
   const work = useMutation({
     mutationFn: async ({ action, reason }: { action: Action; reason: string }) => {
       const results = await Promise.allSettled(
-        [...chosen].map((id) =>
+        ids.map((id) =>
           change<Run>("POST", `/v1/runs/${segment(id)}/${action}`, action === "resume" ? {} : { reason }),
         ),
       );
@@ -208,12 +243,11 @@ function Bulk({ chosen, done }: { chosen: Set<string>; done: () => void }) {
     onSuccess: done,
     onSettled: () => client.invalidateQueries({ queryKey: ["runs"] }),
   });
-  if (chosen.size === 0 && !work.error) return null;
   return (
-    <div className="row panel">
-      <strong>{chosen.size} chosen</strong>
+    <>
+      <strong>{ids.length} chosen</strong>
       {actions.map((a) => (
-        <button key={a} type="button" disabled={work.isPending || chosen.size === 0} onClick={() => setAction(a)}>
+        <button key={a} type="button" disabled={work.isPending} onClick={() => setAction(a)}>
           {a}
         </button>
       ))}
@@ -223,13 +257,13 @@ function Bulk({ chosen, done }: { chosen: Set<string>; done: () => void }) {
       {work.error ? <Failure error={work.error} /> : null}
       {action && (
         <Confirm
-          title={`${action} ${chosen.size} ${chosen.size === 1 ? "run" : "runs"}?`}
+          title={`${action} ${ids.length} ${ids.length === 1 ? "run" : "runs"}?`}
           danger={action === "cancel"}
           reason={action !== "resume"}
           onClose={() => setAction(undefined)}
           onYes={(reason) => work.mutate({ action, reason })}
         />
       )}
-    </div>
+    </>
   );
 }

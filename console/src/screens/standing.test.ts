@@ -38,31 +38,66 @@ test("a run that has failed in a state with events opens nothing", () => {
   expect(standingOf({ status: "FAILED", legal_events: [{}] }, "while_running")).toBe("own");
 });
 
-test("a pause that lifts enforcement says since when, and by whom", () => {
+test("a run whose calls are open says since when, by whom and why, in red", () => {
   const entries = [
-    entry({ type: "paused", time: "2026-01-01T08:00:00Z", actor: "early" }),
-    entry({ type: "resumed", time: "2026-01-01T08:30:00Z", actor: "agent" }),
-    entry({ type: "paused", time: "2026-01-01T09:00:00Z", actor: "agent" }),
+    entry({ type: "paused", time: "2026-01-01T09:00:00Z", actor: "agent", status: "PAUSED" }),
+    entry({ type: "resumed", time: "2026-01-01T08:30:00Z", actor: "agent", status: "RUNNING" }),
+    entry({ type: "paused", time: "2026-01-01T08:00:00Z", actor: "early", status: "PAUSED" }),
   ];
   expect(bannerOf(run({ status: "PAUSED", enforcement: "while_running" }), entries)).toEqual({
-    text: "Paused: nothing is enforced",
+    text: "Nothing is enforced",
+    bad: true,
     since: "2026-01-01T09:00:00Z",
     by: "agent",
+    why: "paused",
   });
-  expect(bannerOf(run({ status: "PAUSED", enforcement: "until_success" }), entries)?.text).toBe(
-    "Paused: only Interlock's own tools are allowed.",
-  );
+  const own = bannerOf(run({ status: "PAUSED", enforcement: "until_success" }), entries);
+  expect(own).toMatchObject({ text: "Only Interlock's own tools are allowed", why: "paused" });
+  expect(own?.bad).toBeUndefined();
+  // The change to this status is not among the entries that are loaded.
+  expect(bannerOf(run({ status: "PAUSED", enforcement: "while_running" }), [])).toMatchObject({
+    since: "2026-01-01T10:00:00Z",
+    by: undefined,
+  });
 });
 
 test("an end says what is left", () => {
-  const text = (status: Run["status"], enforcement: Run["enforcement"]) =>
-    bannerOf(run({ status, enforcement }), [])?.text;
-  expect(text("COMPLETED", "until_success")).toBe("The run has ended: nothing is enforced.");
-  expect(text("COMPLETED", "always")).toBe("The run has ended: only Interlock's own tools are allowed.");
-  expect(text("FAILED", "until_success")).toMatch(/^The run has failed: only tools that read /);
-  expect(text("CANCELLED", "while_running")).toBe("The run has ended: only Interlock's own tools are allowed.");
-  expect(text("RUNNING", "while_running")).toBeUndefined();
-  expect(text("HELD", "while_running")).toBeUndefined();
+  const banner = (status: Run["status"], enforcement: Run["enforcement"]) => bannerOf(run({ status, enforcement }), []);
+  expect(banner("COMPLETED", "until_success")).toMatchObject({
+    text: "Nothing is enforced",
+    bad: true,
+    why: "the run has ended",
+  });
+  expect(banner("COMPLETED", "always")?.text).toBe("Only Interlock's own tools are allowed");
+  expect(banner("FAILED", "until_success")?.text).toMatch(/^Only tools that read /);
+  expect(banner("CANCELLED", "while_running")?.text).toBe("Only Interlock's own tools are allowed");
+  expect(banner("RUNNING", "while_running")).toBeUndefined();
+});
+
+test("a halt and a hold deny all calls, whatever a pause or an end would open", () => {
+  const halt = {
+    halt_id: "h",
+    scope: "session x",
+    reason: "INC-1",
+    created_by: "olga",
+    created_at: "2026-01-01T11:00:00Z",
+  };
+  for (const status of ["RUNNING", "PAUSED", "COMPLETED"] as const)
+    expect(bannerOf(run({ status, enforcement: "while_running", halt }), [])).toEqual({
+      text: "All calls are denied",
+      bad: true,
+      since: "2026-01-01T11:00:00Z",
+      by: "olga",
+      why: "halted, with session x: INC-1",
+    });
+  const holds = [{ cause: "operator" as const, by: "ben", reason: "someone looks", since: "2026-01-01T12:00:00Z" }];
+  expect(bannerOf(run({ status: "HELD", enforcement: "while_running", holds }), [])).toEqual({
+    text: "All calls are denied",
+    bad: true,
+    since: "2026-01-01T12:00:00Z",
+    by: "ben",
+    why: "held: someone looks",
+  });
 });
 
 test("a run that its session has left judges nothing, whatever its status", () => {

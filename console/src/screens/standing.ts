@@ -32,30 +32,55 @@ export const toolsOf: { [of in Standing]: string | undefined } = {
   open: "any: nothing is enforced",
 };
 
-/** The status of a run that is paused or has ended, with the time and the principal of the pause. */
+/** The first notice about the calls of a run, with the time and the principal of its cause. */
 export interface Banner {
   text: string;
+  /** Whether it is a warning in red: no rule judges its calls, or none of them passes. */
+  bad?: boolean;
   since?: string;
   by?: string;
+  why?: string;
 }
 
-/** The banner of a run; undefined where its state is enforced, and for a run that is held, whose holds say more. */
+/** The entry that brought the run to rest: entries are newest first. */
+function restOf(run: Run, entries: Schemas["HistoryEntry"][]): { since: string; by?: string } {
+  const before = entries.findIndex((e) => e.status !== undefined && e.status !== run.status);
+  const entry = entries[before < 0 ? -1 : before - 1];
+  return { since: entry?.time ?? run.updated_at, by: entry?.actor };
+}
+
+/** The banner of a run; undefined where its state is enforced. A halt and a hold outrank a pause and an end. */
 export function bannerOf(run: Run, entries: Schemas["HistoryEntry"][]): Banner | undefined {
   if (run.superseded_by) return { text: "The session drives another run, whose rules judge its calls." };
-  const standing = standingOf(run, run.enforcement);
-  if (!standing || standing === "state" || run.status === "HELD") return undefined;
-  if (run.status === "PAUSED") {
-    if (standing === "own") return { text: "Paused: only Interlock's own tools are allowed." };
-    const paused = entries.findLast((e) => e.type === "paused");
-    return { text: "Paused: nothing is enforced", since: paused?.time ?? run.updated_at, by: paused?.actor };
+  if (run.halt)
+    return {
+      text: "All calls are denied",
+      bad: true,
+      since: run.halt.created_at,
+      by: run.halt.created_by,
+      why: `halted, with ${run.halt.scope}: ${run.halt.reason}`,
+    };
+  if (run.status === "HELD") {
+    const [hold] = run.holds ?? [];
+    return {
+      text: "All calls are denied",
+      bad: true,
+      since: hold?.since,
+      by: hold?.by,
+      why: `held: ${(run.holds ?? []).map((h) => h.reason || h.cause).join("; ") || "no reason is given"}`,
+    };
   }
-  const ended = run.status === "FAILED" ? "The run has failed" : "The run has ended";
-  const rest: { [of in Standing]?: string } = {
-    open: "nothing is enforced.",
-    reading: "only tools that read and Interlock's own are allowed, until the same workflow is started again.",
-    own: "only Interlock's own tools are allowed.",
+  const standing = standingOf(run, run.enforcement);
+  if (!standing || standing === "state") return undefined;
+  const rest = restOf(run, entries);
+  const status =
+    run.status === "PAUSED" ? "paused" : run.status === "FAILED" ? "the run has failed" : "the run has ended";
+  if (standing === "open") return { text: "Nothing is enforced", bad: true, ...rest, why: status };
+  const what: { [of in Standing]?: string } = {
+    reading: "Only tools that read and Interlock's own are allowed, until the same workflow is started again",
+    own: "Only Interlock's own tools are allowed",
   };
-  return { text: `${ended}: ${rest[standing]}` };
+  return { text: what[standing] ?? "", ...rest, why: status };
 }
 
 /** The code of calls that were allowed because no rule of a state judged them; their message is the reason. */

@@ -146,7 +146,7 @@ function Shown({ state: s }: { state: State }) {
                         </code>
                       </td>
                       <td>
-                        <Text>{list.writers.join(", ") || "nobody after the state was made"}</Text>
+                        <Text>{list.writers.join(", ") || "no caller after the state was made"}</Text>
                       </td>
                     </tr>
                   ))}

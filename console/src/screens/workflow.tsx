@@ -7,6 +7,7 @@ import { Chip, CopyId, Empty, Facts, Loaded, Names, Scroll, Tabs, Text, Time, us
 import { Change } from "../ui/change";
 import { GraphView } from "../ui/graph";
 import { visible } from "../ui/visible";
+import { useOrigin } from "./origin";
 import { Migration, Proof } from "./proof";
 import { Replay } from "./replay";
 
@@ -117,6 +118,7 @@ function Version({ name, newest, version, tab }: Props) {
 /** Graph and text; a choice in one is shown in the other. */
 function Both({ workflow: w }: { workflow: Schemas["Workflow"] }) {
   const graph = useGraph(w.name, w.version);
+  const origin = useOrigin("workflow", w.name, w.version);
   const [selected, setSelected] = useState<string>();
   return (
     <div className="split">
@@ -132,6 +134,7 @@ function Both({ workflow: w }: { workflow: Schemas["Workflow"] }) {
               ["Registered", <Time key="t" at={w.created_at} />],
               ["By", <Text key="b">{w.created_by}</Text>],
               ["Digest", <CopyId key="d" id={w.digest} />],
+              ["Set", origin && <Text key="o">{origin}</Text>],
             ]}
           />
         </div>

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import { CallError } from "../api/client";
 import { pretty } from "../api/json";
-import { absolute, relative } from "./time";
+import { absolute, inZone, relative } from "./time";
 import { pieces, visible } from "./visible";
 
 let now = Date.now();
@@ -54,6 +54,16 @@ export function Time({ at }: { at: string | undefined | null }) {
   );
 }
 
+/** When something was or will be, as the clocks of a zone show it. */
+export function ZonedTime({ at, zone }: { at: string | undefined; zone: string | undefined }) {
+  if (!at) return null;
+  return (
+    <time dateTime={at} title={absolute(at)}>
+      {inZone(at, zone)}
+    </time>
+  );
+}
+
 const kinds: Record<string, string> = {
   ALLOW: "ok",
   GRANTED: "ok",
@@ -68,7 +78,7 @@ const kinds: Record<string, string> = {
   AWAITING_APPROVAL: "ask",
   PAUSED: "ask",
   HELD: "ask",
-  NOT_ENFORCED: "ask",
+  NOT_ENFORCED: "open",
   pending: "ask",
   warning: "ask",
   DENY: "deny",
@@ -83,6 +93,13 @@ const kinds: Record<string, string> = {
   RUNNING: "run",
   ACTIVE: "run",
   running: "run",
+  active: "run",
+  paused: "ask",
+  started: "ok",
+  missed: "ask",
+  skipped: "ask",
+  queued: "ask",
+  refused: "deny",
 };
 
 /** A status in the colour of its meaning. */

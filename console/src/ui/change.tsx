@@ -5,7 +5,8 @@ import { Text } from "./basics";
 export function Change({ before, after }: { before: unknown; after: unknown }) {
   const text = (value: unknown) => (typeof value === "string" ? value : pretty(value));
   return (
-    <pre className="doc diff">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <pre className="doc diff" tabIndex={0}>
       {lineDiff(text(before), text(after)).map((line, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
         <span key={i} className={line.kind}>

@@ -25,11 +25,12 @@ export function cut(line: string, parts: Pick<Part, "start" | "end" | "verdict">
   return pieces;
 }
 
-/** A command line and the commands in it; refused ones are underlined. */
-export function Command({ command }: { command: Parsed }) {
+/** A command line and the commands in it; refused ones are underlined. Brief leaves out why they are. */
+export function Command({ command, brief }: { command: Parsed; brief?: boolean }) {
   return (
     <>
-      <pre className="doc command">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <pre className="doc command" tabIndex={0}>
         {cut(command.line, command.parts).map((p, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no other identity
           <span key={i} className={p.verdict}>
@@ -46,7 +47,7 @@ export function Command({ command }: { command: Parsed }) {
                 <Text>{p.words?.join(" ") || p.text}</Text>
               </code>
               {p.code && <code className="dim">{p.code}</code>}
-              {p.message && (
+              {p.message && !brief && (
                 <span className="small">
                   <Text>{p.message}</Text>
                 </span>

@@ -3,8 +3,8 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 interface Props {
   title: string;
   danger?: boolean;
-  /** Asks for a reason. */
-  reason?: boolean;
+  /** Asks for a reason, which may have to be given. */
+  reason?: boolean | "required";
   children?: ReactNode;
   onYes: (reason: string) => void;
   onClose: () => void;
@@ -29,7 +29,12 @@ export function Confirm({ title, danger, reason, children, onYes, onClose }: Pro
         {reason && (
           <label className="field">
             Reason
-            <input value={why} maxLength={1000} onChange={(e) => setWhy(e.target.value)} />
+            <input
+              value={why}
+              required={reason === "required"}
+              maxLength={1000}
+              onChange={(e) => setWhy(e.target.value)}
+            />
           </label>
         )}
         <div className="row">

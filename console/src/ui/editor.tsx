@@ -27,6 +27,8 @@ interface Props {
   problems?: Schemas["Finding"][];
   /** A state to show. */
   find?: string;
+  /** A place to show, as a JSON pointer. */
+  at?: string;
   onChange?: (text: string) => void;
   /** Reports the state at the cursor. */
   onState?: (state: string | undefined) => void;
@@ -112,6 +114,7 @@ export default function Editor({
   short = false,
   problems,
   find,
+  at,
   onChange,
   onState,
 }: Props) {
@@ -165,13 +168,14 @@ export default function Editor({
   }, [text]);
   useEffect(() => {
     const editor = view.current;
-    if (!editor || !find) return;
-    const at = placeOf(editor.state, `/states/${find.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+    const pointer = find ? `/states/${find.replaceAll("~", "~0").replaceAll("/", "~1")}` : at;
+    if (!editor || !pointer) return;
+    const place = placeOf(editor.state, pointer);
     editor.dispatch({
-      selection: { anchor: at.from, head: at.to },
-      effects: EditorView.scrollIntoView(at.from, { y: "center" }),
+      selection: { anchor: place.from, head: place.to },
+      effects: EditorView.scrollIntoView(place.from, { y: "center" }),
     });
-  }, [find]);
+  }, [find, at]);
   useEffect(() => {
     const editor = view.current;
     if (!editor || !problems) return;

@@ -20,6 +20,27 @@ export function relative(at: string | Date, now: number): string {
   return ms > 0 ? `${span(ms)} ago` : `in ${span(ms)}`;
 }
 
+/** The moment as the clocks of a zone show it; of UTC where this browser does not know the zone. */
+export function inZone(at: string, zone = "UTC"): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return "";
+  const shown = {
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+  } as const;
+  const format = (timeZone: string) =>
+    date.toLocaleString(undefined, { ...shown, hourCycle: "h23", timeZone, timeZoneName: "short" });
+  try {
+    return format(zone || "UTC");
+  } catch {
+    return format("UTC");
+  }
+}
+
 /** The moment itself, with the offset of this browser. */
 export function absolute(at: string | Date): string {
   const date = new Date(at);

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Filters } from "../router";
+import { keep, readKept } from "./kept";
 import { visible } from "./visible";
 
 interface Props {
@@ -17,24 +18,19 @@ interface View {
 
 const mostViews = 30;
 
-function read(key: string): View[] {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(key) ?? "[]");
-    return Array.isArray(kept) ? (kept as View[]).filter((v) => typeof v?.name === "string").slice(0, mostViews) : [];
-  } catch {
-    return [];
-  }
-}
+const viewsOf = (kept: unknown) =>
+  Array.isArray(kept) ? (kept as View[]).filter((v) => typeof v?.name === "string").slice(0, mostViews) : [];
 
 /** Filters that were given a name in this browser. */
 export function Views({ of, to, search }: Props) {
   const key = `interlock-views-${of}`;
-  const [views, setViews] = useState(() => read(key));
+  const [views, setViews] = useState(() => readKept(key, viewsOf) ?? []);
   const [naming, setNaming] = useState(false);
   const [name, setName] = useState("");
-  const keep = (next: View[]) => {
-    localStorage.setItem(key, JSON.stringify(next.slice(0, mostViews)));
-    setViews(next.slice(0, mostViews));
+  const set = (next: View[]) => {
+    const few = next.slice(0, mostViews);
+    keep(key, few);
+    setViews(few);
   };
   const filtered = Object.values(search).some(Boolean);
   if (views.length === 0 && !filtered) return null;
@@ -49,7 +45,7 @@ export function Views({ of, to, search }: Props) {
             type="button"
             className="quiet"
             aria-label={`Forget the view ${visible(v.name)}`}
-            onClick={() => keep(views.filter((other) => other !== v))}
+            onClick={() => set(views.filter((other) => other !== v))}
           >
             ×
           </button>
@@ -62,7 +58,7 @@ export function Views({ of, to, search }: Props) {
             onSubmit={(e) => {
               e.preventDefault();
               const named = name.trim();
-              if (named) keep([{ name: named, search }, ...views.filter((v) => v.name !== named)]);
+              if (named) set([{ name: named, search }, ...views.filter((v) => v.name !== named)]);
               setNaming(false);
               setName("");
             }}

@@ -171,15 +171,29 @@ default
 - --grpc=:{{ $spec.port }}
 - --admin=:9090
 - --tokens=/etc/interlock/tokens/tokens.json
+- --service-token-file=/etc/interlock/tokens/service
 - --token-key=/etc/interlock/tokens/token.key
+{{- if $v.auth.personKeySecret }}
+- --person-key=/etc/interlock/person/person.key
+{{- end }}
 {{- with $v.auth.oidc }}
 {{- if .issuer }}
 - --oidc-issuer={{ .issuer }}
 - --oidc-audience={{ .audience }}
 - --oidc-role-claim={{ .roleClaim }}
 - --oidc-name-claim={{ .nameClaim }}
+- --oidc-namespaces={{ join "," .namespaces }}
+{{- with .namespaceClaim }}
+- --oidc-namespace-claim={{ . }}
+{{- end }}
 {{- range .roleMap }}
 - --oidc-role-map={{ . }}
+{{- end }}
+{{- with .groupsClaim }}
+- --oidc-groups-claim={{ . }}
+{{- end }}
+{{- range .attributes }}
+- --oidc-attributes={{ . }}
 {{- end }}
 {{- if .caSecret }}
 - --oidc-ca=/etc/interlock/oidc/ca.crt
@@ -270,14 +284,107 @@ default
 {{- if and $v.publicURL (has .service (list "approval" "gateway")) }}
 - --public-url={{ $v.publicURL }}
 {{- end }}
-{{- if and (eq .service "approval") $v.approvals.webhookSecret }}
-- --webhook-secret-file=/etc/interlock/webhook/secret
-{{- end }}
 {{- if and (eq .service "gateway") $v.mcpServers }}
 - --mcp-config=/etc/interlock/mcp/servers.json
 {{- end }}
+{{- include "interlock.rules" (dict "root" .root "services" (list $service)) }}
 {{- range .settings.extraArgs }}
 - {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* The flags by which a deployment says what agents and people may do, of the services of one program. */}}
+{{- define "interlock.rules" -}}
+{{- $v := .root.Values -}}
+{{- if and $v.sessions.required (has "engine" .services) }}
+- --require-sessions
+{{- end }}
+{{- if has "policy-enforcer" .services }}
+{{- range $v.decisions.logAttributes }}
+- --log-attributes={{ . }}
+{{- end }}
+- --log-inputs={{ $v.decisions.logInputs }}
+{{- if $v.breakGlass.fourEyes }}
+- --breakglass-four-eyes
+{{- end }}
+{{- end }}
+{{- if has "approval" .services }}
+{{- if $v.approvals.webhookSecret }}
+- --webhook-secret-file=/etc/interlock/webhook/secret
+{{- end }}
+{{- range $v.approvals.relays }}
+- --relay={{ . }}
+{{- end }}
+{{- if $v.approvals.relays }}
+- --relay-max-danger={{ $v.approvals.relayMaxDanger }}
+{{- end }}
+{{- end }}
+{{- if has "gateway" .services }}
+{{- if $v.receipts.existingSecret }}
+- --receipt-key=/etc/interlock/receipt/receipt.key
+{{- end }}
+{{- with $v.gateway.authzen }}
+{{- if .humanType }}
+- --authzen-human-type={{ .humanType }}
+{{- with .humanIssuer }}
+- --authzen-human-issuer={{ . }}
+{{- end }}
+{{- with .groupsProperty }}
+- --authzen-groups-property={{ . }}
+{{- end }}
+{{- range .attributes }}
+- --authzen-attributes={{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with $v.gateway.extAuthz }}
+{{- if .enabled }}
+- --ext-authz
+{{- range $name, $path := .servers }}
+- --ext-authz-server={{ $name }}={{ $path }}
+{{- end }}
+{{- with .sessionHeader }}
+- --ext-authz-session-header={{ . }}
+{{- end }}
+{{- with .runHeader }}
+- --ext-authz-run-header={{ . }}
+{{- end }}
+{{- with .tokenHeader }}
+- --ext-authz-token-header={{ . }}
+{{- end }}
+{{- with .forHeader }}
+- --ext-authz-for-header={{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Receivers of messages about approvals, whose addresses are secrets. */}}
+{{- define "interlock.receivers" -}}
+{{- with .Values.approvals.webhookSecret }}
+- name: INTERLOCK_WEBHOOKS
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: urls}}
+{{- end }}
+{{- with .Values.approvals.notifySecret }}
+- name: INTERLOCK_NOTIFY
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: channels}}
+{{- end }}
+{{- end -}}
+
+{{/* Secrets of these flags: name, Secret, as in interlock.mounts. */}}
+{{- define "interlock.rulesMounts" -}}
+{{- $v := .root.Values -}}
+{{- if has "approval" .services }}
+{{- with $v.approvals.webhookSecret }}
+webhook: {{ . }}
+{{- end }}
+{{- with $v.approvals.notifySecret }}
+notify: {{ . }}
+{{- end }}
+{{- end }}
+{{- if and $v.receipts.existingSecret (has "gateway" .services) }}
+receipt: {{ $v.receipts.existingSecret }}
 {{- end }}
 {{- end -}}
 
@@ -285,6 +392,10 @@ default
 {{- define "interlock.mounts" -}}
 {{- $v := .root.Values -}}
 tokens: {{ include "interlock.tokensSecret" .root }}
+{{- with $v.auth.personKeySecret }}
+person: {{ . }}
+{{- end }}
+{{- include "interlock.rulesMounts" (dict "root" .root "services" (list .service)) }}
 {{- if $v.tls.enabled }}
 tls: {{ include "interlock.tlsSecret" . }}
 {{- end }}
@@ -312,9 +423,6 @@ oidc: {{ $v.auth.oidc.caSecret }}
 {{- end }}
 {{- if and (eq .service "gateway") $v.auth.oidc.issuer $v.auth.oidc.console.enabled $v.auth.oidc.console.existingSecret }}
 console: {{ $v.auth.oidc.console.existingSecret }}
-{{- end }}
-{{- if and (eq .service "approval") $v.approvals.webhookSecret }}
-webhook: {{ $v.approvals.webhookSecret }}
 {{- end }}
 {{- end -}}
 

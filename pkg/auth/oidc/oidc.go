@@ -52,9 +52,19 @@ type Config struct {
 	// "interlock_role" when it is empty. "realm_access.roles" is the member of a
 	// member, unless there is a claim of just that name.
 	RoleClaim string
+	// NamespaceClaim has the namespaces that the caller may call in: a text, or a list. A token without it may call
+	// in Namespaces. When it is empty, every token may call there.
+	NamespaceClaim string
+	// Namespaces are those of tokens without a claim that names any; "default" when it is empty.
+	Namespaces auth.Namespaces
 	// Roles maps values of that claim to roles; when it is empty the values are
-	// the names of the five roles.
+	// the names of the five roles: root is given by a map only.
 	Roles map[string]auth.Role
+	// GroupsClaim has the groups of people: a text, or a list of texts, with dots as in RoleClaim. Without it, the
+	// groups of no person are known.
+	GroupsClaim string
+	// Attributes are the claims that conditions may look at.
+	Attributes []string
 	// CAFile has the CA of the issuer's certificate (PEM); the system's when it is
 	// empty.
 	CAFile string
@@ -77,6 +87,9 @@ func (c Config) withDefaults() Config {
 			c.Roles[string(role)] = role
 		}
 	}
+	if c.Namespaces == "" {
+		c.Namespaces = auth.NamespacesOf("default")
+	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -87,15 +100,26 @@ func (c Config) check() error {
 	if err := checkURL(c.Issuer); err != nil {
 		return fmt.Errorf("the issuer: %w", err)
 	}
+	for _, claim := range c.Attributes {
+		if !attributeName(claim) {
+			return fmt.Errorf("the attribute %q: a name has 1 to 64 letters, digits and _ . : / -, without a dot at an end", claim)
+		}
+	}
 	if c.Audience == "" {
 		return errors.New("the issuer's tokens need an audience: its client id for this installation")
 	}
 	for value, role := range c.Roles {
 		if role == auth.Service || !role.Valid() {
-			return fmt.Errorf("%q is mapped to %q: the roles are %v", value, role, auth.Roles())
+			return fmt.Errorf("%q is mapped to %q: the roles are %v", value, role, auth.GivenRoles())
 		}
 	}
 	return nil
+}
+
+func attributeName(s string) bool {
+	return s != "" && len(s) <= 64 && !strings.HasPrefix(s, ".") && !strings.HasSuffix(s, ".") && !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("_.:/-", c)
+	})
 }
 
 // checkURL refuses URLs that would be read over a network in the clear.

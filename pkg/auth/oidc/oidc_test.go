@@ -2,6 +2,7 @@ package oidc
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
@@ -43,7 +44,7 @@ func TestTokensOfTheIssuer(t *testing.T) {
 		"clock ahead":       es.sign(t, i.claims("nbf", i.clock.time().Add(maxSkew).Unix())),
 		"no nbf":            es.sign(t, i.claims("nbf", nil)),
 	} {
-		if got, err := a.Authenticate(t.Context(), token); got != approver || err != nil {
+		if got, err := a.Authenticate(t.Context(), token); known(got) != approver || err != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
@@ -127,7 +128,7 @@ func TestTokensOfOthers(t *testing.T) {
 			t.Errorf("%s: the reason quotes the token", name)
 		}
 	}
-	if got, err := a.Authenticate(t.Context(), good); got != approver || err != nil {
+	if got, err := a.Authenticate(t.Context(), good); known(got) != approver || err != nil {
 		t.Errorf("afterwards: %+v, %v", got, err)
 	}
 }
@@ -207,6 +208,41 @@ func TestNamesAndRoles(t *testing.T) {
 			auth.Principal{},
 			"gives no role",
 		},
+		"a namespace": { // S22.31
+			func(c *Config) { c.NamespaceClaim = "tenant" },
+			[]any{"interlock_role", "approver", "tenant", "a"},
+			auth.Principal{Name: "user-1", Role: auth.Approver, Namespaces: "a"},
+			"",
+		},
+		"namespaces": {
+			func(c *Config) { c.NamespaceClaim = "tenant" },
+			[]any{"interlock_role", "approver", "tenant", []string{"b", "a"}},
+			auth.Principal{Name: "user-1", Role: auth.Approver, Namespaces: "a b"},
+			"",
+		},
+		"no namespace": {
+			func(c *Config) { c.NamespaceClaim = "tenant" },
+			[]any{"interlock_role", "approver"},
+			auth.Principal{Name: "user-1", Role: auth.Approver, Namespaces: "default"},
+			"",
+		},
+		"a list for all": { // S22.33
+			func(c *Config) { c.Namespaces = "shop" }, nil, auth.Principal{Name: "user-1", Role: auth.Approver, Namespaces: "shop"}, "",
+		},
+		"a list where the claim is missing": {
+			func(c *Config) { c.Namespaces, c.NamespaceClaim = "shop", "tenant" }, nil,
+			auth.Principal{Name: "user-1", Role: auth.Approver, Namespaces: "shop"},
+			"",
+		},
+		"all namespaces": {
+			func(c *Config) { c.NamespaceClaim = "tenant" }, []any{"interlock_role", "approver", "tenant", "*"}, auth.Principal{}, "must be a namespace",
+		},
+		"an empty list of namespaces": {
+			func(c *Config) { c.NamespaceClaim = "tenant" }, []any{"interlock_role", "approver", "tenant", []string{}}, auth.Principal{}, "must be a namespace",
+		},
+		"a list with a number": {
+			func(c *Config) { c.NamespaceClaim = "tenant" }, []any{"interlock_role", "approver", "tenant", []any{"a", 1}}, auth.Principal{}, "must be a namespace",
+		},
 		"a URL": {
 			func(c *Config) { c.RoleClaim = "https://example.com/role" },
 			[]any{"https://example.com/role", "approver"},
@@ -253,7 +289,8 @@ func TestNamesAndRoles(t *testing.T) {
 		token := es.sign(t, i.claims(tc.changes...))
 		got, err := a.Authenticate(t.Context(), token)
 		if tc.why == "" {
-			if got != tc.want || err != nil || log.Len() > 0 {
+			tc.want.Namespaces = cmp.Or(tc.want.Namespaces, "default")
+			if known(got) != tc.want || err != nil || log.Len() > 0 {
 				t.Errorf("%s: %+v, %v, %s", name, got, err, &log)
 			}
 			continue
@@ -278,7 +315,7 @@ func TestNewRefuses(t *testing.T) {
 		"no URL":           {Config{Issuer: "id.example.com", Audience: "a"}, "URL"},
 		"with a password":  {Config{Issuer: "https://a:b@id.example.com", Audience: "a"}, "URL"},
 		"no audience":      {Config{Issuer: "https://id.example.com"}, "audience"},
-		"no such role":     {Config{Issuer: "https://id.example.com", Audience: "a", Roles: map[string]auth.Role{"x": "root"}}, `"root"`},
+		"no such role":     {Config{Issuer: "https://id.example.com", Audience: "a", Roles: map[string]auth.Role{"x": "king"}}, `"king"`},
 		"role of services": {Config{Issuer: "https://id.example.com", Audience: "a", Roles: map[string]auth.Role{"x": auth.Service}}, `"service"`},
 		"no CA":            {Config{Issuer: "https://id.example.com", Audience: "a", CAFile: "nowhere.pem"}, "nowhere.pem"},
 		"CA is not PEM":    {Config{Issuer: "https://id.example.com", Audience: "a", CAFile: "oidc_test.go"}, "PEM"},

@@ -95,7 +95,7 @@ func TestSignIn(t *testing.T) {
 	if err != nil || len(tokens) != 2 || tokens[1].Text != "opaque" || tokens[1].Expires.IsZero() {
 		t.Fatalf("got %v, %v", tokens, err)
 	}
-	if who, err := s.issuer.Authenticate(t.Context(), tokens[0].Text); err != nil || who != approver {
+	if who, err := s.issuer.Authenticate(t.Context(), tokens[0].Text); err != nil || known(who) != approver {
 		t.Errorf("the token is of %v, %v", who, err)
 	}
 	if d.form.Get("grant_type") != "authorization_code" || d.form.Get("redirect_uri") != "https://gate.example/ui/oidc/callback" {

@@ -39,6 +39,11 @@ func LoadKey(file string) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
+	return ParseKey(file, data)
+}
+
+// ParseKey reads the text of a key's file.
+func ParseKey(file string, data []byte) (Key, error) {
 	secret, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(data)))
 	if err != nil || len(secret) < minKey {
 		// The decoder's error quotes its input: a secret. Drop it.

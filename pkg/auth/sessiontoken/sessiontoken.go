@@ -1,6 +1,7 @@
 // Package sessiontoken makes and checks tokens for agents that may act in one session
 // only: signed, so that the program that starts an agent can give it one without a server
-// knowing of it before, and short-lived, because only another key takes one back.
+// knowing of it before, and short-lived. One is taken back by the record of its session, which the
+// services read (S22.21), or by another key.
 //
 // A token is "ils_" and a JWT (RFC 7519) with HMAC-SHA256. It must never be more
 // than an agent, for longer than 30 days, or be logged.
@@ -45,6 +46,8 @@ type Claims struct {
 	// Parent, when not empty, is the session that Session is below.
 	Parent            string
 	IssuedAt, Expires time.Time
+	// Human is on whose behalf the agent acts: its name, issuer, source and expiry; nil for the human of the session.
+	Human *auth.Human
 	// ID names the token, for logs. Mint makes one when it is empty.
 	ID string
 }
@@ -57,10 +60,41 @@ type payload struct {
 	Session   string `json:"session"`
 	Branch    string `json:"branch,omitempty"`
 	Parent    string `json:"parent,omitempty"`
+	Human     *human `json:"human,omitempty"`
+}
+
+// human is Claims.Human as JSON.
+type human struct {
+	Name    string      `json:"name"`
+	Issuer  string      `json:"issuer,omitempty"`
+	Source  auth.Source `json:"source"`
+	Expires *time.Time  `json:"expires,omitempty"`
+}
+
+func humanOf(h *auth.Human) *human {
+	if h == nil {
+		return nil
+	}
+	of := &human{Name: h.Name, Issuer: h.Issuer, Source: h.Source}
+	if !h.Expires.IsZero() {
+		of.Expires = new(h.Expires.UTC())
+	}
+	return of
+}
+
+func (h *human) read() *auth.Human {
+	if h == nil {
+		return nil
+	}
+	of := &auth.Human{Name: h.Name, Issuer: h.Issuer, Source: h.Source}
+	if h.Expires != nil {
+		of.Expires = h.Expires.UTC()
+	}
+	return of
 }
 
 func (p *payload) claims() Claims {
-	c := Claims{Name: p.Name, Namespace: p.Namespace, Session: p.Session, Branch: p.Branch, Parent: p.Parent, ID: p.ID}
+	c := Claims{Name: p.Name, Namespace: p.Namespace, Session: p.Session, Branch: p.Branch, Parent: p.Parent, Human: p.Human.read(), ID: p.ID}
 	if p.IssuedAt != nil {
 		c.IssuedAt = p.IssuedAt.UTC()
 	}
@@ -70,7 +104,7 @@ func (p *payload) claims() Claims {
 	return c
 }
 
-// validate returns why claims are invalid for any token, whatever key signed it.
+// validate returns why claims are invalid for any token, under every key.
 func (c Claims) validate() error {
 	switch ttl := c.Expires.Sub(c.IssuedAt); {
 	case !auth.ValidName(c.Name):
@@ -87,6 +121,8 @@ func (c Claims) validate() error {
 		return errors.New("its parent must be another session than its own")
 	case len(c.Branch) > maxBranch:
 		return fmt.Errorf("its branch must have at most %d bytes", maxBranch)
+	case c.Human != nil && (!auth.ValidName(c.Human.Name) || !c.Human.Source.AtLeast(auth.Claimed)):
+		return errors.New("its human must have a name of 1 to 256 bytes of printable text, and a source")
 	case c.IssuedAt.IsZero() || c.Expires.IsZero() || ttl <= 0 || ttl > MaxTTL:
 		return fmt.Errorf("it must last for more than 0 and at most %d hours", int(MaxTTL.Hours()))
 	}
@@ -104,13 +140,13 @@ func (k Key) Mint(c Claims) (string, error) {
 		return "", fmt.Errorf("mint a token: %w", err)
 	}
 	if c.ID == "" {
-		c.ID = typeid.New("tok")
+		c.ID = typeid.New(typeid.Token)
 	}
 	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, &payload{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: issuer, ID: c.ID, IssuedAt: jwt.NewNumericDate(c.IssuedAt), ExpiresAt: jwt.NewNumericDate(c.Expires),
 		},
-		Name: c.Name, Namespace: c.Namespace, Session: c.Session, Branch: c.Branch, Parent: c.Parent,
+		Name: c.Name, Namespace: c.Namespace, Session: c.Session, Branch: c.Branch, Parent: c.Parent, Human: humanOf(c.Human),
 	}).SignedString(k.secret)
 	if err != nil {
 		return "", fmt.Errorf("mint a token: %w", err)
@@ -184,18 +220,28 @@ func (a *Authenticator) Authenticate(_ context.Context, token string) (auth.Prin
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if err := CheckName(c.Name, a.names); err != nil {
+	if err := CheckName(c.Name, c.Namespace, a.names); err != nil {
 		return auth.Principal{}, auth.Refused("%v", err)
 	}
 	return auth.Principal{
 		Name: c.Name, Role: auth.Agent, Session: c.Session, Branch: c.Branch, Parent: c.Parent, Namespace: c.Namespace,
+		Kind: auth.OfSession, TokenID: c.ID, IssuedAt: c.IssuedAt, Expires: c.Expires, Human: c.Human,
 	}, nil
 }
 
-// CheckName refuses a name that belongs to a caller that is not an agent.
-func CheckName(name string, names *auth.Tokens) error {
-	if role, taken := names.Reserved(name); taken && !role.Drives() {
+// CheckName refuses a name for a namespace that belongs to a caller that is not an agent, or to an agent of other namespaces.
+func CheckName(name, namespace string, names *auth.Tokens) error {
+	switch role, taken := names.Reserved(name); {
+	case taken && !role.Drives():
 		return fmt.Errorf("the name %q belongs to a principal of the role %s; choose another", name, role)
+	case names.Elsewhere(name, namespace):
+		return fmt.Errorf("the name %q belongs to an agent of another namespace; choose another", name)
 	}
 	return nil
 }
+
+// NewListedID makes the id of a token that counts only while its session's record lists it.
+func NewListedID() string { return typeid.New(typeid.ListedToken) }
+
+// Listed reports the id of such a token.
+func Listed(id string) bool { return strings.HasPrefix(id, typeid.ListedToken+"_") }

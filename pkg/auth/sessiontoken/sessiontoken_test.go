@@ -61,7 +61,10 @@ func TestTokensBindToTheirSession(t *testing.T) {
 		t.Errorf("minted %q", token)
 	}
 	got, err := at(key, nil, now).Authenticate(t.Context(), token)
-	want := auth.Principal{Name: "agent", Role: auth.Agent, Session: "ses_1", Branch: "build/left", Namespace: "team"}
+	want := auth.Principal{
+		Name: "agent", Role: auth.Agent, Session: "ses_1", Branch: "build/left", Namespace: "team",
+		Kind: auth.OfSession, TokenID: "tok_1", IssuedAt: valid().IssuedAt, Expires: valid().Expires,
+	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -239,6 +242,29 @@ func TestNames(t *testing.T) {
 		c.Name = name
 		p, err := at(key, tokens, now).Authenticate(t.Context(), mint(t, key, c))
 		if ok != (err == nil && p.Name == name) || !ok && !errors.Is(err, auth.ErrUnauthenticated) {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+}
+
+// The name of an agent of other namespaces is that agent's: policies and limits are about names.
+func TestNamesOfOtherNamespaces(t *testing.T) {
+	t.Parallel()
+	tokens, err := auth.ParseTokens([]byte(`{"tokens":[` +
+		`{"name":"theirs","role":"agent","namespaces":["other"],"token":"aaaaaaaaaaaaaaaaaaaaaaaa"},` +
+		`{"name":"agent","role":"agent","namespaces":["other"],"token":"bbbbbbbbbbbbbbbbbbbbbbbb"},` +
+		`{"name":"of-two","role":"agent","namespaces":["other"],"token":"cccccccccccccccccccccccc"},` +
+		`{"name":"of-two","role":"agent","namespaces":["team"],"token":"dddddddddddddddddddddddd"},` +
+		`{"name":"of-all","role":"runtime","namespaces":["*"],"token":"eeeeeeeeeeeeeeeeeeeeeeee"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := newKey(t)
+	for name, ok := range map[string]bool{"theirs": false, "THEIRS": false, "of-two": true, "of-all": true, "agent": true, "new": true} {
+		c := valid()
+		c.Name, c.Namespace = name, "team"
+		p, err := at(key, tokens, now).Authenticate(t.Context(), mint(t, key, c))
+		if ok != (err == nil && p.Name == name) || ok != (CheckName(name, "team", tokens) == nil) {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}

@@ -27,6 +27,9 @@ const (
 	AuthorizationKey = "authorization"
 	// NamespaceKey is the metadata of a call that names its namespace.
 	NamespaceKey = "interlock-namespace"
+	// ForKey is the metadata of a call that has the token of the person on whose behalf the caller
+	// acts, as "Bearer <token>".
+	ForKey = "interlock-for"
 	// Accepting is the service of the health check by which clients go around a replica.
 	Accepting = "interlock.accepting"
 	// UnixPrefix is that of the target of a Unix socket.

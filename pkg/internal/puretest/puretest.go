@@ -19,7 +19,7 @@ import (
 const module = "github.com/interlock-run/interlock/pkg/"
 
 // pure are the packages at the lowest level, which may import one another.
-var pure = []string{"authority", "workflow", "process", "shell", "toolcall", "toolinput", "facet", "visible", "mail", "sqlscan", "importer", "rules", "document", "consent", "pathglob", "session", "toolname", "condition", "evidence", "scenario", "jail", "verify", "verify/model", "verify/calls", "verify/explore", "verify/report", "verify/migrate", "verify/conform"}
+var pure = []string{"authority", "workflow", "process", "shell", "toolcall", "toolinput", "facet", "visible", "mail", "sqlscan", "importer", "rules", "document", "consent", "signature", "pathglob", "session", "toolname", "condition", "evidence", "scenario", "jail", "verify", "verify/model", "verify/calls", "verify/explore", "verify/report", "verify/migrate", "verify/conform"}
 
 // forbidden do I/O, read the time, or answer differently each time.
 var forbidden = []string{

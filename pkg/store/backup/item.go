@@ -9,6 +9,8 @@
 package backup
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
@@ -95,6 +97,15 @@ type Answer struct {
 	Version int64
 	// Expires is when the key is forgotten. It is zero for one that is there no more.
 	Expires time.Time
+}
+
+// HashOf returns the hash of an idempotency key: so much of it that no two are alike.
+func HashOf(owner store.Key, name string) []byte {
+	const separator = "\x1f"
+	of := owner.Namespace + separator + owner.Kind + separator + owner.ID
+	text := binary.AppendUvarint(make([]byte, 0, 256), uint64(len(of)))
+	sum := sha256.Sum256(append(append(text, of...), name...))
+	return sum[:16]
 }
 
 // Timer is a timer. Cleared timers are there no more.

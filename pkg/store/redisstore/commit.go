@@ -18,7 +18,7 @@ const (
 	resultReplay          // the first answer
 	resultMismatch        //
 	resultFenced          // who holds the lease, when it lapses; empty when it is not held
-	resultConflict        // index among checks, puts and deletes; current version
+	resultConflict        // index among checks, puts, deletes and timers; current version
 	resultLimit           // index of the counter; value; when it reopens, if ever
 	resultRefused         // message; the batch was not written
 	resultBroken          // message; something may have been written
@@ -274,7 +274,7 @@ func limitError(batch *store.Batch, i int, reply []any) error {
 	return limited
 }
 
-// condition returns a precondition by its index among checks, puts and deletes.
+// condition returns a precondition by its index among checks, puts, deletes and timers.
 func condition(b *store.Batch, i int) (store.Check, bool) {
 	if i < 0 {
 		return store.Check{}, false
@@ -289,6 +289,9 @@ func condition(b *store.Batch, i int) (store.Check, bool) {
 	i -= len(b.Puts)
 	if i < len(b.Deletes) {
 		return b.Deletes[i], true
+	}
+	if i -= len(b.Deletes); i < len(b.Unchanged) {
+		return store.Check{Key: b.Unchanged[i].Key}, true
 	}
 	return store.Check{}, false
 }

@@ -358,6 +358,15 @@ function write.D(k, a)
   return k + 2, a + 3
 end
 
+-- Timer that must be as it was read: member, value.
+function check.U(k, a)
+  condition = condition + 1
+  if call('HGET', KEYS[k + 1], ARGV[a + 1]) ~= ARGV[a + 2] then return k, a, {CONFLICT, condition, 0} end
+  return k + 2, a + 3
+end
+
+function write.U(k, a) return k + 2, a + 3 end
+
 -- History to forget: the first version that stays.
 function check.H(k, a) return k + 1, a + 2 end
 

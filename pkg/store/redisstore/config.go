@@ -62,9 +62,9 @@ type Config struct {
 	Clock func() time.Time
 	// Logger gets the warnings; slog.Default() unless given.
 	Logger *slog.Logger
-	// Observe is notified of each flight: how many commits it carries, and how many wait
+	// Measure is notified of each flight: how many commits it carries, and how many wait
 	// for the next one. It must be quick; nil if there is none.
-	Observe func(commits, waiting int)
+	Measure func(commits, waiting int)
 	// Program is the version of the program, which a store records that it makes or raises.
 	Program string
 
@@ -79,7 +79,7 @@ const ACL = "-@all +ping +select +info +config|get +acl|dryrun +time +cluster|my
 	" +eval +evalsha +eval_ro +evalsha_ro +wait +exists +del +get +set +pexpire" +
 	" +hget +hmget +hgetall +hset +hsetnx +hincrby +hdel" +
 	" +llen +lindex +lrange +lset +ltrim +rpush" +
-	" +zadd +zrem +zcard +zmscore +zrange +zrangebylex +zrevrangebylex +zrangebyscore" +
+	" +zadd +zrem +zcard +zcount +zmscore +zrange +zrangebylex +zrevrangebylex +zrangebyscore" +
 	" +xadd +xrange +xrevrange +xread +xtrim"
 
 // OperatorACL has the rights that the user of an operator's commands needs: backups need
@@ -122,8 +122,8 @@ func (c *Config) fill() error {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	if c.Observe == nil {
-		c.Observe = func(int, int) {}
+	if c.Measure == nil {
+		c.Measure = func(int, int) {}
 	}
 	if c.formats == (store.Formats{}) {
 		c.formats, c.steps = store.KnownFormats(), steps

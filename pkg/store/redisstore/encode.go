@@ -128,6 +128,11 @@ func (e *encoder) batch(b *store.Batch) {
 		e.number(d.Version)
 		e.text(d.Key.ID)
 	}
+	for i := range b.Unchanged {
+		e.text("U")
+		e.timer(b.Unchanged[i].TimerID)
+		e.timerValue(&b.Unchanged[i])
+	}
 	for _, f := range b.Forget {
 		e.forget(f)
 	}

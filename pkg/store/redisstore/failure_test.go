@@ -180,7 +180,7 @@ func TestFlightsAreObserved(t *testing.T) {
 	server := redistest.Start(t)
 	var mu sync.Mutex
 	var flights [][2]int
-	s := open(t, redisstore.Config{URL: server.URL(), Flights: 1, Observe: func(commits, waiting int) {
+	s := open(t, redisstore.Config{URL: server.URL(), Flights: 1, Measure: func(commits, waiting int) {
 		mu.Lock()
 		defer mu.Unlock()
 		flights = append(flights, [2]int{commits, waiting})

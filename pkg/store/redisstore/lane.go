@@ -53,8 +53,8 @@ type lane struct {
 	work *sync.WaitGroup
 	// flights is how many may be under way at once.
 	flights int
-	// observe is notified of each.
-	observe func(commits, waiting int)
+	// measure is notified of each.
+	measure func(commits, waiting int)
 
 	mu     sync.Mutex
 	queue  []*call
@@ -96,7 +96,7 @@ func (l *lane) fly() {
 		if len(calls) == 0 {
 			return
 		}
-		l.observe(len(calls), queued)
+		l.measure(len(calls), queued)
 		l.send(calls)
 		for _, c := range calls {
 			close(c.done)

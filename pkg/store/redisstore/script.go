@@ -28,6 +28,8 @@ var (
 	recordSource string
 	//go:embed history.lua
 	historySource string
+	//go:embed due.lua
+	dueSource string
 	//go:embed place.lua
 	placeSource string
 	//go:embed item.lua
@@ -45,6 +47,7 @@ var (
 	answerScript = newScript(answerSource)
 	eraScript    = newScript(eraSource)
 	recordScript = newScript(recordSource)
+	dueScript    = newScript(dueSource)
 	exportScript = newScript(exportSource)
 	copyScript   = newScript(copySource)
 	importScript = newScript(importSource)

@@ -118,11 +118,11 @@ func openStore(ctx context.Context, config Config) (*Store, error) {
 		s.places[i].key = key
 	}
 	s.lanes = make([]*lane, shards)
-	common := &lane{send: s.send, work: &s.work, flights: config.Flights, observe: config.Observe}
+	common := &lane{send: s.send, work: &s.work, flights: config.Flights, measure: config.Measure}
 	for shard := range s.lanes {
 		s.lanes[shard] = common
 		if cluster { // one call stays within one slot
-			s.lanes[shard] = &lane{send: s.send, work: &s.work, flights: 1, observe: config.Observe}
+			s.lanes[shard] = &lane{send: s.send, work: &s.work, flights: 1, measure: config.Measure}
 		}
 	}
 	return s, nil

@@ -58,33 +58,49 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...stri
 		return nil, nil
 	}
 	pages, unread := s.duePages(ctx, now, limit, kinds)
-	timers, err := s.readTimers(ctx, now, pages)
+	timers, err := s.readTimers(ctx, pages)
+	// The order in Redis is by microseconds, a due time may be finer.
+	timers = slices.DeleteFunc(timers, func(t store.Timer) bool { return t.Due.After(now) })
 	slices.SortStableFunc(timers, func(a, b store.Timer) int { return a.Due.Compare(b.Due) })
 	return timers, cmp.Or(err, unread)
 }
 
-// duePage are the names of timers of one shard and kind that are due.
-type duePage struct {
+// Timers returns timers by their names.
+func (s *Store) Timers(ctx context.Context, names ...store.TimerID) ([]store.Timer, error) {
+	if err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	pages := make([]timerPage, len(names))
+	for i, name := range names {
+		pages[i] = timerPage{name.Key.Shard(len(s.prefixes)), []string{string(appendMember(nil, name))}}
+	}
+	return s.readTimers(ctx, pages)
+}
+
+// timerPage are names of timers of one shard.
+type timerPage struct {
 	shard   int
 	members []string
 }
 
 // duePages returns the pages that are not empty, and why some could not be read.
-func (s *Store) duePages(ctx context.Context, now time.Time, limit int, kinds []string) ([]duePage, error) {
+func (s *Store) duePages(ctx context.Context, now time.Time, limit int, kinds []string) ([]timerPage, error) {
 	most := strconv.FormatInt(score(now), 10)
-	read := make([]*redis.StringSliceCmd, 0, len(s.prefixes)*len(kinds))
-	pipe := s.db.Pipeline()
-	for _, prefix := range s.prefixes {
-		for _, kind := range kinds {
-			key := string(appendEscaped([]byte(prefix+timerKeys), kind))
-			read = append(read, pipe.ZRangeByScore(ctx, key, &redis.ZRangeBy{Min: "-inf", Max: most, Count: int64(limit)}))
-		}
+	sets, err := s.dueSets(ctx, most, kinds)
+	if err != nil || len(sets) == 0 {
+		return nil, err
 	}
-	_, err := pipe.Exec(ctx)
-	var pages []duePage
+	read := make([]*redis.StringSliceCmd, len(sets))
+	pipe := s.db.Pipeline()
+	for i := range sets {
+		read[i] = pipe.ZRangeByScore(ctx, sets[i].key, &redis.ZRangeBy{Min: "-inf", Max: most, Count: int64(limit)})
+	}
+	_, err = pipe.Exec(ctx)
+	var pages []timerPage
 	for i, cmd := range read {
 		if members, err := cmd.Result(); err == nil && len(members) > 0 {
-			pages = append(pages, duePage{i / len(kinds), members})
+			pages = append(pages, timerPage{sets[i].shard, members})
 		}
 	}
 	if err != nil {
@@ -93,9 +109,44 @@ func (s *Store) duePages(ctx context.Context, now time.Time, limit int, kinds []
 	return pages, err
 }
 
-// readTimers reads timers by their names. One that was cleared or set again in between
-// is not due.
-func (s *Store) readTimers(ctx context.Context, now time.Time, pages []duePage) ([]store.Timer, error) {
+// timerSet has the names of the timers of a shard and a kind, by their due times.
+type timerSet struct {
+	shard int
+	key   string
+}
+
+// dueSets returns the sets that may have timers which are due. One call of a server answers that, and most of the time there
+// are none; in a cluster they are all.
+func (s *Store) dueSets(ctx context.Context, most string, kinds []string) ([]timerSet, error) {
+	sets := make([]timerSet, 0, len(s.prefixes)*len(kinds))
+	for shard, prefix := range s.prefixes {
+		for _, kind := range kinds {
+			sets = append(sets, timerSet{shard, string(appendEscaped([]byte(prefix+timerKeys), kind))})
+		}
+	}
+	if s.cluster {
+		return sets, nil
+	}
+	keys := make([]string, len(sets))
+	for i := range sets {
+		keys[i] = sets[i].key
+	}
+	reply, err := dueScript.read(ctx, s.db, keys, most)
+	if err != nil {
+		return nil, readError(ctx, "read timers", err)
+	}
+	found, _ := reply.([]any)
+	due := make([]timerSet, 0, len(found))
+	for i := range found {
+		if n := number(found, i); n >= 1 && int(n) <= len(sets) {
+			due = append(due, sets[n-1])
+		}
+	}
+	return due, nil
+}
+
+// readTimers reads the timers of these names that are set.
+func (s *Store) readTimers(ctx context.Context, pages []timerPage) ([]store.Timer, error) {
 	if len(pages) == 0 {
 		return nil, nil
 	}
@@ -120,10 +171,7 @@ func (s *Store) readTimers(ctx context.Context, now time.Time, pages []duePage) 
 				err = damaged
 				continue
 			}
-			// The order in Redis is by microseconds, a due time may be finer.
-			if !timer.Due.After(now) {
-				timers = append(timers, timer)
-			}
+			timers = append(timers, timer)
 		}
 	}
 	return timers, err

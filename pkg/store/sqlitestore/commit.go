@@ -115,7 +115,25 @@ func (w *writer) checkVersions(b *store.Batch) error {
 			return err
 		}
 	}
+	for i := range b.Unchanged {
+		if err := w.checkTimer(&b.Unchanged[i]); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// checkTimer returns a conflict unless a timer is as it was read.
+func (w *writer) checkTimer(t *store.Timer) error {
+	found, err := w.isTimer.first(func([]driver.Value) {}, encodeKey(t.Key), t.Name, micros(t.Due), notNull(t.Data))
+	switch {
+	case err != nil:
+		return fail("reading a timer", err)
+	case !found:
+		return &store.ConflictError{Key: t.Key}
+	default:
+		return nil
+	}
 }
 
 func (w *writer) checkVersion(key store.Key, want int64) error {
@@ -342,6 +360,7 @@ func (w *writer) applyTimers(b *store.Batch, shard int) error {
 			return fail("setting a timer", err)
 		}
 		w.cache.setTimer(key, state)
+		w.quiet.set(t.Key.Kind, state.due)
 	}
 	for i := range b.Postpone {
 		t := &b.Postpone[i].Timer
@@ -350,6 +369,7 @@ func (w *writer) applyTimers(b *store.Batch, shard int) error {
 		if err := w.postpone.run(micros(b.Postpone[i].Until), key.key, key.name, micros(t.Due), notNull(t.Data)); err != nil {
 			return fail("postponing a timer", err)
 		}
+		w.quiet.set(t.Key.Kind, micros(b.Postpone[i].Until))
 	}
 	return nil
 }

@@ -2,12 +2,11 @@ package sqlitestore
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql/driver"
-	"encoding/binary"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/store/backup"
 )
 
 const (
@@ -17,14 +16,8 @@ const (
 	purgeEvery = 10 * time.Second
 )
 
-// answerKey returns how an idempotency key is stored: so much of a hash that no two are
-// alike.
-func answerKey(owner store.Key, name string) []byte {
-	of := encodeKey(owner)
-	text := binary.AppendUvarint(make([]byte, 0, 256), uint64(len(of)))
-	sum := sha256.Sum256(append(append(text, of...), name...))
-	return sum[:16]
-}
+// answerKey returns how an idempotency key is stored.
+func answerKey(owner store.Key, name string) []byte { return backup.HashOf(owner, name) }
 
 // Answer returns the bytes stored with an idempotency key, see store.Store.
 func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byte, error) {

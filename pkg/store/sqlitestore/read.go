@@ -11,7 +11,7 @@ import (
 
 // reads are the statements for reading.
 type reads struct {
-	get, history, counters, lease, answer, answerVersion, entries, dueShards, due, timers *sql.Stmt
+	get, history, counters, lease, answer, answerVersion, entries, dueShards, earliest, due, timer, timers *sql.Stmt
 	// turn counts the tails, see Store.tail.
 	turn atomic.Uint32
 }
@@ -34,7 +34,9 @@ func prepareReads(ctx context.Context, db *sql.DB) (*reads, error) {
 		{&r.entries, "SELECT o.entry, o.era, o.id, o.subject, coalesce(h.data, o.payload), o.entry_key, o.entry_version, h.at, o.trace FROM outbox o " +
 			"LEFT JOIN history h ON h.key = o.entry_key AND h.version = o.entry_version WHERE o.entry > ? AND o.entry <= ? ORDER BY o.entry LIMIT ?"},
 		{&r.dueShards, "SELECT shard FROM shards WHERE EXISTS (SELECT 1 FROM timers WHERE kind = ? AND shard = shards.shard AND due <= ?)"},
+		{&r.earliest, "SELECT min((SELECT min(due) FROM timers WHERE kind = ? AND shard = shards.shard)) FROM shards"},
 		{&r.due, "SELECT key, name, due, data FROM timers WHERE kind = ? AND shard = ? AND due <= ? ORDER BY due LIMIT ?"},
+		{&r.timer, "SELECT due, data FROM timers WHERE key = ? AND name = ?"},
 		{&r.timers, "SELECT count(*) FROM timers WHERE kind = ?"},
 	} {
 		var err error

@@ -51,9 +51,9 @@ type Config struct {
 	ContinueAfterRollback bool
 	// Logger gets that error, slog.Default() when nil.
 	Logger *slog.Logger
-	// Observe is notified of each transaction: how many commits it carries, and how many
+	// Measure is notified of each transaction: how many commits it carries, and how many
 	// wait for the next one. It must be quick; nil if there is none.
-	Observe func(commits, waiting int)
+	Measure func(commits, waiting int)
 	// Program is the version of the program, which a file records that it makes or raises.
 	Program string
 
@@ -119,7 +119,7 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: opening %s: %w", config.Path, explain(err))
 	}
-	s.writer = &writer{conn: conn, clock: config.Clock, reserve: spare, observe: config.Observe}
+	s.writer = &writer{conn: conn, clock: config.Clock, reserve: spare, measure: config.Measure}
 	if err := migrate(conn, config); err != nil {
 		return nil, err
 	}
@@ -170,8 +170,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	if c.Observe == nil {
-		c.Observe = func(int, int) {}
+	if c.Measure == nil {
+		c.Measure = func(int, int) {}
 	}
 	if c.steps == nil {
 		c.formats, c.steps = store.KnownFormats(), schema

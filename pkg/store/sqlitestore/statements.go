@@ -22,6 +22,7 @@ type statements struct {
 	firstEntry, deleteEntries     *statement
 	setTimer, clearTimer          *statement
 	postpone                      *statement
+	isTimer                       *statement
 	findLease, setLease           *statement
 	findAnswer, setAnswer         *statement
 	purge                         *statement
@@ -30,7 +31,7 @@ type statements struct {
 // prepare prepares the writer to start with these heads.
 func (w *writer) prepare(h *heads) error {
 	w.heads = h
-	w.cache, w.pending = newCache(), newPending()
+	w.cache, w.pending, w.quiet = newCache(), newPending(), newQuiet()
 	s := &w.statements
 	for _, p := range []struct {
 		statement **statement
@@ -79,6 +80,7 @@ func (w *writer) prepare(h *heads) error {
 		{&s.setTimer, "INSERT INTO timers (key, name, kind, shard, due, data) VALUES (?, ?, ?, ?, ?, ?) " +
 			"ON CONFLICT DO UPDATE SET due = excluded.due, data = excluded.data"},
 		{&s.postpone, "UPDATE timers SET due = ? WHERE key = ? AND name = ? AND due = ? AND data = ?"},
+		{&s.isTimer, "SELECT 1 FROM timers WHERE key = ? AND name = ? AND due = ? AND data = ?"},
 		{&s.clearTimer, "DELETE FROM timers WHERE key = ? AND name = ?"},
 
 		{&s.findLease, "SELECT holder, token, expires FROM leases WHERE key = ?"},

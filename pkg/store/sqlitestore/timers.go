@@ -2,6 +2,8 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
@@ -16,9 +18,20 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...stri
 	}
 	var timers []store.Timer
 	for _, kind := range kinds {
+		none, changes := s.writer.quiet.at(kind, micros(now))
+		if none {
+			continue
+		}
 		shards, err := s.dueShards(ctx, kind, now)
 		if err != nil {
 			return nil, err
+		}
+		if len(shards) == 0 {
+			earliest, err := s.earliest(ctx, kind)
+			if err != nil {
+				return nil, err
+			}
+			s.writer.quiet.learn(kind, earliest, changes)
 		}
 		for _, shard := range shards {
 			if timers, err = s.appendDue(ctx, timers, kind, shard, now, limit); err != nil {
@@ -27,6 +40,27 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...stri
 		}
 	}
 	slices.SortStableFunc(timers, func(a, b store.Timer) int { return a.Due.Compare(b.Due) })
+	return timers, nil
+}
+
+// Timers returns timers by their names, see store.Store.
+func (s *Store) Timers(ctx context.Context, names ...store.TimerID) ([]store.Timer, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	var timers []store.Timer
+	for _, name := range names {
+		timer := store.Timer{TimerID: name}
+		var due int64
+		switch err := s.reads.timer.QueryRowContext(ctx, encodeKey(name.Key), name.Name).Scan(&due, &timer.Data); {
+		case errors.Is(err, sql.ErrNoRows):
+			continue
+		case err != nil:
+			return nil, s.readError(ctx, readingTimers, err)
+		}
+		timer.Due = fromMicros(due)
+		timers = append(timers, timer)
+	}
 	return timers, nil
 }
 
@@ -70,6 +104,18 @@ func (s *Store) dueShards(ctx context.Context, kind string, now time.Time) ([]in
 		return nil, s.readError(ctx, readingTimers, err)
 	}
 	return shards, nil
+}
+
+// earliest returns the time of the first timer of a kind, in microseconds; never if there is none.
+func (s *Store) earliest(ctx context.Context, kind string) (int64, error) {
+	var due sql.NullInt64
+	if err := s.reads.earliest.QueryRowContext(ctx, kind).Scan(&due); err != nil {
+		return 0, s.readError(ctx, readingTimers, err)
+	}
+	if !due.Valid {
+		return never, nil
+	}
+	return due.Int64, nil
 }
 
 // appendDue appends the timers of one kind and shard.

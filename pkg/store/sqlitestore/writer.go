@@ -34,8 +34,8 @@ type request struct {
 type writer struct {
 	conn  *conn
 	clock func() time.Time
-	// observe is notified of each group.
-	observe func(commits, waiting int)
+	// measure is notified of each group.
+	measure func(commits, waiting int)
 	queue   queue
 	ended   chan struct{}
 	// broken is set when the disk failed in a way that leaves its content unknown. No
@@ -50,6 +50,7 @@ type writer struct {
 	// pending are written before the transaction is committed.
 	pending pending
 	heads   *heads
+	quiet   *quiet
 	// era is the id of the era, and floor its least fencing token.
 	era   string
 	floor int64
@@ -143,7 +144,7 @@ func (w *writer) start() {
 			if len(group) == 0 {
 				return
 			}
-			w.observe(len(group), waiting)
+			w.measure(len(group), waiting)
 			w.serve(group)
 			clear(group)
 		}
@@ -208,6 +209,7 @@ func (w *writer) transact(group []*request) error {
 	if err := w.commitGroup.run(); err != nil {
 		return w.commitFailed(err)
 	}
+	w.quiet.publish()
 	w.heads.publish()
 	w.failing.Store(nil)
 	return nil
@@ -245,6 +247,7 @@ func (w *writer) abandon(why error) error {
 	w.cache.clear()
 	w.pending.clear()
 	w.heads.revert()
+	w.quiet.revert()
 	// SQLite has rolled back by itself after some errors: then there is no
 	// transaction any more and this one fails. If it fails otherwise, so will
 	// the next BEGIN, with a clear error.

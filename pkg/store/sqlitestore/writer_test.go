@@ -152,7 +152,7 @@ func TestNeighbours(t *testing.T) {
 func TestObserved(t *testing.T) {
 	t.Parallel()
 	var groups [][2]int
-	s := openHere(t, Config{Observe: func(commits, waiting int) { groups = append(groups, [2]int{commits, waiting}) }})
+	s := openHere(t, Config{Measure: func(commits, waiting int) { groups = append(groups, [2]int{commits, waiting}) }})
 	batches := make([]store.Batch, maxGroup+1)
 	for i := range batches {
 		batches[i] = createBatch(i, 1)

@@ -31,6 +31,7 @@ func everyCall(f *fixture, ctx context.Context) map[string]error {
 	calls["release"] = f.ReleaseLease(ctx, store.Lease{Key: a, Holder: "me", Token: 1})
 	_, calls["tail"] = f.Tail(ctx, map[int]int64{0: 0}, 10, 10*patience)
 	calls["trim"] = f.Trim(ctx, 0, 1)
+	_, calls["timers"] = f.Timers(ctx, store.TimerID{Key: a, Name: "t"})
 	_, calls["due"] = f.Due(ctx, f.clock.Now(), 10, "run")
 	calls["ping"] = f.Ping(ctx)
 	return calls

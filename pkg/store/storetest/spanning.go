@@ -293,6 +293,7 @@ func acrossBatch(f *fixture) (keys []store.Key, batch store.Batch, spans bool) {
 		batch.SetTimers = append(batch.SetTimers, timer(key, "new", f.clock.Now(), ""))
 		batch.ClearTimers = append(batch.ClearTimers, store.TimerID{Key: key, Name: "old"})
 	}
+	batch.Appends = []store.Append{{Key: acrossLog(keys), Entry: []byte("entry")}}
 	batch.Counters = []store.Counter{{Owner: keys[1], Name: "n", Delta: 1, Limit: 1}}
 	batch.Idempotency = &store.Idempotency{Owner: keys[2], Name: "k", Digest: "d", Answer: []byte("answer"), TTL: hour}
 	without := batch
@@ -303,7 +304,17 @@ func acrossBatch(f *fixture) (keys []store.Key, batch store.Batch, spans bool) {
 		acrossLeft(f, keys, 0)
 		return nil, batch, false
 	}
+	entries := batch
+	entries.Events = append(slices.Clone(batch.Events), store.Event{Key: keys[0], ID: "of an entry", Subject: "s", Entry: acrossLog(keys)})
+	if _, err := f.Commit(f.ctx, entries); err == nil {
+		f.Error("a batch across shards has the event of an entry")
+	}
 	return keys, batch, true
+}
+
+// acrossLog is the log of an acrossBatch, next to the last of its records.
+func acrossLog(keys []store.Key) store.Key {
+	return store.Key{Namespace: keys[2].Namespace, Kind: "log", ID: keys[2].ID}
 }
 
 // acrossLeft requires the records of an acrossBatch: all at a version, or none.
@@ -334,6 +345,9 @@ func acrossLeft(f *fixture, keys []store.Key, version int64) {
 	want := 0
 	if version > 0 {
 		want = len(keys)
+	}
+	if entries, err := f.History(f.ctx, acrossLog(keys), 0, 10); err != nil || int64(len(entries)) != version {
+		f.Errorf("the log has %d entries, want %d: %v", len(entries), version, err)
 	}
 	page, err := f.List(f.ctx, store.Query{Namespace: keys[0].Namespace, Kind: keys[0].Kind, Labels: map[string]string{"of": "one"}, Limit: 10})
 	if err != nil || len(page.Records) != want {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -19,7 +20,9 @@ var timerTests = []test{
 	{"by kind", timersByKind},
 	{"postponed", postponed},
 	{"postponed only as it was read", postponedAsRead},
+	{"a condition of a commit", timerUnchanged},
 	{"independent of the record", timerWithoutRecord},
+	{"read by their names", timersByName},
 }
 
 // timer returns a timer of key that is due then.
@@ -194,6 +197,33 @@ func postponedAsRead(f *fixture) {
 	}
 }
 
+func timerUnchanged(f *fixture) {
+	a := run("a")
+	now := f.clock.Now()
+	for name, since := range map[string]store.Batch{
+		"cleared":       {ClearTimers: []store.TimerID{{Key: a, Name: "t"}}},
+		"set later":     {SetTimers: []store.Timer{timer(a, "t", now.Add(microsecond), "data")}},
+		"set otherwise": {SetTimers: []store.Timer{timer(a, "t", now, "more data")}},
+	} {
+		f.commit(store.Batch{SetTimers: []store.Timer{timer(a, "t", now, "data")}})
+		read := f.due(now, 9)
+		f.commit(since)
+		batch := store.Batch{Unchanged: read, Puts: []store.Put{{Key: a, Expect: store.AnyVersion, Data: []byte("x")}}}
+		if err := f.Probe(f.ctx, batch); !errors.Is(err, store.ErrConflict) {
+			f.Errorf("a timer that was %s: the probe says %v", name, err)
+		}
+		if _, err := f.Commit(f.ctx, batch); !errors.Is(err, store.ErrConflict) {
+			f.Errorf("a timer that was %s: the commit says %v", name, err)
+		}
+	}
+	f.commit(store.Batch{SetTimers: []store.Timer{timer(a, "t", now, "data")}})
+	read := f.due(now, 9)
+	f.commit(store.Batch{Unchanged: read, ClearTimers: []store.TimerID{read[0].TimerID}})
+	if got := f.due(now, 9); len(got) != 0 {
+		f.Errorf("due are %v", got)
+	}
+}
+
 func timerWithoutRecord(f *fixture) {
 	a := run("a")
 	now := f.clock.Now()
@@ -202,5 +232,36 @@ func timerWithoutRecord(f *fixture) {
 	f.commit(store.Batch{Deletes: []store.Check{{Key: a, Version: 1}}})
 	if got := f.due(now, 9); len(got) != 1 {
 		f.Errorf("%d timers are due after the record went, not 1", len(got))
+	}
+}
+
+func timersByName(f *fixture) {
+	a := run("a")
+	b := f.sameShard(a, 1)[0]
+	far := run("b")
+	for n := 0; far.Shard(f.Shards()) == a.Shard(f.Shards()) && n < 100; n++ {
+		far = run(fmt.Sprintf("b%d", n))
+	}
+	now := f.clock.Now()
+	past, later, elsewhere := timer(a, "past", now.Add(-hour), "1"), timer(b, "later", now.Add(hour), ""), timer(far, "past", now, "3")
+	f.commit(store.Batch{SetTimers: []store.Timer{past, later}})
+	f.commit(store.Batch{SetTimers: []store.Timer{elsewhere}})
+	missing := store.TimerID{Key: a, Name: "missing"}
+	for _, tt := range []struct {
+		names []store.TimerID
+		want  []store.Timer
+	}{
+		{nil, nil},
+		{[]store.TimerID{missing}, nil},
+		{[]store.TimerID{later.TimerID, missing, elsewhere.TimerID, past.TimerID}, []store.Timer{later, elsewhere, past}},
+	} {
+		got, err := f.Timers(f.ctx, tt.names...)
+		if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			f.Errorf("timers by name, %v (-want +got):\n%s", err, diff)
+		}
+	}
+	f.commit(store.Batch{ClearTimers: []store.TimerID{past.TimerID}})
+	if got, err := f.Timers(f.ctx, past.TimerID); err != nil || len(got) != 0 {
+		f.Errorf("a timer that was cleared is %v, %v", got, err)
 	}
 }

@@ -89,7 +89,7 @@ func (j *Judge) Voids(w *model.GlobalState, path []int, n *model.Node, lane *wor
 	inputs, _ := j.inputs(n.Unit, lane, a.Tool, workflow.Subject{Tool: a.Tool})
 	for _, input := range append([]document.Value{a.Input}, inputs...) {
 		call := facet.InRun(n.Unit.Machine, lane, toolcall.Call{Tool: a.Tool, Input: written(input), Jail: n.Unit.Machine.State(lane.State).JailRules().Level})
-		if toolcall.Decide(n.Unit.Machine, lane, call).Decision == toolcall.Allow && toolcall.Observe(n.Unit.Machine, family,
+		if toolcall.Decide(n.Unit.Machine, lane, call).Decision == toolcall.Allow && toolcall.MeaningOf(n.Unit.Machine, family,
 			lane, call, "").Voids {
 			a.Input = input
 			return true

@@ -259,7 +259,7 @@ func (q *question) known(c condition.Comparison, stance condition.Stance) (condi
 }
 
 // judge returns the verdict of the state on a call by facts, or by those of its input where they are nil.
-func (q *question) judge(facts condition.Call, input document.Value) toolcall.Verdict {
+func (q *question) judge(facts condition.Facts, input document.Value) toolcall.Verdict {
 	call := toolcall.Call{Tool: q.tool, Input: written(input), Jail: q.level(), Facts: facts}
 	if facts == nil {
 		call = facet.InRun(q.of.Machine, q.lane, call)
@@ -278,12 +278,12 @@ func written(v document.Value) []byte {
 }
 
 // decide adds the verdicts of the policies.
-func (q *question) decide(facts condition.Call, input document.Value, approved bool) rules.Combined {
+func (q *question) decide(facts condition.Facts, input document.Value, approved bool) rules.Combined {
 	verdicts := make([]rules.Verdict, len(q.policies))
 	for i, policy := range q.policies {
 		call := rules.Call{
 			Tool: q.tool, Capability: q.capability, Shell: toolcall.Shell(q.of.Machine.State(q.lane.State), q.tool), Input: written(input),
-			Facts: facts, Principal: model.Agent, Session: model.Agent, Approved: approved, Now: model.Epoch,
+			Facts: facts, Principal: model.Agent, Human: model.Agent, Session: model.Agent, Approved: approved, Now: model.Epoch,
 		}
 		if facts == nil {
 			call.Facts = q.facts(input, policy.Tools())
@@ -294,7 +294,7 @@ func (q *question) decide(facts condition.Call, input document.Value, approved b
 }
 
 // facts returns those of an input for a policy. Who calls is not known, and so in doubt, for which no decision is laxer.
-func (q *question) facts(input document.Value, tools facet.Tools) condition.Call {
+func (q *question) facts(input document.Value, tools facet.Tools) condition.Facts {
 	return facet.Of(facet.Subject{
 		Tool: q.tool, Shell: toolcall.Shell(q.of.Machine.State(q.lane.State), q.tool), Input: written(input),
 		Tools: tools, SessionDepth: -1, RunState: q.lane.State, RunWorkflow: q.lane.Workflow,
@@ -310,7 +310,7 @@ func agreed(d *rules.Combined, a Answer) Answer {
 }
 
 // answer decides whether one of some inputs is allowed, by facts.
-func (q *question) answer(facts condition.Call, inputs []document.Value) Answer {
+func (q *question) answer(facts condition.Facts, inputs []document.Value) Answer {
 	final := false
 	for _, input := range inputs {
 		d := q.decide(facts, input, false)
@@ -340,7 +340,7 @@ func (q *question) answer(facts condition.Call, inputs []document.Value) Answer 
 
 // happens returns the answer for a call that is the subject's only if it meets the condition of that. In doubt it
 // may be.
-func (q *question) happens(facts condition.Call, a Answer) Answer {
+func (q *question) happens(facts condition.Facts, a Answer) Answer {
 	switch q.subject.When.Judge(facts, condition.Restricts) {
 	case condition.True:
 	case condition.False:

@@ -30,6 +30,8 @@ type worlds struct {
 	classes        map[string]condition.Class
 	results        map[term]condition.Truth
 	chosen         []chosen
+	// texts are comparisons as they are written, which can be long.
+	texts map[condition.Comparison]string
 }
 
 // vocabulary has the classes of one pointer.
@@ -99,13 +101,21 @@ type term struct {
 	stance      condition.Stance
 }
 
-func termOf(c condition.Comparison, s condition.Stance) term {
+func (w *worlds) termOf(c condition.Comparison, s condition.Stance) term {
 	t := term{looks: c.Looks(), stance: s}
 	if t.looks == string(condition.Time) {
 		t.of = c
-	} else {
-		t.text = string(document.Canonical(c.Text()))
+		return t
 	}
+	text, written := w.texts[c]
+	if !written {
+		text = string(document.Canonical(c.Text()))
+		if w.texts == nil {
+			w.texts = map[condition.Comparison]string{}
+		}
+		w.texts[c] = text
+	}
+	t.text = text
 	return t
 }
 
@@ -185,7 +195,7 @@ func (w *worlds) judge(c condition.Comparison, s condition.Stance) condition.Tru
 
 // free returns any result that agrees with those which were chosen before.
 func (w *worlds) free(c condition.Comparison, s condition.Stance) condition.Truth {
-	t := termOf(c, s)
+	t := w.termOf(c, s)
 	if result, chosen := w.results[t]; chosen {
 		return result
 	}

@@ -54,7 +54,8 @@ const (
 	OpenAfter    = "it comes after a difference in the history"
 	OpenVersions = "no history of that version of the run was given"
 	OpenRejected = "people may have rejected the same call before"
-	OpenDriven   = "whether the session still drove the run is not recorded"
+	OpenDriven   = "whether the session had ended, or still drove the run, is not recorded"
+	OpenEffects  = "whether the outcome of an earlier call of the same was unknown is not recorded"
 )
 
 // Conform takes a recorded run again, by the functions that have decided it: every change
@@ -99,6 +100,8 @@ type conformer struct {
 	// observed, when it is set, has the observations of the calls: evidence is judged by it,
 	// and not taken as it was recorded.
 	observed *evidence.Record
+	// earlier counts the calls that were allowed before and not seen to end, by their digest, where observed is set.
+	earlier map[string]int
 	// last is the result of the last change.
 	last workflow.Result
 }
@@ -228,6 +231,10 @@ func (c *conformer) command(m *workflow.Machine, e *workflow.HistoryEntry) workf
 		Event: e.Event, Data: e.Data, Branch: e.Branch, Actor: e.Actor, ApprovalID: e.ApprovalID,
 		Evidence: c.evidenceOf(m, e),
 	}
+	if e.Cause != nil {
+		due := workflow.Due{Kind: e.Cause.Kind, Branch: e.Branch, After: e.Cause.After}
+		return workflow.Elapse{Due: due, Evidence: fire.Evidence, Actor: e.Actor}
+	}
 	switch e.Type {
 	case workflow.EventTransitioned:
 		if at, waits := c.run.Asking(e.ApprovalID); e.ApprovalID != "" && waits {
@@ -260,7 +267,7 @@ func (c *conformer) command(m *workflow.Machine, e *workflow.HistoryEntry) workf
 	case workflow.EventPaused, workflow.EventHeld:
 		return c.pause(e)
 	case workflow.EventResumed, workflow.EventHoldLifted:
-		return workflow.Resume{Lifts: []workflow.HoldCause{workflow.HoldOperator, workflow.HoldSessionEnd}, Actor: e.Actor}
+		return workflow.Resume{Lifts: []workflow.HoldCause{workflow.HoldOperator, workflow.HoldSessionEnd, workflow.HoldStale}, Actor: e.Actor}
 	case workflow.EventCancelled:
 		return workflow.Cancel{Reason: e.Reason, Actor: e.Actor}
 	case workflow.EventStale:
@@ -374,13 +381,17 @@ func (c *conformer) decision(d *Traced) {
 		toolcall.CodePolicyUnavailable:
 		c.open(OpenCounter)
 		return
-	case toolcall.CodeCallerDenied, toolcall.CodeJailRequired:
-		c.out.Decisions++ // the caller has denied it, and no rule can allow that
+	case toolcall.CodeCallerDenied, toolcall.CodeJailRequired, toolcall.CodeHalted:
+		c.out.Decisions++ // the caller or a halt has denied it, and no rule can allow that
 		return
 	}
 	input, exact := d.Input, d.exact()
 	if !exact {
 		input = nil
+	}
+	if d.Code == toolcall.CodeEffectsUnknown && d.Policy.Name == "" {
+		c.open(OpenCounter) // too many calls of its family waited for their reports
+		return
 	}
 	state := d.decide(m, &at, input)
 	if run.Status.Stopped() && c.observed == nil {
@@ -400,7 +411,7 @@ func (c *conformer) decision(d *Traced) {
 	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow &&
 		d.Decision == toolcall.Allow && state.Code == d.Code && !takesInput(m, &at, d.Tool):
 		c.out.Decisions++
-	case (run.Status.Ended() || run.Status.Stopped()) && d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive:
+	case d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive:
 		c.open(OpenDriven)
 	case certain:
 		c.out.Decisions++
@@ -439,6 +450,8 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 		c.open(OpenInput)
 	case v.Decision == d.Decision:
 		c.out.Decisions++
+	case c.repeats(set, &call, v, d):
+		c.open(OpenEffects)
 	case len(v.Outside) > 0 && d.Decision == toolcall.Deny && d.Code == toolcall.CodePolicyDenied:
 		c.open(OpenPoint)
 	case v.Decision == toolcall.Ask && d.Decision == toolcall.Deny && d.Code == toolcall.CodePolicyDenied:
@@ -449,6 +462,19 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 			d.Tool, d.CallID, document.Quote(d.Policy.Name), d.Policy.Version, said(v.Decision, v.Code),
 			said(d.Decision, d.Code))
 	}
+}
+
+// repeats reports that a policy gives the recorded decision if the call repeats one of unknown outcome (S16.6), and that there may
+// be such a call. When a call becomes unknown is not recorded.
+func (c *conformer) repeats(set *rules.Set, call *rules.Call, alone rules.Verdict, d *Traced) bool {
+	if !set.AsksRepeats() || alone.Decision == toolcall.Deny || c.observed != nil && c.earlier[d.Digest] == 0 {
+		return false
+	}
+	repeat := *call
+	repeat.Repeats = "an earlier call"
+	v := set.Decide(repeat, nil)
+	rejected := v.Decision == toolcall.Ask && d.Decision == toolcall.Deny && d.Code == toolcall.CodePolicyDenied
+	return v.Decision == d.Decision && v.Code == d.Code || rejected
 }
 
 // policyCall returns the call as policies judge it.

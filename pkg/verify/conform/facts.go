@@ -12,9 +12,9 @@ import (
 
 // shown has the facts of a call that its recorded input alone shows. Names of files depend on the links of
 // the machine, and the caller on its token and session, so these are not known.
-type shown struct{ condition.Call }
+type shown struct{ condition.Facts }
 
-// Facet implements condition.Call.
+// Facet implements condition.Facts.
 func (s shown) Facet(name condition.Facet) condition.Set {
 	family, _, _ := strings.Cut(string(name), ".")
 	switch name {
@@ -22,10 +22,10 @@ func (s shown) Facet(name condition.Facet) condition.Set {
 		return condition.Unknown("the record does not show the files of the call")
 	default:
 	}
-	if family == "caller" || family == "session" {
+	if family == "caller" || family == "session" || family == "human" || family == "agent" {
 		return condition.Unknown("the record does not show the caller")
 	}
-	return s.Call.Facet(name)
+	return s.Facts.Facet(name)
 }
 
 // knowing returns a call with the facts of its input; without an input it has none.
@@ -42,6 +42,7 @@ func knowing(m *workflow.Machine, at *workflow.View, call toolcall.Call) toolcal
 func decidable(set *rules.Set, call rules.Call) bool {
 	for _, name := range set.Looks(call) {
 		switch {
+		case name == string(condition.HumanName) && call.Human != "":
 		case call.Facts == nil:
 			return false
 		case name == string(condition.Time):

@@ -237,7 +237,7 @@ func (r *replay) call(d *Traced) bool {
 		r.out.Open[OpenVersions]++
 		return true
 	}
-	if d.Code == toolcall.CodeCallerDenied || d.Code == toolcall.CodeJailRequired && d.Jail == jail.None { // by the caller or the deployment, and no rule can allow that
+	if d.Code == toolcall.CodeCallerDenied || d.Code == toolcall.CodeHalted || d.Code == toolcall.CodeJailRequired && d.Jail == jail.None { // by the caller, a halt or the deployment, and no rule can allow that
 		r.out.Same++
 		return true
 	}

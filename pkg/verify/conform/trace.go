@@ -27,6 +27,9 @@ type Trace struct {
 	Version int64
 	// Decisions on its calls, oldest first.
 	Decisions []Traced
+	// Left has the digests of the calls that earlier runs of its session were allowed: the run may have taken them over with no
+	// known outcome (S14.8). Watch reads it.
+	Left []string
 }
 
 // Workflow returns the name of the workflow whose run it is; empty where no definition is

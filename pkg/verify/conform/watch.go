@@ -77,8 +77,13 @@ func Watch(m *verify.Model, traces []*Trace, seen []Seen, properties []workflow.
 		properties: properties, met: make([]bool, len(properties)), count: make([]int64, len(properties)),
 		broken: make([]bool, len(properties)), out: Watched{Runs: map[string]*Conformance{}},
 	}
+	earlier := map[string]int{}
 	for _, t := range traces {
 		r := &watched{counted: map[entryOf]int64{}, conformer: *newConformer(t, &w.record)}
+		r.earlier = earlier
+		for _, digest := range t.Left {
+			earlier[digest]++
+		}
 		w.runs[t.RunID], w.out.Runs[t.RunID] = r, &r.out
 	}
 	for i := range seen {
@@ -117,9 +122,10 @@ type watched struct {
 
 // witnessed is a call that was allowed.
 type witnessed struct {
-	notice   toolcall.Notice
+	notice   toolcall.Meaning
 	machine  *workflow.Machine
 	run      string
+	digest   string
 	edits    int64
 	entry    int64
 	observed bool
@@ -275,6 +281,7 @@ func (w *watcher) call(r *watched, d *Traced) {
 			d.Tool, d.CallID, d.RunVersion, r.run.Version)
 		return
 	}
+	r.earlier[d.Digest]++
 	at := r.run.At(d.Branch)
 	w.counts(r, &at, d)
 	w.notice(r, &at, d)
@@ -303,17 +310,17 @@ func metAll(condition.Comparison, condition.Stance) condition.Truth { return con
 // notice notes the effect of an allowed call on evidence.
 func (w *watcher) notice(r *watched, at *workflow.View, d *Traced) {
 	family := w.family(r)
-	n := toolcall.Observe(family[0], family, at, facet.InRun(family[0], at, toolcall.Call{Tool: d.Tool, Qualified: d.Qualified, Input: d.Input, Jail: d.Jail}), d.Qualified)
+	n := toolcall.MeaningOf(family[0], family, at, facet.InRun(family[0], at, toolcall.Call{Tool: d.Tool, Qualified: d.Qualified, Input: d.Input, Jail: d.Jail}), d.Qualified)
 	w.record, _ = w.record.Elapse(d.Time)
 	if n.Voids {
-		open := evidence.Call{ID: d.CallID, RunID: r.trace.RunID, Tool: d.Tool, What: n.What, At: d.Time, Spares: n.Spares}
+		open := evidence.OpenCall{ID: d.CallID, RunID: r.trace.RunID, Tool: d.Tool, What: n.What, At: d.Time, Spares: n.Spares}
 		if n.Background {
 			open.Background = evidence.Unnamed
 		}
 		w.record, _ = w.record.Changes(open)
 	}
 	// An id that was used before is that of a new call once the log has it again.
-	w.calls[d.CallID] = &witnessed{notice: n, machine: family[0], run: r.trace.RunID, edits: w.record.Edits, entry: at.Entry}
+	w.calls[d.CallID] = &witnessed{notice: n, machine: family[0], run: r.trace.RunID, digest: d.Digest, edits: w.record.Edits, entry: at.Entry}
 }
 
 // report notes the observations of a report: the first that was observed counts.
@@ -329,13 +336,16 @@ func (w *watcher) report(t *Reported) {
 	if t.Unknown {
 		return
 	}
+	if t.Observed {
+		w.runs[c.run].earlier[c.digest]--
+	}
 	specs := c.machine.Evidence()
 	for i := range specs {
 		spec := &specs[i]
 		if !slices.Contains(c.notice.Gives, spec.Name) {
 			continue
 		}
-		o := evidence.Observation{At: t.Time, CallID: t.CallID, By: t.By, Edits: c.edits, Entry: c.entry}
+		o := evidence.Sighting{At: t.Time, CallID: t.CallID, By: t.By, Edits: c.edits, Entry: c.entry}
 		if t.Observed {
 			w.record = w.record.Seen(c.run, spec, o, spec.As(t.OK, t.Output))
 		} else {

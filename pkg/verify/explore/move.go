@@ -20,6 +20,7 @@ const (
 	Forces
 	Gains // an evidence
 	Loses
+	Elapses // time has made something due
 )
 
 // Move is the step from one global state to the next.
@@ -35,6 +36,8 @@ type Move struct {
 	Keep []string
 	// Edited is the data that an approver sets in the place of the agent's; empty for none.
 	Edited string
+	// Due is what time brings about, of Elapses.
+	Due workflow.Due
 	// Why an evidence is lost.
 	Why string
 	// unsure is true when the values are not known to be those that a run has.
@@ -85,6 +88,8 @@ func (m *Move) Words() string {
 		return "state " + m.Event + " is forced"
 	case Gains:
 		return "evidence " + m.Event
+	case Elapses:
+		return "time (" + m.Event + ")" + in
 	default:
 		return "evidence " + m.Event + " is void"
 	}

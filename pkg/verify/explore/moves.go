@@ -94,6 +94,9 @@ func (x *Explorer) Moves(w *model.GlobalState, visit func(*Step) bool) {
 		if !going || n.Run.Status.Ended() {
 			return
 		}
+		if going = x.elapsesAll(w, path, n, visit); !going {
+			return
+		}
 		for _, lane := range n.Open(x.Reduced) {
 			if going = going && x.ofLane(w, path, n, lane, visit); !going {
 				return
@@ -116,6 +119,9 @@ func (x *Explorer) ofLane(w *model.GlobalState, path []int, n *model.Node, lane 
 		return &Step{Move: Move{Kind: kind, Path: path, Branch: lane.Branch, Event: event}, From: w, Before: lane}
 	}
 	try := func(s *Step, cmd workflow.Command) bool { return !x.do(w, path, cmd, s) || visit(s) }
+	if !x.elapsesIn(w, path, n, lane, visit) {
+		return false
+	}
 	if lane.Approval.Pending() {
 		return x.decisions(w, path, n, lane, start, try, visit)
 	}
@@ -240,6 +246,28 @@ func (x *Explorer) tried(n *model.Node, lane *workflow.View) []workflow.LegalEve
 func (x *Explorer) fire(w *model.GlobalState, path []int, n *model.Node, lane workflow.View, event string, guards []string,
 	visit func(*Step) bool,
 ) bool {
+	for _, closed := range windowsOf(n.Unit.Machine, lane.State, event) {
+		if !x.fireBy(w, path, n, lane, event, guards, closed, visit) {
+			return false
+		}
+	}
+	return true
+}
+
+// windowsOf returns whether windows are closed while an event is fired: both, where it depends on that.
+func windowsOf(m *workflow.Machine, state, event string) []bool {
+	for _, t := range m.State(state).On {
+		if t.Event == event && slices.ContainsFunc(t.Branches, func(b workflow.Branch) bool { return b.Window != "" }) {
+			return []bool{false, true}
+		}
+	}
+	return []bool{false}
+}
+
+// fireBy does the work of fire with windows that are open, or closed.
+func (x *Explorer) fireBy(w *model.GlobalState, path []int, n *model.Node, lane workflow.View, event string, guards []string, closed bool,
+	visit func(*Step) bool,
+) bool {
 	words := n.Unit.Words
 	choices, complete := x.choices(n, &lane, event, guards)
 	if !complete {
@@ -257,7 +285,7 @@ func (x *Explorer) fire(w *model.GlobalState, path []int, n *model.Node, lane wo
 		for _, keep := range x.keeps(words, lane.Context) {
 			cmd := workflow.Fire{
 				Event: event, Data: words.Anything(keep), Branch: lane.Branch, Actor: model.Agent, Evidence: standings,
-				ApprovalID: "apr " + n.Run.ID + "/" + lane.Branch,
+				ApprovalID: "apr " + n.Run.ID + "/" + lane.Branch, Closed: closed,
 			}
 			if name := n.Unit.Machine.State(lane.State).Invokes(event); name != "" {
 				cmd.Child, cmd.ChildID = x.Unit(name).Machine, n.Run.ID+"/"+lane.Branch+"."

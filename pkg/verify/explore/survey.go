@@ -3,9 +3,12 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/verify/model"
+	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // Edge is a step between two global states, as far as it matters to whether a run can end.
@@ -19,6 +22,11 @@ type Edge struct {
 	unsure   bool
 	doubtful bool
 	spends   bool
+	// timed is true of a step that time alone brings about, after a wait at most.
+	timed bool
+	wait  time.Duration
+	// whole is true when the wait counts from the begin of the run.
+	whole bool
 }
 
 // Survey is the exploration without a condition, with every way.
@@ -50,7 +58,7 @@ func (x *Explorer) Survey() *Survey {
 			}
 			s.Edges = append(s.Edges, Edge{
 				from, to, fmt.Sprint(st.Path, st.Branch), st.Event, st.Chosen, st.guards, st.From.At(st.Path).Unit.Words, st.unsure,
-				st.doubtful, st.spends,
+				st.doubtful, st.spends, st.Kind == Elapses || st.Kind == Expires, x.waitOf(st), st.Due.Kind == workflow.DueDeadline,
 			})
 		},
 	}, nil)
@@ -75,6 +83,68 @@ func (s *Survey) Certain() *Survey {
 	}
 	sure.index()
 	return sure
+}
+
+// Timed returns the survey with the steps that time alone brings about (S25.10).
+func (s *Survey) Timed() *Survey {
+	timed := &Survey{Graph: s.Graph, Passed: s.Passed}
+	for _, w := range s.Edges {
+		if w.timed {
+			timed.Edges = append(timed.Edges, w)
+		}
+	}
+	timed.index()
+	return timed
+}
+
+// waitOf returns how long a step of time takes at most.
+func (x *Explorer) waitOf(s *Step) time.Duration {
+	if s.Due.Kind == workflow.DueDeadline {
+		return s.From.At(s.Path).Unit.Machine.Meta().Deadline.After
+	}
+	if s.Kind != Expires {
+		return s.Due.After
+	}
+	if ttl := s.From.At(s.Path).Unit.Machine.Meta().Approval.TTL; ttl > 0 {
+		return ttl
+	}
+	return consent.DefaultTTL
+}
+
+// Bound returns the longest time that the steps take to an end, from anywhere. It is not known where they can go round.
+func (s *Survey) Bound() (bound time.Duration, known bool) {
+	const open, closed = 1, 2
+	marks, ends := make([]byte, len(s.Globals)), make([]time.Duration, len(s.Globals))
+	known = true
+	var visit func(at int32) time.Duration
+	visit = func(at int32) time.Duration {
+		switch marks[at] {
+		case closed:
+			return ends[at]
+		case open:
+			known = false
+			return 0
+		}
+		marks[at] = open
+		var most, whole time.Duration
+		for _, i := range s.Out[at] {
+			w := &s.Edges[i]
+			if w.whole { // it comes in any case
+				whole = w.wait + visit(w.to)
+				continue
+			}
+			most = max(most, w.wait+visit(w.to))
+		}
+		if whole > 0 {
+			most = whole
+		}
+		marks[at], ends[at] = closed, most
+		return most
+	}
+	for at := range s.Globals {
+		bound = max(bound, visit(int32(at)))
+	}
+	return bound, known
 }
 
 // CanReach returns the global states from which one of those that are wanted can be reached.

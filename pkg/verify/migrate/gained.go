@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -108,8 +109,42 @@ func gainedLimits(a, b *workflow.StateView) []gain {
 			all = append(all, gainOf(GainLimit, "%s %d, and it was %d", l.name, l.is, l.was))
 		}
 	}
+	all = append(all, gainedTimes(a, b)...)
 	if a.NoUnknownEffects && !b.NoUnknownEffects {
 		all = append(all, gainOf(GainTransition, "entering it no longer needs the outcome of every call"))
+	}
+	return all
+}
+
+// gainedTimes compares the times after which a state is left, or its agent is found silent (S25).
+func gainedTimes(a, b *workflow.StateView) []gain {
+	var all []gain
+	first := func(s *workflow.StateView) time.Duration {
+		if len(s.After) == 0 {
+			return 0
+		}
+		return s.After[0].Delay
+	}
+	silence := func(s *workflow.StateView) time.Duration {
+		if s.Stale == nil {
+			return 0
+		}
+		return max(s.Stale.After, s.Stale.CallLimit)
+	}
+	for _, l := range []struct {
+		name    string
+		was, is time.Duration
+	}{{"after", first(a), first(b)}, {"stale", silence(a), silence(b)}} {
+		switch {
+		case l.was == 0:
+		case l.is == 0:
+			all = append(all, gainOf(GainLimit, "no %s, and it was %s", l.name, workflow.ShortDuration(l.was)))
+		case l.is > l.was:
+			all = append(all, gainOf(GainLimit, "%s %s, and it was %s", l.name, workflow.ShortDuration(l.is), workflow.ShortDuration(l.was)))
+		}
+	}
+	if len(b.After) > 0 && a.RunsAsked && !b.RunsAsked {
+		all = append(all, gainOf(GainLimit, "the clock of \"after\" stands still while people are asked, and it ran"))
 	}
 	return all
 }
@@ -194,6 +229,10 @@ func gainedByMeta(from, to *workflow.Machine) []gain {
 	}
 	say(b.Debug && !a.Debug, "meta.debug lets operators force states")
 	say(b.DebugAgents && !a.DebugAgents, "meta.debug_agents lets agents force states")
+	if a.Deadline != nil {
+		say(b.Deadline == nil, "there is no meta.deadline, and it was %s", workflow.ShortDuration(a.Deadline.After))
+		say(b.Deadline != nil && b.Deadline.After > a.Deadline.After, "meta.deadline is longer than %s", workflow.ShortDuration(a.Deadline.After))
+	}
 	say(!b.Enforcement.AtLeast(a.Enforcement), "meta.enforcement is %q, and was %q", b.Enforcement, a.Enforcement)
 	say(a.RequiresHumanApproval && !b.RequiresHumanApproval, "meta.requires_human_approval is gone")
 	for _, name := range a.Policies {
@@ -257,10 +296,16 @@ func gainedTerms(a, b consent.Terms) string {
 		return fmt.Sprintf("%d must agree, where %d had to", max(b.Required, 1), max(a.Required, 1))
 	case max(b.DenyThreshold, 1) > max(a.DenyThreshold, 1):
 		return fmt.Sprintf("%d must reject, where %d had to", max(b.DenyThreshold, 1), max(a.DenyThreshold, 1))
+	case a.Presence && !b.Presence:
+		return "it takes no signature by a person who is there"
+	case a.Distinct && !b.Distinct:
+		return "others than registered people may decide"
 	case nobody(a.Eligible) != nobody(b.Eligible) || !within(a.Eligible, b.Eligible):
 		return "others may decide"
 	case !nobody(b.Escalation.To) && (!within(a.Escalation.To, b.Escalation.To) || b.Escalation.After < a.Escalation.After):
 		return "it is escalated to others, or earlier"
+	case a.Danger.Above(b.Danger):
+		return "its danger is lower, so relays may decide it"
 	case b.TTL != a.TTL && (b.TTL == 0 || a.TTL == 0 || b.TTL > a.TTL):
 		return "it waits longer"
 	default:

@@ -40,6 +40,8 @@ func (p *planner) match(at int32, was, is []*explore.Step) {
 		case s.Kind == explore.Diverts && !p.watchAlike(): // a file may match any of the old patterns, or none
 			p.pairUp(at, diverting(was, s), s)
 			p.add(pr.was, s.To, at, s.Words())
+		case s.Kind == explore.Elapses && len(matched) == 0:
+			p.pairUp(at, p.elapsing(was, s), s)
 		default: // external events are no right of the agent's
 			p.pairUp(at, matched, s)
 		}
@@ -70,6 +72,23 @@ func together(matched, ofNew []*explore.Step, s *explore.Step) []*explore.Step {
 	return slices.DeleteFunc(slices.Clone(matched), func(m *explore.Step) bool {
 		return !slices.Equal(common(m.Keep, inNew), common(s.Keep, inOld))
 	})
+}
+
+// elapsing returns the steps of the old version by which time leads to the same state, sooner or later.
+func (p *planner) elapsing(was []*explore.Step, s *explore.Step) (same []*explore.Step) {
+	for _, w := range was {
+		if w.Kind != explore.Elapses || len(w.Path) > 0 || w.Branch != s.Branch {
+			continue
+		}
+		to := w.Entry.To
+		if name, renamed := p.m.States[to]; renamed {
+			to = name
+		}
+		if to == s.Entry.To {
+			same = append(same, w)
+		}
+	}
+	return same
 }
 
 // pairUp adds the results of a step and each of its matches; without one, the old version

@@ -27,9 +27,9 @@ func (n *Node) Standings(at *workflow.View) evidence.Statuses {
 			written[spec.Name] = WrittenFor(spec)
 			continue
 		}
-		seen := make([]evidence.Observation, spec.Count)
+		seen := make([]evidence.Sighting, spec.Count)
 		for j := range seen {
-			seen[j] = evidence.Observation{At: Epoch, CallID: spec.Name, Entry: n.Held[at].Entry}
+			seen[j] = evidence.Sighting{At: Epoch, CallID: spec.Name, Entry: n.Held[at].Entry}
 		}
 		facts[spec.Name] = evidence.Fact{Seen: seen}
 	}

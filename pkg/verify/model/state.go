@@ -84,12 +84,19 @@ func Tidy(run *workflow.Run, v *Vocabulary, ended bool) *workflow.Run {
 	next := *run
 	next.Joined = nil
 	next.Version, next.TransitionCount = 1, 0
+	if !next.Deadline.IsZero() {
+		next.Deadline = Epoch
+	}
 	tidyLane(&next.Lane, v, ended)
 	return &next
 }
 
 // tidyLane does so in a lane. The results of an invoked run that has just ended are any.
 func tidyLane(l *workflow.Lane, v *Vocabulary, ended bool) {
+	l.Clock = workflow.Clock{}
+	if l.Interrupt != nil {
+		l.Interrupt = &workflow.Interruption{Name: l.Interrupt.Name, ReturnTo: l.Interrupt.ReturnTo}
+	}
 	if l.Approval != nil && !l.Approval.Pending() {
 		l.Approval = nil
 	}
@@ -106,6 +113,7 @@ func tidyLane(l *workflow.Lane, v *Vocabulary, ended bool) {
 		return
 	}
 	fork := *l.Fork
+	fork.Clock = workflow.Clock{}
 	fork.Branches = slices.Clone(fork.Branches)
 	for i := range fork.Branches {
 		tidyLane(&fork.Branches[i].Lane, v, ended)

@@ -36,6 +36,7 @@ func NewSystem(m *Model) *System {
 	y := &System{Model: m, Units: map[string]*Unit{}, assemblies: map[*Unit]Assembly{}}
 	named := map[string]bool{}
 	for _, d := range m.Definitions() {
+		d.Machine = d.Machine.AnyTime()
 		u := &Unit{Definition: d, Words: NewVocabulary(d.Machine)}
 		if d.Process != nil {
 			for _, p := range d.Process.Policies() {

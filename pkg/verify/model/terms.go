@@ -90,7 +90,7 @@ type Vote struct {
 func (a Assembly) Grant(admit func(consent.Approver) bool) (votes []Vote, granted bool) {
 	opened, err := consent.Open(consent.Request{
 		ID: "apr", Action: consent.Action{Kind: a.kind, Subject: document.ObjectValue(nil)},
-		Asker: consent.Asker{Principal: Agent, SessionID: Agent, RootID: Agent}, Terms: a.of,
+		Asker: consent.Asker{Principal: Agent, SessionID: Agent, RootSession: Agent}, Terms: a.of,
 	}, Epoch)
 	if err != nil {
 		return nil, false
@@ -107,10 +107,12 @@ func (a Assembly) Grant(admit func(consent.Approver) bool) (votes []Vote, grante
 			if !admit(who) {
 				continue
 			}
-			out := at.Decide(who, consent.Decision{Approve: true, Digest: at.Digest}, now)
+			who.Person = who.Name // whether the people are registered is not known to a definition
+			out := at.Decide(who, consent.Decision{Approve: true, Digest: at.Digest, Signed: signs}, now)
 			if out.Refusal != nil {
 				continue
 			}
+			who.Person = ""
 			votes = append(votes, Vote{who, after})
 			if at = out.Approval; at.Status == consent.Granted {
 				return votes, true
@@ -120,11 +122,14 @@ func (a Assembly) Grant(admit func(consent.Approver) bool) (votes []Vote, grante
 	return votes, false
 }
 
+// signs is the signature of people who are there.
+var signs = &consent.Signed{Present: true}
+
 // Rejection returns the people who reject it.
 func (a Assembly) Rejection() []consent.Approver {
 	opened, err := consent.Open(consent.Request{
 		ID: "apr", Action: consent.Action{Kind: a.kind, Subject: document.ObjectValue(nil)},
-		Asker: consent.Asker{Principal: Agent, SessionID: Agent, RootID: Agent}, Terms: a.of,
+		Asker: consent.Asker{Principal: Agent, SessionID: Agent, RootSession: Agent}, Terms: a.of,
 	}, Epoch)
 	if err != nil {
 		return nil
@@ -132,7 +137,9 @@ func (a Assembly) Rejection() []consent.Approver {
 	at := opened.Approval
 	var all []consent.Approver
 	for _, who := range a.people {
-		if out := at.Decide(who, consent.Decision{}, Epoch); out.Refusal == nil {
+		voter := who
+		voter.Person = who.Name
+		if out := at.Decide(voter, consent.Decision{Signed: signs}, Epoch); out.Refusal == nil {
 			all = append(all, who)
 			if at = out.Approval; at.Status.Final() {
 				return all
@@ -158,7 +165,7 @@ func (u *Unit) DecidableByAll(kind consent.Kind, holders map[string][]string) bo
 // WhyNot says why humans cannot grant an approval of a kind.
 func (u *Unit) WhyNot(kind consent.Kind, holders map[string][]string) string {
 	terms := u.Machine.Meta().Approval
-	if err := terms.Check(consent.Asker{Principal: Agent, SessionID: Agent, RootID: Agent}); err != nil {
+	if err := terms.Check(consent.Asker{Principal: Agent, SessionID: Agent, RootSession: Agent}); err != nil {
 		return err.Error()
 	}
 	votes, _ := assemble(terms, kind, holders).Grant(func(consent.Approver) bool { return true })

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/verify/explore"
 	"github.com/interlock-run/interlock/pkg/verify/model"
+	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // counterexample turns moves of an exploration into the steps of a scenario: with values in the
@@ -145,8 +146,21 @@ func (s *counterexample) move(m *explore.Move, before *model.GlobalState) {
 		s.add(member("force_state", record(member("state", text(m.Event)))))
 	case explore.Gains, explore.Loses:
 		s.evidence(m, before, n)
+	case explore.Elapses:
+		s.elapse(m, before)
 	case explore.Begins:
 	}
+}
+
+// elapse lets the time pass by which something is due.
+func (s *counterexample) elapse(m *explore.Move, before *model.GlobalState) {
+	s.choose(m.Path, m.Branch, m.Chosen)
+	if m.Due.Kind == workflow.DueStale {
+		s.sit(before, m.Path, m.Branch)
+		s.add(member("advance", text(m.Due.After.String())))
+		return
+	}
+	s.add(member("until", text(m.Due.Event)))
 }
 
 // expect sets the expectation of the last step from the property.

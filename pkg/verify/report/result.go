@@ -67,6 +67,7 @@ const (
 	CodeRuleNoMatter   = "RULE_NEVER_MATTERS"
 	CodeLimitNoMatter  = "LIMIT_NEVER_MATTERS"
 	CodeRightsJump     = "RIGHTS_JUMP"
+	CodeSilenceGrants  = "SILENCE_GRANTS"
 	CodeNobodyDecides  = "NOBODY_DECIDES"
 	CodeBuiltinBound   = "NOT_DECIDED"
 

@@ -19,7 +19,7 @@ import (
 // seenCall is one call with its facts.
 type seenCall struct {
 	run   string
-	facts condition.Call
+	facts condition.Facts
 }
 
 // seenCalls are the calls of one tool in a state; hidden is true when an input was not kept.

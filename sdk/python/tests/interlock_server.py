@@ -30,7 +30,8 @@ class Server:
         env = {k: v for k, v in os.environ.items() if not k.startswith("INTERLOCK_")}
         self._log = (folder / "log").open("wb")
         self._process = subprocess.Popen(
-            [BINARY, "up", "--data-dir", folder / "data", "--http=127.0.0.1:0", "--grpc=127.0.0.1:0", "--nats=127.0.0.1:0"],
+            [BINARY, "up", "--presence=none", "--data-dir", folder / "data",
+             "--http=127.0.0.1:0", "--grpc=127.0.0.1:0", "--nats=127.0.0.1:0"],
             env=env, stdout=self._log, stderr=subprocess.STDOUT,
         )  # fmt: skip
         until = time.monotonic() + 60
@@ -41,7 +42,7 @@ class Server:
         endpoints = json.loads((folder / "data" / "endpoints.json").read_text())
         self.grpc: str = endpoints["grpc"]
         self.http: str = endpoints["http"]
-        self.tokens: dict[str, str] = json.loads((folder / "data" / "tokens.json").read_text())
+        self.tokens: dict[str, str] = json.loads((folder / "data" / "local.json").read_text())
 
     def close(self) -> None:
         self._process.terminate()
@@ -192,5 +193,5 @@ class _Handler(grpc.GenericRpcHandler):
 
 
 def _metadata(context: grpc.ServicerContext) -> tuple[tuple[str, str], ...]:
-    kept = {"authorization", "interlock-namespace", "traceparent"}
+    kept = {"authorization", "interlock-namespace", "interlock-for", "traceparent"}
     return tuple((key, value) for key, value in context.invocation_metadata() if key in kept)

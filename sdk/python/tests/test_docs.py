@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import pytest
 from interlock_server import ROOT, Server
+from test_gate_who import post
 
 import interlock
 import interlock.sync
@@ -47,8 +50,8 @@ SCHEMA = {
 }
 
 
-def examples(page: Path) -> list[str]:
-    return re.findall(r"(?ms)^```python\n(.*?)^```$", page.read_text())
+def examples(page: Path, kind: str = "python") -> list[str]:
+    return re.findall(rf"(?ms)^```{kind}\n(.*?)^```$", page.read_text())
 
 
 def prepare(server: Server) -> None:
@@ -80,7 +83,7 @@ async def run(source: str, names: dict[str, Any]) -> None:
 async def test_the_page(server: Server, tmp_path: Path) -> None:
     prepare(server)
     blocks = examples(ROOT / "docs" / "sdk.md")
-    assert len(blocks) == 13
+    assert len(blocks) == 14
     client = interlock.Interlock(server.grpc, token=server.tokens["agent"], session="docs")
     await client.load("editing")
     names: dict[str, Any] = {"token": server.tokens["agent"], "folder": tmp_path, "approve": approver(server)}
@@ -92,6 +95,45 @@ async def test_the_page(server: Server, tmp_path: Path) -> None:
         await names["test_the_edit"](fake)
     assert (tmp_path / "main.go").read_text() == "b"
     await client.close()
+
+
+def test_the_whole_program(server: Server, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "sdk.md").read_text()
+    (source,) = re.findall(r"(?ms)^```python gate\.py\n(.*?)^```$", page)
+    (printed,) = re.findall(r"(?ms)The program prints:\n\n```\n(.*?)^```$", page)
+    server.cli("operator", "workflow", "register", str(ROOT / "examples" / "bugfix.json"))
+    run_id = server.cli("operator", "run", "start", "bugfix")["run_id"]
+    environment = os.environ | {
+        "INTERLOCK_SERVER": server.grpc,
+        "INTERLOCK_TOKEN": server.tokens["agent"],
+        "INTERLOCK_RUN": run_id,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=tmp_path, env=environment, check=False, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == (printed, "")
+    assert (tmp_path / "notes.txt").read_text() == "b\n"
+
+
+async def test_people(control: str, capsys: pytest.CaptureFixture[str]) -> None:
+    made = post(control + "/cases", {})
+    base = f"{control}/cases/{made['id']}"
+    ada = post(base + "/person", {"name": "ada", "groups": ["support"]})["token"]
+    to = {"server": made["server"], "namespace": made["namespace"]}
+    clients = {
+        "client": interlock.Interlock(**to, token=made["token"]),
+        "operator": interlock.Interlock(**to, token=made["operator_token"]),
+    }
+    names: dict[str, Any] = {**clients, "interlock": interlock, "token_of_ada": ada}
+    blocks = examples(ROOT / "docs" / "sdk.md", "python people")
+    assert len(blocks) == 2
+    for block in blocks:
+        await run(block, names)
+    said = capsys.readouterr().out
+    assert "agent ada ('ticket-7',)" in said
+    assert "NARROWED  agent ada ('ticket-7',)" in said
+    for client in clients.values():
+        await client.close()
 
 
 async def test_the_readme(server: Server, monkeypatch: Any) -> None:

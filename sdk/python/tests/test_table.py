@@ -1,5 +1,5 @@
-"""What every SDK does is in sdk/conformance/sdk.yaml; this is the runner of Python, for the client with an event loop and the one
-without."""
+"""What every SDK does is in sdk/conformance/sdk.yaml and governance.yaml; this is the runner of Python, for the client with an event
+loop and the one without."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import asyncio
 import dataclasses
 import inspect
 import json
-import os
 import re
-import subprocess
 import urllib.request
 from collections.abc import Iterator
 from itertools import islice
@@ -17,41 +15,32 @@ from typing import Any
 
 import pytest
 import yaml
-from interlock_server import BINARY, ROOT
+from governing import CALLS, govern
+from interlock_server import ROOT
 
 import interlock
 import interlock.sync
 from interlock import _json
 
-TABLE: dict[str, Any] = yaml.safe_load((ROOT / "sdk" / "conformance" / "sdk.yaml").read_text())
+TABLES: dict[str, dict[str, Any]] = {
+    name: yaml.safe_load((ROOT / "sdk" / "conformance" / f"{name}.yaml").read_text()) for name in ("sdk", "governance")
+}
+CASES = [(name, case) for name, table in TABLES.items() for case in table["cases"]]
 
 
 class ToolError(Exception):
     pass
 
 
-@pytest.fixture(scope="session")
-def control() -> Iterator[str]:
-    env = {k: v for k, v in os.environ.items() if not k.startswith("INTERLOCK_")}
-    host = subprocess.Popen(
-        [BINARY.with_name("sdkhost"), "-interlock", BINARY], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert host.stdin
-    assert host.stdout
-    yield json.loads(host.stdout.readline())["control"]
-    host.stdin.close()
-    assert host.wait() == 0
-    host.stdout.close()
-
-
 class Runner:
-    def __init__(self, control: str, case: dict[str, Any], kind: Any) -> None:
+    def __init__(self, control: str, table: dict[str, Any], case: dict[str, Any], kind: Any) -> None:
         self.kind, self.session = kind, case.get("session", "agent")
         self.saved: dict[str, Any] = {}
         self.ran = 0
         definitions: dict[str, Any] = {}
         for what, names in case.get("setup", {}).items():
-            named = {name: TABLE["fixtures"][what][name] for name in names}
+            fixtures = table["fixtures"]["policies" if what == "attachable" else what]
+            named = {name: fixtures[name] for name in names}
             definitions[what] = named if what == "schemas" else list(named.values())
         made = self.ask("POST", control + "/cases", definitions)
         self.base, self.made = f"{control}/cases/{made['id']}", made
@@ -64,12 +53,20 @@ class Runner:
         self.client = self.kind(given.pop("server", made["server"]), **given)
 
     def client_of(self, step: dict[str, Any]) -> Any:
-        if "role" in step:
-            made = self.made
-            token = made[step["role"] + "_token"]
-            self.others.append(self.kind(made["server"], token=token, namespace=made["namespace"], session=self.session))
-            return self.others[-1]
-        return self.client.for_session(step["as"]) if "as" in step else self.client
+        client, made = self.client, self.made
+        if step.keys() & {"role", "token", "namespace"}:
+            token = made[step["role"] + "_token"] if "role" in step else self.fill(step.get("token", made["token"]))
+            namespace = step.get("namespace", made["namespace"]).replace("other", made["other"])
+            client = self.kind(made["server"], token=token, namespace=namespace, session=self.session)
+            self.others.append(client)
+        if "for" in step:
+            client = client.for_human(self.fill(step["for"]))
+        return client.for_session(step["as"]) if "as" in step else client
+
+    async def recorded(self, step: dict[str, Any], decided: dict[str, Any]) -> Any:
+        """The one record of the decision that a step has got, as an operator of the namespace reads it."""
+        client = self.client_of({k: v for k, v in step.items() if k in {"as", "namespace"}} | {"role": "operator"})
+        return words(await self.do(client.explain_decision, decided["call_id"], run_id=decided["run_id"]))
 
     async def close(self) -> None:
         for client in [self.client, *self.others]:
@@ -122,6 +119,8 @@ class Runner:
             raise failed
         elif "result" in expect:
             self.same(self.fill(expect["result"]), result, step["call"] + "/result")
+        if "recorded" in step:
+            self.same(self.fill(step["recorded"]), await self.recorded(step, result), step["call"] + "/recorded")
         if "ran" in expect:
             assert ran[0] == expect["ran"], f"{step['call']}: ran {ran[0]} times"
 
@@ -169,21 +168,25 @@ class Runner:
             ping = await do(client.ping, **given)
             return {**words(ping), "run_id": ping.run.id if ping.run else ""}
         if name == "create_session":
-            return words(await do(client.create_session, args.get("name", ""), parent=args["parent"], **given))
+            options = {k: args[k] for k in ("parent", "agent", "only") if k in args}
+            return words(await do(client.create_session, args.get("name", ""), **options, **given))
         if name == "stop_session":
-            return words(await do(client.stop_session, in_place=args.get("in_place", False), **given))
+            options = {k: args[k] for k in ("in_place", "end", "result") if k in args}
+            return words(await do(client.stop_session, **options, **given))
         if name in {"create_state", "read_state", "patch_state", "update_state", "watch_state"}:
             return await self.state(client, name, args, given)
         if name in {"reconnect", "connect"}:
             await do(self.client.close)
             self.connect(args)
             return {}
+        if name in CALLS:
+            return words(await govern(do, self.all, client, name, args))
         if "approval" in name or name.endswith(("_run", "_runs", "_run_history")):
             return await self.asked(client, name, args, given)
         if hasattr(client, name):
             return await self.registered(client, name, args, given)
-        method = {"human": "POST", "down": "POST", "up": "POST"}.get(name, "GET")
-        answer = await asyncio.to_thread(self.ask, method, f"{self.base}/{name}", args if name == "human" else None)
+        method = "POST" if name in {"human", "person", "down", "up"} else "GET"
+        answer = await asyncio.to_thread(self.ask, method, f"{self.base}/{name}", args if name in {"human", "person"} else None)
         return [a for a in answer if a["rpc"] == args["rpc"]] if name == "attempts" else answer
 
     async def asked(self, client: Any, name: str, args: dict[str, Any], given: dict[str, Any]) -> Any:
@@ -191,6 +194,8 @@ class Runner:
         do = self.do
         if name == "list_approvals":
             return [self.approval(a) for a in await self.all(client.list_approvals(filter_of(args), **given))]
+        if name == "approval_stats":
+            return words(await do(client.approval_stats, **given))
         if name in {"get_approval", "wait_approval"}:
             return self.approval(await do(getattr(client, name), args["approval"], **given))
         if name == "decide_approval":
@@ -199,6 +204,7 @@ class Runner:
         if name == "cancel_approval":
             return self.approval(await do(client.cancel_approval, args["approval"], reason=args["reason"], **given))
         if name == "list_runs":
+            given["stale_for"] = args.pop("stale_for", 0)
             return [self.run(run) for run in await self.all(client.list_runs(filter_of(args), **given))]
         if name == "get_run_history":
             entries = await self.all(client.get_run_history(args["run"], **given))
@@ -403,11 +409,13 @@ def words(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", [interlock.Interlock, interlock.sync.Interlock], ids=["async", "sync"])
-@pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: case["name"])
-async def test_table(case: dict[str, Any], kind: Any, control: str) -> None:
+@pytest.mark.parametrize(
+    ("table", "case"), CASES, ids=["/".join(filter(None, (case.get("category"), case["name"]))) for _, case in CASES]
+)
+async def test_table(table: str, case: dict[str, Any], kind: Any, control: str) -> None:
     if kind is interlock.sync.Interlock and any("cancel" in step for step in case["steps"]):
         pytest.skip("without an event loop nothing can be cancelled")
-    runner = Runner(control, case, kind)
+    runner = Runner(control, TABLES[table], case, kind)
     try:
         for step in case["steps"]:
             await runner.step(step)
@@ -417,7 +425,8 @@ async def test_table(case: dict[str, Any], kind: Any, control: str) -> None:
 
 
 def test_the_table_is_whole() -> None:
-    assert len(TABLE["cases"]) >= 70
+    assert len(TABLES["sdk"]["cases"]) >= 70
+    assert len(TABLES["governance"]["cases"]) >= 60
 
 
 def test_the_twins_have_the_same_surface() -> None:

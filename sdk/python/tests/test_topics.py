@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta, timezone
 from typing import Any, get_args
 
 import pytest
@@ -13,7 +15,7 @@ import interlock
 import interlock.sync
 from interlock import _convert, _ids, types
 from interlock.gen.approval.v1 import approval_pb2
-from interlock.gen.engine.v1 import run_pb2
+from interlock.gen.engine.v1 import run_pb2, schedule_pb2
 from interlock.gen.policy.v1 import decision_pb2
 from interlock.gen.state.v1 import session_pb2
 
@@ -32,6 +34,19 @@ WORDS: list[tuple[Any, Any, str, set[str]]] = [
 @pytest.mark.parametrize(("words", "enum", "prefix", "never"), WORDS, ids=[prefix for _, _, prefix, _ in WORDS])
 def test_the_words_are_those_of_the_contract(words: Any, enum: Any, prefix: str, never: set[str]) -> None:
     assert set(get_args(words)) == {_convert.word(enum, value, prefix) for value in enum.values()} - never
+
+
+@pytest.mark.parametrize(
+    ("words", "enum", "prefix", "never"),
+    [
+        (types.ScheduleStatus, schedule_pb2.ScheduleStatus, "SCHEDULE_STATUS_", set()),
+        (types.ScheduleResult, schedule_pb2.ScheduleResult, "SCHEDULE_RESULT_", set()),
+        (types.MissedTimes, schedule_pb2.MissedTimes, "MISSED_TIMES_", {""}),
+        (types.ScheduleOverlap, schedule_pb2.ScheduleOverlap, "SCHEDULE_OVERLAP_", {""}),
+    ],
+)
+def test_the_words_of_schedules_are_those_of_the_contract(words: Any, enum: Any, prefix: str, never: set[str]) -> None:
+    assert set(get_args(words)) == {_convert.word(enum, value, prefix).lower() for value in enum.values()} - never
 
 
 @pytest.fixture
@@ -78,13 +93,14 @@ async def test_policies(operator: interlock.Interlock, agent: interlock.Interloc
     await operator.register_workflow(workflow(name))
     limit = {"name": name, "rate_limits": [{"capability": "*", "max_calls": 1, "window_seconds": 3600}]}
     assert (await operator.register_policy({"name": name, "role": "agent", "deny": [{"capability": "tool:Write"}]})).created
-    attached = await operator.attach_policy(name, "workflow", name)
+    attached = await operator.attach_policy(name, interlock.Attachment("workflow", name))
     assert attached.name == name
     assert name in {policy.name async for policy in operator.list_policies()}
     assert name in {found.name async for found in operator.list_workflows()}
     await agent.load(name)
     assert (await agent.check("Write", {"file_path": "a", "content": "b"})).code == "POLICY_DENIED"
-    await operator.detach_policy(name, "workflow", name)
+    assert (await operator.attach_policy(name, interlock.Attachment("group", "nobody"))).name == name
+    await operator.detach_policy(name, interlock.Attachment("group", "nobody"), interlock.Attachment("workflow", name))
     assert (await agent.check("Write", {"file_path": "a", "content": "b"})).allowed
     assert await operator.policy_usage(name) == ()
     with pytest.raises(interlock.Fault) as wrong:
@@ -117,6 +133,71 @@ async def test_components(operator: interlock.Interlock, agent: interlock.Interl
     patched = await agent.commit_execution(third.id, patch=[interlock.patch.replace("/n", 4)])
     assert patched.values == {"n": 4}
     await operator.delete_component(name)
+
+
+async def test_a_schedule_is_read_as_it_was_written(operator: interlock.Interlock, agent: interlock.Interlock, name: str) -> None:
+    await operator.register_workflow(workflow(name))
+    spec = interlock.ScheduleSpec(
+        name=name, workflow=name, cron="0 7 29 2 *", zone="Europe/Berlin", workflow_version=1, missed="all",
+        overlap="allow", session_prefix=name + "-leap", context={"of": "yesterday"}, workspace="/work",
+        until=datetime(2096, 2, 29, 12, tzinfo=timezone.utc),
+    )  # fmt: skip
+    made = await operator.create_schedule(spec, paused=True)
+    assert (made.spec, made.version, made.status, made.created_by, made.last) == (spec, 1, "paused", "operator", None)
+    started = await operator.trigger_schedule(spec.name)
+    assert (await agent.get_run(started.run_id)).schedule == spec.name
+    assert started.schedule.last_run_id == started.run_id
+    last = (await operator.get_schedule(spec.name)).last
+    assert last
+    assert (last.result, last.count, last.run_id, last.session_id) == ("started", 1, started.run_id, started.session_id)
+    times = await operator.schedule_times(spec.name, count=2)
+    assert [at.strftime("%m-%d %H:%M") for at in times] == ["02-29 06:00"] * 2
+    with pytest.raises(ValueError, match="missed must be one of skip, once, all, not 'never'"):
+        await operator.create_schedule(dataclasses.replace(spec, missed="never"))  # type: ignore[arg-type]
+    await operator.delete_schedule(spec.name, expected_version=1)
+
+
+async def test_a_set_is_applied_in_one_commit_and_can_wait_as_a_shadow(
+    operator: interlock.Interlock, agent: interlock.Interlock, name: str
+) -> None:
+    def rules(tool: str) -> dict[str, object]:
+        return {"name": name, "role": "agent", "default": "allow", "deny": [{"capability": f"tool:{tool}"}]}
+
+    first = await operator.register_policy(rules("WebFetch"), staged=True)
+    with pytest.raises(interlock.Fault, match="NOT_FOUND"):
+        await operator.get_policy(name)
+    places = (interlock.Attachment("session", name),)
+    change = interlock.SetChange("policy", name, first.version, attachments=places)
+    made = await operator.apply_set(name, change, repo="git.example.com/shop", commit="abc")
+    assert (made.version, made.repo, made.commit, made.applied_by, made.shadow) == (
+        1,
+        "git.example.com/shop",
+        "abc",
+        "operator",
+        None,
+    )
+    assert made.objects == (interlock.SetObject("policy", name, 1, first.digest, True),)
+    second = await operator.register_policy(rules("WebSearch"), staged=True)
+    change = interlock.SetChange("policy", name, second.version, expected_version=1)
+    with pytest.raises(interlock.Fault, match="VERSION_CONFLICT"):
+        await operator.apply_set(name, change)
+    waits = await operator.apply_set(name, change, expected_version=1, shadow=timedelta(hours=1))
+    assert waits.shadow
+    assert waits.shadow.objects == (interlock.ShadowedObject("policy", name, 2, second.digest, 1, None, True),)
+    assert waits.shadow.until
+    assert waits.shadow.started_at
+    assert waits.shadow.until - waits.shadow.started_at == timedelta(hours=1)
+    assert (await operator.get_policy(name)).version == 1
+    with pytest.raises(interlock.Fault, match="FAILED_PRECONDITION"):
+        await operator.apply_set(name, change, expected_version=2)
+    assert (await operator.apply_set(name, change, expected_version=2, now=True)).shadow is None
+    assert (await operator.get_policy(name)).version == 2
+    assert (await operator.get_set(name)).objects[0].version == 2
+    assert name in {found.name for found in await operator.list_sets()}
+    with pytest.raises(interlock.Fault, match="PERMISSION_DENIED"):
+        await agent.apply_set(name, change, expected_version=3)
+    with pytest.raises(ValueError, match="kind must be one of workflow, process, policy, schema, component, not 'agent'"):
+        await operator.apply_set(name, interlock.SetChange("agent", name))  # type: ignore[arg-type]
 
 
 async def test_agents_and_sessions(operator: interlock.Interlock, agent: interlock.Interlock, name: str) -> None:

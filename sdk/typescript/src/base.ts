@@ -1,5 +1,6 @@
 import { createClient, type Client, type Interceptor, type Transport } from "@connectrpc/connect";
 import type { DescService } from "@bufbuild/protobuf";
+import { Glass, type BreakGlassOptions } from "./breakglass.js";
 import { Jails, type JailOptions } from "./command.js";
 import { Fault, faultOf, transient } from "./errors.js";
 import { idempotencyKey } from "./ids.js";
@@ -29,6 +30,8 @@ export interface Options {
   run?: string;
   /** The state to use where a state's id is left empty; by default the session's. */
   state?: string;
+  /** The own token of the person on whose behalf the client acts, see `forHuman`; empty for nobody. */
+  human?: string;
   /** Files of TLS; `{}` uses the CAs of Node. */
   tls?: TLS | undefined;
   /** Allows another machine without TLS, where the network itself is trusted. The token then travels in the clear. */
@@ -37,6 +40,8 @@ export interface Options {
   timeoutMs?: number;
   /** How `guardCommand` gets a jail. */
   jail?: JailOptions;
+  /** A grant by which some calls pass while no connection to the server can be made; none does without it. */
+  breakGlass?: BreakGlassOptions | undefined;
   /** Receives failures that have no caller: a watch that breaks, a report of a failed call that was not accepted. */
   onWarning?: (message: string, err: unknown) => void;
   /** A transport of yours instead of a connection to `server`. Server, tls and insecure are then without effect. */
@@ -58,6 +63,8 @@ export class Shared {
     readonly warn: (message: string, err: unknown) => void,
     readonly hasToken: boolean,
     readonly jails = new Jails(),
+    /** Opens the break-glass grant; undefined without one. */
+    readonly glass?: () => Promise<Glass>,
   ) {}
 
   /** Connects as options say. */
@@ -73,7 +80,7 @@ export class Shared {
     const connection = options.transport
       ? { transport: options.transport, close: () => undefined }
       : dial({ server: options.server ?? defaultServer, tls: options.tls, insecure: options.insecure }, [tracing, credentials]);
-    return new Shared(connection, timeoutMs, options.onWarning ?? (() => undefined), Boolean(token), new Jails(options.jail));
+    return new Shared(connection, timeoutMs, options.onWarning ?? (() => undefined), Boolean(token), new Jails(options.jail), options.breakGlass && (() => Glass.open(options.breakGlass!, namespace ?? "")));
   }
 
   /** Continues work after its caller has gone away. Its errors become warnings. */
@@ -102,12 +109,14 @@ export class Base {
   protected readonly state: string;
   // Not enumerable: a client that is printed shows no token.
   readonly #shared: Shared;
+  readonly #transport: Transport;
 
-  constructor(options: Pick<Options, "session" | "run" | "state">, shared: Shared) {
+  constructor(options: Pick<Options, "session" | "run" | "state" | "human">, shared: Shared) {
     this.session = options.session ?? "";
     this.run = options.run ?? "";
     this.state = options.state ?? "";
     this.#shared = shared;
+    this.#transport = onBehalfOf(options.human ?? "", shared.connection.transport);
   }
 
   protected get shared(): Shared {
@@ -116,7 +125,7 @@ export class Base {
 
   /** The connection, for calls that have no method here: `createClient(RunService, client.transport)`. */
   get transport(): Transport {
-    return this.shared.connection.transport;
+    return this.#transport;
   }
 
   protected rpc<S extends DescService>(service: S): Client<S> {
@@ -180,6 +189,20 @@ export class Base {
   protected driven(): { runId: string; sessionId: string } {
     return this.run === "" ? { runId: "", sessionId: this.session } : { runId: this.run, sessionId: "" };
   }
+}
+
+/** A transport whose calls are on behalf of the person of a token; empty for nobody. */
+function onBehalfOf(token: string, transport: Transport): Transport {
+  if (token === "") return transport;
+  const named = (given: HeadersInit | undefined): Headers => {
+    const header = new Headers(given);
+    header.set("interlock-for", "Bearer " + token);
+    return header;
+  };
+  return {
+    unary: (method, signal, timeoutMs, header, ...rest) => transport.unary(method, signal, timeoutMs, named(header), ...rest),
+    stream: (method, signal, timeoutMs, header, ...rest) => transport.stream(method, signal, timeoutMs, named(header), ...rest),
+  };
 }
 
 /** The key of a change. */

@@ -1,8 +1,9 @@
 import { PolicyEnforcerService } from "./gen/interlock/policy/v1/policy_enforcer_service_pb.js";
 import { Base, backgroundMs } from "./base.js";
+import type { GlassCall } from "./breakglass.js";
 import { decisionOf, refuse, reportOf } from "./convert.js";
 import { commandLine, commandOf, type Command } from "./command.js";
-import { ConfigurationError, Denied, Fault, InterlockError, NotPermitted, ReportError, Unavailable, faultOf, mayBeCarriedOut } from "./errors.js";
+import { ConfigurationError, Denied, Fault, InterlockError, NotPermitted, ReportError, Unavailable, faultOf, mayBeCarriedOut, unreachable } from "./errors.js";
 import { callId } from "./ids.js";
 import { encode } from "./json.js";
 import { outputOf } from "./output.js";
@@ -64,7 +65,7 @@ export class Calls extends Base {
     const decision = await this.decide(tool, input, options, true);
     refuse(decision);
     if (options.signal?.aborted) {
-      this.settle(decision);
+      this.abandon(decision);
       throw gone(decision.callId, options.signal);
     }
     let returned: T | Result<T>;
@@ -114,7 +115,7 @@ export class Calls extends Base {
       throw new Denied({ code: "JAIL_REQUIRED", message, callId: decision.callId });
     }
     if (options.signal?.aborted) {
-      this.settle(decision);
+      this.abandon(decision);
       throw gone(decision.callId, options.signal);
     }
     return commandOf(line, decision, this.shared.jails.program);
@@ -135,7 +136,7 @@ export class Calls extends Base {
     const guarded = new Guarded<unknown>(items, {
       ended: async (outcome) => this.report(decision, outcome),
       failed: async (unknown) => this.reportFailed(decision, { outcomeUnknown: unknown || (signal?.aborted ?? false) }),
-      unused: async () => this.settle(decision),
+      unused: async () => this.abandon(decision),
     });
     return new Stream<unknown>(async () => guarded, guarded);
   }
@@ -164,7 +165,7 @@ export class Calls extends Base {
    * once; the client sends it in the background.
    */
   abandon(decision: Decision): void {
-    if (decision.decision === "ALLOW") this.settle(decision);
+    if (decision.decision === "ALLOW" && (decision.code as string) !== ungoverned) this.settle(decision);
   }
 
   /**
@@ -191,12 +192,16 @@ export class Calls extends Base {
       const id = options.callId || callId();
       let fault: Fault;
       try {
-        return await this.ask(tool, body, id, deadline, options, jailLevel);
+        const decision = await this.ask(tool, body, id, deadline, options, jailLevel);
+        if (decision.decision !== "ALLOW" && !options.dryRun) await this.keepRefusal(glassCall(tool, body, options, this.driven()));
+        return decision;
       } catch (err) {
         if (err instanceof Unavailable && settles) this.settle({ tool, callId: id });
         if (err instanceof InterlockError && !(err instanceof Fault)) throw err;
         fault = faultOf(err);
       }
+      const passed = await this.throughGlass(fault, glassCall(tool, body, options, this.driven()), tool, id, options);
+      if (passed) return passed;
       // The run has moved on since a decision whose answer was lost, or faster than it could be followed. The tool has not run,
       // so it is a new question.
       const again = ["IDEMPOTENCY_MISMATCH", "VERSION_CONFLICT"].includes(fault.reason) && !options.callId;
@@ -208,6 +213,35 @@ export class Calls extends Base {
       await pause(wait, options.signal).catch(() => {
         throw gone(id, options.signal!);
       });
+    }
+  }
+
+  /** Allows a call by the break-glass grant where no connection could be made. It is written down before. */
+  private async throughGlass(fault: Fault, call: GlassCall, tool: string, id: string, options: CheckOptions & { required?: boolean }): Promise<Decision | undefined> {
+    const { glass } = this.shared;
+    if (!glass || options.dryRun || options.required || options.signal?.aborted || !unreachable(fault)) return undefined;
+    try {
+      const grant = await glass();
+      await grant.use(call);
+      return {
+        decision: "ALLOW", tool, callId: id, runId: call.run, sessionId: call.session, code: ungoverned as Decision["code"],
+        message: `the server cannot be reached: break-glass grant ${grant.id} lets the call pass, and it is written down`,
+        allowedTools: [], toolsRestricted: false, legalEvents: [], approvalId: "", state: "", branch: "", iterations: 0, maxIterations: 0,
+        dryRun: false, jail: undefined, explanation: undefined,
+      };
+    } catch (err) {
+      throw new Unavailable(`the call was not made: ${fault.message}; ${(err as Error).message}`, { callId: id, cause: fault });
+    }
+  }
+
+  /** Writes down that the server has refused a call, so that no grant lets it pass later. */
+  private async keepRefusal(call: GlassCall): Promise<void> {
+    const { glass } = this.shared;
+    if (!glass) return;
+    try {
+      await (await glass()).deny(call);
+    } catch (err) {
+      this.shared.warn("a refused call was not written into the spool of the break-glass grant", err);
     }
   }
 
@@ -255,6 +289,7 @@ export class Calls extends Base {
    * means that the report was not accepted.
    */
   async report(decision: Decision, outcome: Outcome = {}, ok = true): Promise<Report> {
+    if ((decision.code as string) === ungoverned) return { accounted: false, interrupt: undefined, warning: "", evidence: [], run: undefined, notice: "" };
     if (decision.dryRun) throw new ReportError("", new Fault("INVALID_REQUEST", "a dry run has decided on no call"));
     try {
       const output = typeof outcome.output === "string" ? Buffer.from(outcome.output) : (outcome.output ?? new Uint8Array());
@@ -277,6 +312,14 @@ export class Calls extends Base {
       throw new ReportError(decision.callId, faultOf(err));
     }
   }
+}
+
+/** The code of calls that pass by a break-glass grant. Their spool is handed in: they are not reported. */
+const ungoverned = "UNGOVERNED";
+
+/** A call as the spool has it. */
+function glassCall(tool: string, body: Uint8Array, options: CheckOptions, { runId, sessionId }: { runId: string; sessionId: string }): GlassCall {
+  return { tool: options.qualifiedTool || tool, input: Buffer.from(body).toString(), session: sessionId, run: runId };
 }
 
 /** The error of a call whose caller has gone away before it ran. */

@@ -2,8 +2,8 @@ import { SessionService } from "./gen/interlock/state/v1/session_service_pb.js";
 import { WorkflowService } from "./gen/interlock/engine/v1/workflow_service_pb.js";
 import { Shared, type Options } from "./base.js";
 import { ConfigurationError, NotPermitted, faultOf, misconfigured, type Fault } from "./errors.js";
-import { Registry } from "./registry.js";
 import type { CallOptions } from "./retry.js";
+import { Sets } from "./sets.js";
 import { fromEnvironment } from "./target.js";
 import type { Ping, Run } from "./types.js";
 
@@ -13,7 +13,7 @@ import type { Ping, Run } from "./types.js";
  * It makes no decisions. A failure to get an answer is a refusal: a tool runs after an ALLOW and never otherwise. Requests that it
  * repeats after a failure have the same idempotency key, so that they happen once. Failures of requests are a `Fault`.
  */
-export class Interlock extends Registry {
+export class Interlock extends Sets {
   readonly #options: Options;
 
   /** Makes a client, which connects when it is first used. */
@@ -46,6 +46,15 @@ export class Interlock extends Registry {
   /** A client on the same connection that is judged by one run. */
   forRun(run: string): Interlock {
     return new Interlock({ ...this.#options, session: this.session, run, state: this.state }, this.shared);
+  }
+
+  /**
+   * A client on the same connection that acts on behalf of a person: calls are judged, and recorded, as made for that person, and
+   * sessions that it creates work for them. The token is the person's own, of the deployment's OpenID Connect issuer or of
+   * `interlock login`; empty for nobody.
+   */
+  forHuman(token: string): Interlock {
+    return new Interlock({ ...this.#options, session: this.session, run: this.run, state: this.state, human: token }, this.shared);
   }
 
   /**

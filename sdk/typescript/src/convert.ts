@@ -1,9 +1,10 @@
 import { toJson, type DescEnum } from "@bufbuild/protobuf";
-import { timestampDate, type Timestamp } from "@bufbuild/protobuf/wkt";
+import { durationMs, timestampDate, type Timestamp } from "@bufbuild/protobuf/wkt";
 import { ApprovalKindSchema, ApprovalStatus, ApprovalStatusSchema, type Approval as ApprovalMessage } from "./gen/interlock/approval/v1/approval_pb.js";
 import {
   BranchStatusSchema,
   GuardOperatorSchema,
+  HoldCauseSchema,
   RejectionCodeSchema,
   RunStatus,
   RunStatusSchema,
@@ -21,10 +22,12 @@ import { StateChangeTypeSchema, type State as StateMessage, type StateVersion } 
 import type { GetStateResponse } from "./gen/interlock/state/v1/state_service_pb.js";
 import { AwaitingApproval, Denied, Rejected, Unavailable } from "./errors.js";
 import { decode, text, type Json } from "./json.js";
+import type { Approval, ApprovalKind, ApprovalStatus as ApprovalWord } from "./approval-types.js";
+import type { Change, Session, SessionStatus, State, StateUpdateStatus } from "./state-types.js";
 import type {
-  Approval, ApprovalKind, ApprovalStatus as ApprovalWord, BranchStatus, Change, Decision, DecisionCode, GuardResult, LegalEvent, Report, Run,
-  RunStatus as RunWord, Session, SessionStatus, State, StateUpdateStatus,
+  BranchStatus, Decision, DecisionCode, DueKind, GuardResult, HoldCause, LegalEvent, Report, Run, RunStatus as RunWord, StopCause,
 } from "./types.js";
+import { humanOf } from "./who.js";
 
 /** A value of an enum without its prefix, empty for unspecified; a number for one that this version does not know. */
 export function word(desc: DescEnum, value: number): string {
@@ -38,7 +41,7 @@ export function time(stamp: Timestamp | undefined): Date | undefined {
 }
 
 function events(list: readonly LegalEventMessage[]): LegalEvent[] {
-  return list.map(({ event, targets, guards, requiresApproval }) => ({ event, targets, guards, requiresApproval }));
+  return list.map(({ event, targets, guards, requiresApproval, frozen }) => ({ event, targets, guards, requiresApproval, frozen }));
 }
 
 export function explanationOf(e: Explanation | undefined): Json | undefined {
@@ -157,10 +160,29 @@ export function runOf(r: RunMessage | undefined, more: { resumed?: boolean; note
     interrupt: r.interrupt?.name ?? "",
     returnTo: r.interrupt?.returnTo ?? "",
     parentId: r.parentRunId,
+    halt: r.halt && { id: r.halt.haltId, scope: r.halt.scope, reason: r.halt.reason, createdBy: r.halt.createdBy, createdAt: time(r.halt.createdAt) },
+    freeze: r.freeze && { id: r.freeze.freezeId, reason: r.freeze.reason, createdBy: r.freeze.createdBy, until: time(r.freeze.until) },
     resumed: more.resumed ?? false,
     note: more.note ?? "",
     createdAt: time(r.createdAt),
     updatedAt: time(r.updatedAt),
+    schedule: r.schedule,
+    arrivedAt: time(r.arrivedAt),
+    deadline: time(r.deadline),
+    lastActivity: time(r.lastActivity),
+    dues: r.dues.map((d) => ({
+      kind: d.kind as DueKind,
+      event: d.event,
+      branch: d.branch,
+      afterSeconds: d.after ? durationMs(d.after) / 1000 : 0,
+      at: time(d.at),
+      stoppedBy: d.stoppedBy as StopCause,
+      leftSeconds: d.left ? durationMs(d.left) / 1000 : 0,
+      blocked: d.blocked,
+      targets: d.targets,
+      holds: d.holds,
+    })),
+    holds: r.holds.map((h) => ({ by: h.by, cause: word(HoldCauseSchema, h.cause).toLowerCase() as HoldCause, reason: h.reason, since: time(h.since) })),
   };
 }
 
@@ -260,6 +282,9 @@ export function sessionOf(s: SessionMessage | undefined): Session {
     stateUpdate: word(StateUpdateStatusSchema, s.stateUpdateStatus) as StateUpdateStatus,
     openChildren: Number(s.openChildren),
     labels: s.labels,
+    agent: s.agent,
+    only: decode(s.only),
+    human: humanOf(s.human),
     error: s.error,
     createdAt: time(s.createdAt),
     updatedAt: time(s.updatedAt),
@@ -276,6 +301,7 @@ export function approvalOf(a: ApprovalMessage): Approval {
     reason: a.reason,
     outcome: a.outcome,
     runId: a.runId,
+    principal: a.asker?.principal ?? "",
     sessionId: a.asker?.sessionId ?? "",
     by: a.by,
     expiresAt: time(a.expiresAt),

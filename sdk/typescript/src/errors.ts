@@ -186,6 +186,15 @@ export function mayBeCarriedOut(fault: Fault): boolean {
   return transient(fault) || unreadable;
 }
 
+/** Whether no connection could be made. An answer, and a connection that was made and then closed, is contact. */
+export function unreachable(fault: Fault): boolean {
+  if (!(fault.cause instanceof ConnectError) || fromServer(fault.cause)) return false;
+  const codes = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT", "ENOENT"];
+  const failed = (err: { code?: unknown; syscall?: unknown; errors?: unknown }): boolean =>
+    codes.includes(err.code as string) && (err.syscall === "connect" || err.syscall === "getaddrinfo" || (Array.isArray(err.errors) && err.errors.every((one) => failed(one as object))));
+  return has(fault, failed);
+}
+
 /** How to mend the address or the certificates that a connection has failed by; undefined for another failure. */
 export function misconfigured(fault: Fault, server: string): string | undefined {
   const by = (pattern: RegExp): boolean => has(fault, ({ code }) => typeof code === "string" && pattern.test(code));
@@ -225,7 +234,7 @@ const ofCode: { readonly [code: number]: string } = {
 const known = new Set([
   ...Object.values(ofCode),
   ..."INVALID_JSON INVALID_DEFINITION INVALID_SCHEMA SCHEMA_VIOLATION PATCH_FAILED NOT_A_WRITER TOO_LARGE IDEMPOTENCY_MISMATCH RUN_NOT_ACTIVE".split(" "),
-  ..."RUN_NOT_PAUSED RUN_HELD RUN_ENDED SESSION_BUSY SESSION_REQUIRED SESSION_ENDED ENFORCEMENT_KEPT APPROVAL_DECIDED".split(" "),
+  ..."RUN_NOT_PAUSED RUN_HELD RUN_ENDED HALTED FROZEN SESSION_BUSY SESSION_REQUIRED SESSION_ENDED ENFORCEMENT_KEPT APPROVAL_DECIDED".split(" "),
   ..."LOCKED FENCED QUOTA_EXCEEDED STORE_FULL COMMIT_UNCERTAIN STORE_ROLLED_BACK INTERNAL".split(" "),
 ]);
 
@@ -238,7 +247,7 @@ export function faultOf(err: unknown): Fault {
     return new Fault("INTERNAL", err instanceof Error ? err.message : String(err), { cause: err });
   }
   if (!fromServer(err) && brokenConnection(err)) {
-    return new Fault("UNAVAILABLE", "the connection was lost before there was an answer", { cause: err });
+    return new Fault("UNAVAILABLE", "the connection was lost before there was an answer: is the server running, and is this the address of its gRPC services and not that of HTTP?", { cause: err });
   }
   const details = readDetails(err);
   const more = { violations: details.violations, metadata: details.metadata, retryAfterMs: details.retryAfterMs, cause: err };

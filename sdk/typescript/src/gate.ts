@@ -8,8 +8,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Interlock } from "./client.js";
 import { digestOf } from "./digest.js";
-import { Denied, undecided } from "./errors.js";
-import { JsonText } from "./json.js";
+import { Denied, reason, undecided } from "./errors.js";
+import { JsonText, type Json } from "./json.js";
 import { textOf } from "./output.js";
 import { Result, type Decision, type Outcome, type Run } from "./types.js";
 
@@ -24,6 +24,13 @@ export interface GateOptions<Context> {
   folder?: string | ((context: Context) => string | undefined);
   /** Interlock's name of a tool. */
   toolName?: (tool: string) => string;
+  /**
+   * The own token of the person on whose behalf a conversation is, or a function of the framework's context that returns it; that of the
+   * client without it.
+   */
+  human?: string | ((context: Context) => string);
+  /** Entries that all calls of each session must meet: sessions are narrowed before their first call (S22.24). */
+  only?: Json;
   /** Receives reports that were not accepted, and failures of the adapter itself. */
   onWarning?: (message: string, err: unknown) => void;
 }
@@ -97,10 +104,31 @@ export class Gate<Context> {
   /** Verdicts of this gate: those of another gate admit no call here. */
   private readonly own = new WeakSet<Verdict>();
 
+  /** Sessions that the option `only` has narrowed. */
+  private readonly narrowed = new Set<string>();
+
   constructor(
     private readonly client: Interlock,
     private readonly options: GateOptions<Context> = {},
   ) {}
+
+  /** The client that asks about a call of a conversation, whose session is narrowed by then. */
+  private async asking(session: string, context: Context): Promise<Interlock> {
+    const { human, only } = this.options;
+    const named = typeof human === "function" ? human(context) : (human ?? "");
+    if (typeof named !== "string") throw new TypeError("the option human has returned no token");
+    const bound = this.bound(session);
+    const client = named === "" ? bound : bound.forHuman(named);
+    if (only === undefined || this.narrowed.has(client.session)) return client;
+    try {
+      await client.narrowSession(only);
+    } catch (err) {
+      if (reason(err) !== "NOT_FOUND") throw err;
+      await client.createSession({ name: client.session, only });
+    }
+    this.narrowed.add(client.session);
+    return client;
+  }
 
   private bound(session: string): Interlock {
     return session === "" ? this.client : this.client.forSession(session);
@@ -138,7 +166,8 @@ export class Gate<Context> {
       const judged = copyOf(args);
       call.digest = digestOf(judged);
       const input = typeof judged === "string" ? new JsonText(judged === "" ? "{}" : judged) : judged;
-      const decision = await this.bound(call.session).check(call.tool, input, {
+      const client = await this.asking(call.session, context);
+      const decision = await client.check(call.tool, input, {
         folder: this.folderOf(context, asking),
         ...(asking.signal && { signal: asking.signal }),
       });

@@ -9,9 +9,10 @@ import type { Agent as AgentMessage } from "./gen/interlock/state/v1/agent_pb.js
 import { PersistenceSchema, type Component as ComponentMessage, type Execution as ExecutionMessage } from "./gen/interlock/state/v1/component_pb.js";
 import { explanationOf, time, word } from "./convert.js";
 import { decode } from "./json.js";
-import type {
-  Agent, Component, DecisionCode, DecisionRecord, DecisionValue, Definition, Execution, HistoryEntry, Lease, OpenCall, Problem, RunStatus, Usage,
-} from "./types.js";
+import { identityOf } from "./who.js";
+import type { Lease } from "./approval-types.js";
+import type { Agent, Component, Execution } from "./state-types.js";
+import type { DecisionCode, DecisionRecord, DecisionValue, Definition, HistoryEntry, OpenCall, Problem, RunStatus, Usage } from "./types.js";
 
 export function leaseOf(l: LeaseMessage): Lease {
   return {
@@ -35,7 +36,7 @@ export function recordOf(d: RecordMessage, explanation?: Explanation): DecisionR
     partition: d.partition, sequence: Number(d.sequence), time: time(d.time), principal: d.principal, sessionId: d.sessionId, runId: d.runId,
     workflow: d.workflow, state: d.state, callId: d.callId, tool: d.tool, capability: d.capability,
     decision: word(DecisionSchema, d.decision) as DecisionValue | "", code: word(DecisionCodeSchema, d.code) as DecisionCode, message: d.message,
-    rule: d.rule, approvalId: d.approvalId, explanation: explanationOf(explanation),
+    policy: d.policy, rule: d.rule, approvalId: d.approvalId, identity: identityOf(d), exceptions: d.exceptions, explanation: explanationOf(explanation),
   };
 }
 

@@ -15,13 +15,14 @@ import type { Op } from "./patch.js";
 import { agentOf, componentOf, definitionOf, executionOf, openCallOf, recordOf, usageOf } from "./records.js";
 import type { CallOptions } from "./retry.js";
 import { Sessions } from "./sessions.js";
-import type { Agent, Component, Cost, DecisionRecord, Definition, Execution, OpenCall, Turn, Usage } from "./types.js";
+import type { Agent, Component, Execution } from "./state-types.js";
+import type { Cost, DecisionRecord, Definition, OpenCall, Turn, Usage } from "./types.js";
 
 /** Where a policy holds. */
 export interface Attachment {
-  to: "workflow" | "process" | "session" | "role";
-  /** The name of the workflow or process, the session, or the role. */
-  id: string;
+  to: "workflow" | "process" | "session" | "role" | "principal" | "human" | "group" | "agent" | "everyone";
+  /** The name of the workflow, process, principal, human, group or agent, the session, or the role; none for everyone. */
+  id?: string;
 }
 
 /** A definition: an object, or its text. */
@@ -35,13 +36,19 @@ export interface VersionOptions extends CallOptions {
   expectedVersion?: number;
 }
 
+/** Options of the registration of a definition. */
+export interface StagedOptions extends ChangeOptions {
+  /** Store a version that is not live: `applySet` makes it live. */
+  staged?: boolean;
+}
+
 /** Operators' part of a client: definitions, records, components and agents. */
 export class Registry extends Sessions {
   // Definitions
 
   /** Registers a version of a workflow. The same definition again is the same version. Its problems are the `violations` of a Fault. */
-  async registerWorkflow(definition: DefinitionText, options: ChangeOptions = {}): Promise<Definition> {
-    const request = { definition: bytesOf(definition), ...keyOf(options) };
+  async registerWorkflow(definition: DefinitionText, options: StagedOptions = {}): Promise<Definition> {
+    const request = { definition: bytesOf(definition), staged: options.staged ?? false, ...keyOf(options) };
     const answer = await this.call(options, (call) => this.rpc(WorkflowService).registerWorkflow(request, call));
     return definitionOf(answer.workflow, answer.workflow?.definition, answer);
   }
@@ -60,8 +67,8 @@ export class Registry extends Sessions {
   }
 
   /** Registers a version of a policy under the name that it has. A shadow makes no decisions; the log shows where it differs. */
-  async registerPolicy(definition: DefinitionText, options: ChangeOptions & { name?: string; shadow?: boolean } = {}): Promise<Definition> {
-    const request = { name: options.name ?? "", definition: bytesOf(definition), shadow: options.shadow ?? false, ...keyOf(options) };
+  async registerPolicy(definition: DefinitionText, options: StagedOptions & { name?: string; shadow?: boolean } = {}): Promise<Definition> {
+    const request = { name: options.name ?? "", definition: bytesOf(definition), shadow: options.shadow ?? false, staged: options.staged ?? false, ...keyOf(options) };
     const answer = await this.call(options, (call) => this.rpc(PolicyService).registerPolicy(request, call));
     return definitionOf(answer.policy, answer.policy?.definition, answer);
   }
@@ -79,21 +86,24 @@ export class Registry extends Sessions {
     return this.pages(options, page, (answer) => answer.policies.map((one) => definitionOf(one, one.definition)));
   }
 
-  /** Lets a policy hold for a workflow, a process, a session or a role. */
-  async attachPolicy(name: string, where: Attachment, options: CallOptions = {}): Promise<Definition> {
-    const { policy } = await this.call(options, (call) => this.rpc(PolicyService).attachPolicy({ name, to: attachment(where) }, call));
+  /** Lets a policy hold in one place or several, in one commit. */
+  async attachPolicy(name: string, where: Attachment | Attachment[], options: CallOptions = {}): Promise<Definition> {
+    const { policy } = await this.call(options, (call) => this.rpc(PolicyService).attachPolicy({ name, to: messagesOf(where) }, call));
     return definitionOf(policy, policy?.definition);
   }
 
   /** Ends that. */
-  async detachPolicy(name: string, where: Attachment, options: CallOptions = {}): Promise<Definition> {
-    const { policy } = await this.call(options, (call) => this.rpc(PolicyService).detachPolicy({ name, from: attachment(where) }, call));
+  async detachPolicy(name: string, where: Attachment | Attachment[], options: CallOptions = {}): Promise<Definition> {
+    const { policy } = await this.call(options, (call) => this.rpc(PolicyService).detachPolicy({ name, from: messagesOf(where) }, call));
     return definitionOf(policy, policy?.definition);
   }
 
-  /** Returns how much of the limits of a policy is spent, by default of the client's session. */
-  async policyUsage(name: string, options: CallOptions & { principal?: string; session?: string } = {}): Promise<Usage[]> {
-    const request = { name, principal: options.principal ?? "", sessionId: options.session ?? this.session };
+  /**
+   * Returns how much of the limits of a policy is spent, by default of the client's session. Limits per principal and per human are only
+   * in it with these; a human is the name of a person, or the issuer, # and the name there.
+   */
+  async policyUsage(name: string, options: CallOptions & { principal?: string; human?: string; session?: string } = {}): Promise<Usage[]> {
+    const request = { name, principal: options.principal ?? "", human: options.human ?? "", sessionId: options.session ?? this.session };
     return (await this.call(options, (call) => this.rpc(PolicyService).getPolicyUsage(request, call))).usages.map(usageOf);
   }
 
@@ -169,8 +179,8 @@ export class Registry extends Sessions {
   // Processes
 
   /** Registers a version of a process. */
-  async registerProcess(definition: DefinitionText, options: ChangeOptions = {}): Promise<Definition> {
-    const request = { definition: bytesOf(definition), ...keyOf(options) };
+  async registerProcess(definition: DefinitionText, options: StagedOptions = {}): Promise<Definition> {
+    const request = { definition: bytesOf(definition), staged: options.staged ?? false, ...keyOf(options) };
     const answer = await this.call(options, (call) => this.rpc(ProcessService).registerProcess(request, call));
     return definitionOf(answer.process, answer.process?.definition, answer);
   }
@@ -298,9 +308,27 @@ function bytesOf(definition: DefinitionText): Uint8Array<ArrayBuffer> {
   return encode("definition", typeof definition === "string" ? new JsonText(definition) : definition);
 }
 
-function attachment({ to, id }: Attachment): { kind: AttachmentKind; id: string } {
-  const kind = { workflow: AttachmentKind.WORKFLOW, process: AttachmentKind.PROCESS, session: AttachmentKind.SESSION, role: AttachmentKind.ROLE }[to];
-  return { kind, id };
+const attachmentKinds = {
+  workflow: AttachmentKind.WORKFLOW,
+  process: AttachmentKind.PROCESS,
+  session: AttachmentKind.SESSION,
+  role: AttachmentKind.ROLE,
+  principal: AttachmentKind.PRINCIPAL,
+  human: AttachmentKind.HUMAN,
+  group: AttachmentKind.GROUP,
+  agent: AttachmentKind.AGENT,
+  everyone: AttachmentKind.EVERYONE,
+};
+
+/** Attachments of messages; one of a kind that this version does not know is left out. */
+export function attachmentsOf(messages: readonly { kind: AttachmentKind; id: string }[]): Attachment[] {
+  const words = Object.keys(attachmentKinds) as Attachment["to"][];
+  return messages.flatMap(({ kind, id }) => words.filter((to) => attachmentKinds[to] === kind).map((to) => ({ to, id })));
+}
+
+/** The messages of attachments. */
+export function messagesOf(where: Attachment | Attachment[]): { kind: AttachmentKind; id: string }[] {
+  return [where].flat().map(({ to, id = "" }) => ({ kind: attachmentKinds[to], id }));
 }
 
 function specOf(spec: AgentSpec): object {

@@ -1,3 +1,4 @@
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { RunService } from "./gen/interlock/engine/v1/run_service_pb.js";
 import { keyOf, noSession, type ChangeOptions } from "./base.js";
 import { Approvals } from "./approvals.js";
@@ -68,9 +69,13 @@ export class Runs extends Approvals {
     return runOf((await this.call(options, (call) => this.rpc(RunService).getRun(request, call))).run);
   }
 
-  /** Yields runs, newest first, with a filter as on the command line, such as `status=RUNNING`. */
-  listRuns(filter = "", options: CallOptions = {}): AsyncGenerator<Run, void, undefined> {
-    const page = (pageToken: string, call: object) => this.rpc(RunService).listRuns({ filter, pageToken }, call);
+  /**
+   * Yields runs, newest first, with a filter as on the command line, such as `status=RUNNING`. With `staleForSeconds` it yields active runs
+   * that have made no progress for so long, the most silent first, at most 1000.
+   */
+  listRuns(filter = "", options: CallOptions & { staleForSeconds?: number } = {}): AsyncGenerator<Run, void, undefined> {
+    const silent = options.staleForSeconds ? { staleFor: durationFromMs(options.staleForSeconds * 1000), pageSize: 1000 } : {};
+    const page = (pageToken: string, call: object) => this.rpc(RunService).listRuns({ filter, pageToken, ...silent }, call);
     return this.pages(options, page, (answer) => answer.runs.map((run) => runOf(run)));
   }
 

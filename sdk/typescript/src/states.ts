@@ -6,7 +6,7 @@ import { reason } from "./errors.js";
 import { JsonText, decode, encode, rewrite, type Json } from "./json.js";
 import type { Op } from "./patch.js";
 import { pause, retry, yieldMs, type CallOptions, type Deadline } from "./retry.js";
-import type { Change, State } from "./types.js";
+import type { Change, State } from "./state-types.js";
 
 /** A client's shared states. An empty id means the session's state. */
 export class States extends Runs {

@@ -3,6 +3,7 @@ import { connect as connectSocket, isIP } from "node:net";
 import type { ClientSessionOptions, SecureClientSessionOptions } from "node:http2";
 import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import type { BreakGlassOptions } from "./breakglass.js";
 import { ConfigurationError } from "./errors.js";
 
 /** The default address of the gRPC services of `interlock up`. */
@@ -113,6 +114,7 @@ export function fromEnvironment(env: Readonly<Record<string, string | undefined>
   session: string;
   run: string;
   state: string;
+  breakGlass: BreakGlassOptions | undefined;
 } {
   const server = env["INTERLOCK_SERVER"] || defaultServer;
   if (/^https?:\/\//.test(server)) {
@@ -134,5 +136,8 @@ export function fromEnvironment(env: Readonly<Record<string, string | undefined>
     session: env["INTERLOCK_SESSION"] ?? "",
     run: env["INTERLOCK_RUN"] ?? "",
     state: env["WORKFLOW_STATE_ID"] ?? "",
+    breakGlass: env["INTERLOCK_BREAKGLASS"]
+      ? { grant: env["INTERLOCK_BREAKGLASS"], key: env["INTERLOCK_BREAKGLASS_KEY"] ?? "", spool: env["INTERLOCK_BREAKGLASS_SPOOL"] ?? "", principal: env["INTERLOCK_PRINCIPAL"] ?? "" }
+      : undefined,
   };
 }

@@ -1,5 +1,6 @@
 import type { Jail } from "./command.js";
 import type { Json } from "./json.js";
+import type { Identity } from "./who.js";
 
 // The words of the contracts. A server that is newer than this package may send others.
 
@@ -11,20 +12,18 @@ export type DecisionCode =
   | "EDIT_TOO_LARGE" | "TOO_MANY_FILES" | "MAX_ITERATIONS" | "CONTEXT_BUDGET" | "RUN_NOT_ACTIVE" | "INVALID_INPUT" | "POLICY_DENIED"
   | "RATE_LIMITED" | "BUDGET_EXCEEDED" | "EMAIL_DENIED" | "APPROVAL_REQUIRED" | "APPROVAL_PENDING" | "POLICY_UNAVAILABLE"
   | "COMMAND_UNKNOWN" | "SELF_PROTECTED" | "NOT_ENFORCED" | "EFFECTS_UNKNOWN" | "ACTS_ELSEWHERE" | "SIGNALS_PROCESS"
-  | "CALLER_DENIED" | "JAIL_REQUIRED" | "CALL_UNCLEAR" | "CALL_NOT_ALLOWED";
+  | "CALLER_DENIED" | "JAIL_REQUIRED" | "CALL_UNCLEAR" | "CALL_NOT_ALLOWED" | "NARROWED" | "HALTED" | "UNGOVERNED";
 /** The status of a run (S6.1). */
 export type RunStatus =
   | "" | "RUNNING" | "WAITING" | "AWAITING_APPROVAL" | "PAUSED" | "COMPLETED" | "FAILED" | "BLOCKED" | "CANCELLED" | "HELD";
 /** The status of a branch (S5.1). */
 export type BranchStatus = "" | "ACTIVE" | "SUCCEEDED" | "FAILED" | "CANCELLED";
-/** The status of a session (S11). */
-export type SessionStatus = "" | "RUNNING" | "FINISHED" | "ENDED";
-/** How far a session is with its report (S11.1). */
-export type StateUpdateStatus = "" | "NONE" | "PENDING" | "COMPLETED" | "FAILED" | "SKIPPED";
-/** The status of an approval (S9.2). */
-export type ApprovalStatus = "" | "PENDING" | "GRANTED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "USED" | "STALE";
-/** The subject of an approval. */
-export type ApprovalKind = "" | "TRANSITION" | "TOOL_CALL" | "PROCESS_STEP";
+/** What a clock makes due (S25). */
+export type DueKind = "deadline" | "fork" | "after" | "stale" | "remind";
+/** Why a clock stands still (S25.2). */
+export type StopCause = "" | "hold" | "pause" | "approval" | "branches";
+/** Why a run is held (S6.2). */
+export type HoldCause = "" | "operator" | "session_end" | "stale";
 
 /** One event that a state defines. */
 export interface LegalEvent {
@@ -34,6 +33,26 @@ export interface LegalEvent {
   /** All guards that it may evaluate, in order. */
   readonly guards: readonly string[];
   readonly requiresApproval: boolean;
+  /** True while a freeze stops it (S25.12). */
+  readonly frozen: boolean;
+}
+
+/** Stops the work of a run until an operator lifts it (S23.41). */
+export interface RunHalt {
+  readonly id: string;
+  /** In words, such as workflow "deploy". */
+  readonly scope: string;
+  readonly reason: string;
+  readonly createdBy: string;
+  readonly createdAt: Date | undefined;
+}
+
+/** Stops some transitions of a run until a time (S25.12). */
+export interface RunFreeze {
+  readonly id: string;
+  readonly reason: string;
+  readonly createdBy: string;
+  readonly until: Date | undefined;
 }
 
 /** The outcome of one guard (S2.3). */
@@ -220,136 +239,60 @@ export interface Run {
   readonly returnTo: string;
   /** The run that invoked this one; empty for none. */
   readonly parentId: string;
+  /** The freeze that the run is under; `legalEvents` say what it stops. */
+  readonly freeze: RunFreeze | undefined;
+  /** The halt that stops its work; undefined for none. */
+  readonly halt: RunHalt | undefined;
   /** `load` has continued a paused run. */
   readonly resumed: boolean;
   /** Why an accepted event had no effect; empty otherwise. */
   readonly note: string;
   readonly createdAt: Date | undefined;
   readonly updatedAt: Date | undefined;
+  /** The schedule that has started the run; empty for none. */
+  readonly schedule: string;
+  /** When the run came to its state from another one: the clock of the state counts from there (S25.1). */
+  readonly arrivedAt: Date | undefined;
+  /** The latest time at which the run ends (S25.8); undefined for never. */
+  readonly deadline: Date | undefined;
+  /** When the run made progress last, to the second; undefined of a run that is not active, and in the answers of changes. */
+  readonly lastActivity: Date | undefined;
+  /** What time will bring about, the soonest first, as things stand now; those whose clock stands still are last. */
+  readonly dues: readonly Due[];
+  /** The causes of a run that is HELD (S6.2). */
+  readonly holds: readonly Hold[];
 }
 
-/** A shared document, or a part of one (S10). */
-export interface State {
-  readonly id: string;
-  readonly schemaName: string;
-  readonly schemaVersion: number;
-  /** The root of the tree that shares it. */
-  readonly rootSessionId: string;
-  readonly rootSessionName: string;
-  /** Bumped by every change. */
-  readonly version: number;
-  /** The document; undefined where an answer leaves it out. Integers that a number cannot hold are bigint. */
-  readonly data: Json | undefined;
-  /** The document as it was written; empty where an answer leaves it out. */
-  readonly dataJson: string;
-  /** The values at the pointers of a read. A pointer without a value is not in it. */
-  readonly parts: ReadonlyMap<string, Json>;
-  readonly updatedBy: string;
-  readonly createdAt: Date | undefined;
-  readonly updatedAt: Date | undefined;
+/** One thing that time brings about in a run, and when (S25). */
+export interface Due {
+  readonly kind: DueKind;
+  /** That of the transition, such as $after:2h; empty for a reminder. */
+  readonly event: string;
+  /** Empty outside of forks. */
+  readonly branch: string;
+  /** The time on the clock at which it is due: of a deadline since the run began, of a silence since the last progress. */
+  readonly afterSeconds: number;
+  /** When it is due, if no clock stands still before; undefined while its clock stands still. */
+  readonly at: Date | undefined;
+  /** Why its clock stands still; empty while the clock runs (S25.2). */
+  readonly stoppedBy: StopCause;
+  /** The time that is left on a clock that stands still. */
+  readonly leftSeconds: number;
+  /** It was due, and no guard let it through: it is tried again. */
+  readonly blocked: boolean;
+  /** The states that it may lead to, in definition order. */
+  readonly targets: readonly string[];
+  /** The run is held after this silence. */
+  readonly holds: boolean;
 }
 
-/** One version of a state. */
-export interface Change {
-  readonly stateId: string;
-  readonly version: number;
-  readonly time: Date | undefined;
-  /** Of the session that acted; empty for none. */
-  readonly sessionId: string;
-  readonly sessionName: string;
-  /** The principal. */
-  readonly actor: string;
-  /** "created", "updated" or "migrated". */
-  readonly type: string;
-  /** A JSON Patch (RFC 6902) from the version before. */
-  readonly patch: Json | undefined;
-  readonly schemaVersion: number;
-  /** The state is gone; no change follows, and of the rest only `stateId` is set. */
-  readonly deleted: boolean;
-}
-
-/** One agent's conversation (S11). */
-export interface Session {
-  readonly id: string;
-  /** Unique in the namespace. */
-  readonly name: string;
-  /** Empty for a root. */
-  readonly parentId: string;
-  readonly rootId: string;
-  readonly status: SessionStatus;
-  /** The state that it shares; empty for none. */
-  readonly stateId: string;
-  /** How far it is with its report (S11.1). */
-  readonly stateUpdate: StateUpdateStatus;
-  readonly openChildren: number;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly error: string;
-  readonly createdAt: Date | undefined;
-  readonly updatedAt: Date | undefined;
-}
-
-/** The outcome of a session that was stopped. */
-export interface Stopped {
-  readonly session: Session;
-  /** For the agent, which must act on it before it may stop, when it was stopped in place; empty when it may. */
-  readonly prompt: string;
-}
-
-/** The vote of one human. */
-export interface Vote {
+/** A cause that keeps a run HELD until it is lifted (S6.2). */
+export interface Hold {
+  /** Name of the principal that holds it. */
   readonly by: string;
-  readonly approve: boolean;
-  readonly note: string;
-  readonly time: Date | undefined;
-}
-
-/** A question to humans (S9.2). */
-export interface Approval {
-  readonly id: string;
-  readonly status: ApprovalStatus;
-  /** Humans have approved: it is GRANTED, or was USED already, as that of a transition is. */
-  readonly granted: boolean;
-  readonly kind: ApprovalKind;
-  readonly message: string;
+  readonly cause: HoldCause;
   readonly reason: string;
-  /** How it stands, in one sentence for the agent. */
-  readonly outcome: string;
-  readonly runId: string;
-  /** The session that asks; empty for none. */
-  readonly sessionId: string;
-  readonly by: string;
-  readonly expiresAt: Date | undefined;
-  /** The call, transition or step that is asked for. */
-  readonly subject: Json | undefined;
-  /** Its data, with the edits of approvers. */
-  readonly data: Json | undefined;
-  readonly editable: boolean;
-  /** The digest of the request, for `decideApproval`. */
-  readonly digest: string;
-  readonly votes: readonly Vote[];
-  readonly createdAt: Date | undefined;
-  readonly decidedAt: Date | undefined;
-  readonly usedBy: string;
-  /** The caller may decide it. */
-  readonly mayDecide: boolean;
-}
-
-/** Approval of later calls that are like one that was approved. */
-export interface Lease {
-  readonly id: string;
-  readonly approvalId: string;
-  readonly runId: string;
-  readonly sessionId: string;
-  readonly state: string;
-  readonly policy: string;
-  readonly capability: string;
-  /** The pattern of commands that it covers, or empty. */
-  readonly pattern: string;
-  /** The condition that calls must meet. */
-  readonly only: Json | undefined;
-  readonly callsLeft: number;
-  readonly expiresAt: Date | undefined;
-  readonly grantedBy: string;
+  readonly since: Date | undefined;
 }
 
 /** One change of a run, or one tool result (S6.4). */
@@ -393,9 +336,15 @@ export interface DecisionRecord {
   readonly decision: DecisionValue | "";
   readonly code: DecisionCode;
   readonly message: string;
+  /** The policy that decided; empty when the state did. */
+  readonly policy: string;
   /** The rule that decided; empty when the state did. */
   readonly rule: string;
   readonly approvalId: string;
+  /** Who made the call, as it was known then; it stays when sessions, agents and people are gone. */
+  readonly identity: Identity | undefined;
+  /** Ids of the exceptions by which the call has passed rules of policies. */
+  readonly exceptions: readonly string[];
   /** Where it was asked for: the Explanation of the contract, as JSON. */
   readonly explanation: Json | undefined;
 }
@@ -464,45 +413,6 @@ export interface Turn {
   readonly text: string;
   /** Only of the first turn. */
   readonly initialPrompt: string;
-}
-
-/** A component: values of agents, with a schema (S12). */
-export interface Component {
-  readonly slug: string;
-  readonly name: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly schema: Json | undefined;
-  readonly initialValues: Json | undefined;
-  /** "NONE", "SESSION" or "LONG_TERM". */
-  readonly persistence: string;
-  readonly version: number;
-}
-
-/** One use of a component's values. */
-export interface Execution {
-  readonly id: string;
-  readonly slug: string;
-  readonly values: Json | undefined;
-  readonly version: number;
-  readonly persistence: string;
-  readonly sessionId: string;
-  readonly subject: string;
-  readonly unset: readonly string[];
-}
-
-/** The settings that sessions of one kind of agent start with. */
-export interface Agent {
-  readonly id: string;
-  readonly name: string;
-  readonly modelRef: string;
-  readonly instructions: string;
-  readonly toolRefs: readonly string[];
-  readonly stateRefs: readonly string[];
-  readonly workflow: string;
-  readonly policy: string;
-  readonly enableConversations: boolean;
-  readonly version: number;
 }
 
 /** A server that answers this client. */

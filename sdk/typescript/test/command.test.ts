@@ -69,7 +69,7 @@ test.skipIf(levelOf(jailed.stdout ?? "") < 3)("a command runs once, in its jail"
   const [data, work] = [join(folder, "data"), join(folder, "work")];
   mkdirSync(work);
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("INTERLOCK_")));
-  const server = spawn(program, ["up", "--data-dir", data, "--http=127.0.0.1:0", "--grpc=127.0.0.1:0", "--nats=127.0.0.1:0"], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const server = spawn(program, ["up", "--presence=none", "--data-dir", data, "--http=127.0.0.1:0", "--grpc=127.0.0.1:0", "--nats=127.0.0.1:0"], { env, stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(async () => {
     const ended = new Promise((resolve) => server.once("exit", resolve));
     server.kill();
@@ -80,7 +80,7 @@ test.skipIf(levelOf(jailed.stdout ?? "") < 3)("a command runs once, in its jail"
   server.stdout.on("data", (text) => (said += text));
   await vi.waitFor(() => expect(said).toContain("Interlock is up"), { timeout: 30_000 });
   const { grpc } = JSON.parse(readFileSync(join(data, "endpoints.json"), "utf8")) as { grpc: string };
-  const tokens = JSON.parse(readFileSync(join(data, "tokens.json"), "utf8")) as Record<string, string>;
+  const tokens = JSON.parse(readFileSync(join(data, "local.json"), "utf8")) as Record<string, string>;
   const operator = new Interlock({ server: grpc, token: tokens["operator"]!, session: "commanding" });
   await operator.registerWorkflow({
     id: "commanding", initial: "reading",

@@ -1,11 +1,12 @@
-/** sdk/conformance/sdk.yaml on this SDK, over the proxy, against `interlock up`. */
+/** sdk/conformance/sdk.yaml and governance.yaml on this SDK, over the proxy, against `interlock up`. */
 import { readFileSync } from "node:fs";
 import { describe, expect, inject, test } from "vitest";
 import { parse as parseYaml } from "yaml";
 import { AwaitingApproval, ConfigurationError, Denied, Fault, Interlock, InterlockError, JsonText, Rejected, ReportError, Result, Unavailable, reason } from "../src/index.js";
 import type { Decision, Outcome } from "../src/index.js";
+import { govern } from "./governing.js";
 import { Case, type Fault as Trouble } from "./host.js";
-import { differences } from "./matching.js";
+import { all, differences } from "./matching.js";
 
 interface Expected {
   result?: unknown;
@@ -19,6 +20,10 @@ interface Step {
   args?: Record<string, any>;
   as?: string;
   role?: string;
+  token?: string;
+  for?: string;
+  namespace?: string;
+  recorded?: unknown;
   eventually?: boolean;
   cancel?: string;
   timeout_ms?: number;
@@ -31,13 +36,22 @@ interface Step {
 
 interface Table {
   fixtures: { workflows: Record<string, unknown>; policies: Record<string, unknown>; schemas: Record<string, unknown> };
-  cases: { name: string; setup: Record<"workflows" | "policies" | "schemas", string[] | undefined>; session?: string; steps: Step[] }[];
+  cases: Program[];
+}
+
+interface Program {
+  name: string;
+  category?: string;
+  setup: Record<"workflows" | "policies" | "attachable" | "schemas", string[] | undefined>;
+  session?: string;
+  steps: Step[];
 }
 
 // Numbers that a double cannot hold stay exact on their way to the server.
 const read = (file: string): Table =>
   parseYaml(readFileSync(new URL(file, import.meta.url), "utf8"), { intAsBigInt: true, merge: true }) as Table;
-const { fixtures, cases } = plain(read("../../conformance/sdk.yaml")) as Table;
+const tables = ["sdk", "governance"].map((name) => plain(read(`../../conformance/${name}.yaml`)) as Table);
+const cases = tables.flatMap(({ fixtures, cases }) => cases.map((one) => ({ ...one, fixtures, title: [one.category, one.name].filter(Boolean).join("/") })));
 
 /** bigint only where it must be. */
 function plain(value: unknown): unknown {
@@ -62,7 +76,7 @@ function canonical(value: unknown): unknown {
 }
 
 /** Calls of the host, whose answers are in the words of the table. */
-const hosted = new Set(["human", "record", "traffic", "down", "up", "attempts"]);
+const hosted = new Set(["human", "person", "record", "traffic", "down", "up", "attempts"]);
 
 class ToolError extends Error {}
 
@@ -87,18 +101,12 @@ function outcome(given: Record<string, any> = {}): Outcome {
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name.replace(/_(.)/g, (_, c: string) => c.toUpperCase()), value]));
 }
 
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const out: T[] = [];
-  for await (const item of items) out.push(item);
-  return out;
-}
-
 class Runner {
   private readonly saved = new Map<string, any>();
   private client: Interlock;
   private ran = 0;
 
-  private settings: { server: string; token: string; session: string; run?: string };
+  private settings: { server: string; token: string; session: string; run?: string; human?: string; namespace?: string };
 
   constructor(
     private readonly host: Case,
@@ -142,9 +150,10 @@ class Runner {
       error = canonicalError(err);
     }
     if (step.save) this.saved.set(step.save, error ?? result);
-    const expected = step.expect ?? { result: {} };
+    const record = step.recorded !== undefined && error === undefined ? differences(this.fill(step.recorded), await this.recorded(step, result), "/recorded") : [];
+    const expected = step.expect ?? (step.recorded === undefined ? { result: {} } : {});
     if (expected.any) return [];
-    const found = expected.error === undefined && error !== undefined ? [`threw ${JSON.stringify(error)}`] : [];
+    const found = expected.error === undefined && error !== undefined ? [`threw ${JSON.stringify(error)}`] : record;
     if (expected.error !== undefined) found.push(...differences(this.fill(expected.error), error, "/error"));
     else if (step.expect?.result !== undefined) found.push(...differences(this.fill(expected.result), result, "/result"));
     if (expected.ran !== undefined) found.push(...differences(expected.ran, ran.count, "/ran"));
@@ -165,19 +174,29 @@ class Runner {
   }
 
   private async call(step: Step, args: Record<string, any>, ran: { count: number }): Promise<unknown> {
-    if (step.role !== undefined) {
-      const { token } = this.settings;
-      this.settings.token = this.host.roles[step.role]!;
-      const other = this.connect();
-      this.settings.token = token;
-      const { role: _, ...rest } = step;
-      try {
-        return await this.calls(other, rest, args, ran);
-      } finally {
-        await other.close();
-      }
+    return this.by(step, (client) => this.calls(client, step, args, ran));
+  }
+
+  /** Calls with the client that makes a step. */
+  private async by<T>(step: Pick<Step, "as" | "role" | "token" | "for" | "namespace">, call: (client: Interlock) => Promise<T>): Promise<T> {
+    let client = this.client;
+    const other = step.role !== undefined || step.token !== undefined || step.namespace !== undefined;
+    if (other) {
+      const token = step.role !== undefined ? this.host.roles[step.role]! : ((this.fill(step.token) as string | undefined) ?? this.settings.token);
+      client = new Interlock({ ...this.settings, token, namespace: step.namespace?.replace("other", this.host.other) ?? this.host.namespace });
     }
-    return this.calls(step.as === undefined ? this.client : this.client.forSession(step.as), step, args, ran);
+    try {
+      const behalf = step.for === undefined ? client : client.forHuman(this.fill(step.for) as string);
+      return await call(step.as === undefined ? behalf : behalf.forSession(step.as));
+    } finally {
+      if (other) await client.close();
+    }
+  }
+
+  /** The one record of the decision that a step has got, as an operator of the namespace reads it. */
+  private async recorded({ as, namespace }: Step, decided: any): Promise<unknown> {
+    const operator = { role: "operator", ...(as !== undefined && { as }), ...(namespace !== undefined && { namespace }) };
+    return canonical(await this.by(operator, (client) => client.explainDecision(decided.call_id, { runId: decided.run_id })));
   }
 
   /** A signal that is aborted once the body runs, or once an RPC hangs; undefined for a step that is not cancelled. */
@@ -256,6 +275,8 @@ class Runner {
         return client.ping(options);
       case "list_approvals":
         return all(client.listApprovals(filter(["status"]), options));
+      case "approval_stats":
+        return client.approvalStats(options);
       case "get_approval":
         return client.getApproval(args["approval"], options);
       case "decide_approval":
@@ -265,7 +286,7 @@ class Runner {
       case "wait_run":
         return client.waitRun(run, { ...options, ...(args["until"] && { until: (at) => at.state === args["until"].state }) });
       case "list_runs":
-        return all(client.listRuns(filter(["workflow", "status"]), options));
+        return all(client.listRuns(filter(["workflow", "status"]), { ...options, staleForSeconds: args["stale_for"] ?? 0 }));
       case "pause_run":
         return client.pauseRun(run, { ...options, reason: args["reason"] ?? "" });
       case "resume_run":
@@ -281,7 +302,7 @@ class Runner {
       case "register_schema":
         return client.registerSchema(args["name"], args["definition"], options);
       case "list_decisions":
-        return all(client.listDecisions(filter(["decision", "tool"]), options));
+        return all(client.listDecisions(filter(["decision", "tool", "principal"]), options));
       case "explain_decision":
         return client.explainDecision(args["call_id"], { ...options, runId: run });
       case "list_open_calls":
@@ -326,7 +347,9 @@ class Runner {
         return client.createSession(args, options);
       case "stop":
       case "stop_session":
-        return client.stopSession("", { ...options, inPlace: args["in_place"] ?? false });
+        return client.stopSession("", { ...options, inPlace: args["in_place"] ?? false, end: args["end"] ?? false, result: args["result"] });
+      case "person":
+        return this.host.person(args);
       case "human":
         return this.host.human(args as { approve: boolean });
       case "record":
@@ -344,7 +367,7 @@ class Runner {
         this.client = this.connect();
         return {};
       default:
-        throw new Error(`no call ${step.call}`);
+        return govern(client, step.call, args);
     }
   }
 
@@ -364,13 +387,14 @@ class Runner {
 
 describe("what every SDK does", () => {
   test("the table is there", () => {
-    expect(cases.length).toBeGreaterThan(40);
+    expect(tables.map((table) => table.cases.length >= 60)).toEqual([true, true]);
   });
 
-  test.concurrent.each(cases)("$name", async ({ setup = {} as never, session, steps }) => {
+  test.concurrent.each(cases)("$title", async ({ setup = {} as never, session, steps, fixtures }) => {
     const host = await Case.begin(inject("control"), {
       workflows: (setup.workflows ?? []).map((name) => fixtures.workflows[name]),
       policies: (setup.policies ?? []).map((name) => fixtures.policies[name]),
+      attachable: (setup.attachable ?? []).map((name) => fixtures.policies[name]),
       schemas: Object.fromEntries((setup.schemas ?? []).map((name) => [name, fixtures.schemas[name]])),
     });
     const runner = new Runner(host, session ?? "agent");

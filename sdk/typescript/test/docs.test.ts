@@ -41,7 +41,9 @@ const runTests = (): string => "passed";
 const as = (role: string) => new Interlock({ ...address, token: process.env[role] ?? "", session: "shipping" });
 const address = { server: process.env["INTERLOCK_SERVER"] ?? "", namespace: process.env["INTERLOCK_NAMESPACE"] ?? "" };
 const notify = (approval: string) => void as("APPROVER").decideApproval(approval, true);
-void [folder, runTests, as, notify];
+const tokenOfAda = process.env["ADA"] ?? "";
+const operator = new Interlock({ ...address, token: process.env["OPERATOR"] ?? "" });
+void [folder, runTests, as, notify, tokenOfAda, operator];
 `;
 
 async function blocks(file: string, kind = "ts"): Promise<string[]> {
@@ -61,7 +63,7 @@ function program(all: string[], more: string): string {
     }),
   );
   const head = [...imports].map(([from, names]) => `import { ${[...names].join(", ")} } from "${from}";`).join("\n");
-  return `${head}\n${before}\n${more}\n${bodies.map((body) => `{\n${body}\n}`).join("\n")}\nclient.close();\n`;
+  return `${head}\n${before}\n${more}\n${bodies.map((body) => `{\n${body}\n}`).join("\n")}\nclient.close();\noperator.close();\n`;
 }
 
 /** A block whose client is trusted: what an agent reports is no evidence. */
@@ -93,10 +95,13 @@ test("the documented TypeScript compiles and runs", { timeout: 120_000 }, async 
   await run("npx", ["tsc", "-p", folder], { cwd: here }).catch((err: { stdout: string }) => {
     throw new Error(err.stdout + source);
   });
-  const env = { ...process.env, OPERATOR: host.roles["operator"], APPROVER: host.roles["approver"], INTERLOCK_SERVER: host.server, INTERLOCK_TOKEN: host.token, INTERLOCK_NAMESPACE: host.namespace, INTERLOCK_SESSION: "review-42" };
+  const { token: ADA } = (await host.person({ name: "ada", groups: ["support"] })) as { token: string };
+  const env = { ...process.env, ADA, OPERATOR: host.roles["operator"], APPROVER: host.roles["approver"], INTERLOCK_SERVER: host.server, INTERLOCK_TOKEN: host.token, INTERLOCK_NAMESPACE: host.namespace, INTERLOCK_SESSION: "review-42" };
   const { stdout } = await run(process.execPath, [join(folder, "out", "page.js")], { cwd: here, env });
   expect(stdout).toContain("edited");
   expect(stdout).toContain("[ 'main.go:42' ]");
+  expect(stdout).toContain("agent ada [ 'ticket-7' ]");
+  expect(stdout).toContain("NARROWED  agent ada [ 'ticket-7' ]");
   expect(stdout).toContain("shipped COMPLETED");
   await host.end();
 });

@@ -55,6 +55,8 @@ export interface Attempt {
 export interface Definitions {
   workflows?: unknown[];
   policies?: unknown[];
+  /** Policies that judge nobody until they are attached. */
+  attachable?: unknown[];
   schemas?: Record<string, unknown>;
 }
 
@@ -64,15 +66,17 @@ export class Case {
     private readonly base: string,
     readonly server: string,
     readonly namespace: string,
+    /** A namespace that no other case uses. */
+    readonly other: string,
     readonly token: string,
     /** Tokens of people, by their role. */
     readonly roles: Readonly<Record<string, string>>,
   ) {}
 
   static async begin(control: string, definitions: Definitions): Promise<Case> {
-    const made = (await request("POST", control + "/cases", definitions)) as Record<"id" | "server" | "namespace" | "token" | "operator_token" | "approver_token", string>;
+    const made = (await request("POST", control + "/cases", definitions)) as Record<"id" | "server" | "namespace" | "other" | "token" | "operator_token" | "approver_token", string>;
     const roles = { operator: made.operator_token, approver: made.approver_token };
-    return new Case(`${control}/cases/${made.id}`, made.server, made.namespace, made.token, roles);
+    return new Case(`${control}/cases/${made.id}`, made.server, made.namespace, made.other, made.token, roles);
   }
 
   faults(faults: Fault[]): Promise<unknown> {
@@ -89,6 +93,10 @@ export class Case {
   }
   human(vote: { approval?: string; approve: boolean; note?: string }): Promise<unknown> {
     return request("POST", this.base + "/human", vote);
+  }
+  /** A token of a person, of the deployment's OpenID Connect issuer. */
+  person(person: unknown): Promise<unknown> {
+    return request("POST", this.base + "/person", person);
   }
   traffic(): Promise<unknown> {
     return request("GET", this.base + "/traffic");

@@ -25,9 +25,16 @@ export function differences(expected: unknown, actual: unknown, at = ""): string
     if (actual.length !== expected.length) return [`${at || "/"}: has ${actual.length} elements, not ${expected.length}: ${show(actual)}`];
     return expected.flatMap((one, i) => differences(one, actual[i], `${at}/${i}`));
   }
-  return isDeepStrictEqual(expected, actual) ? [] : [`${at || "/"}: is ${show(actual)}, not ${show(expected)}`];
+  return isDeepStrictEqual(expected, actual ?? null) ? [] : [`${at || "/"}: is ${show(actual)}, not ${show(expected)}`];
 }
 
 function show(value: unknown): string {
   return JSON.stringify(value, (_, v: unknown) => (typeof v === "bigint" ? `${v}n` : v)) ?? "undefined";
+}
+
+/** Reads a list to its end. */
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const out: T[] = [];
+  for await (const item of items) out.push(item);
+  return out;
 }

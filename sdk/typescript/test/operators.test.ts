@@ -1,7 +1,8 @@
 /** The parts of the client that operators and processes use, against `interlock up`. */
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { AwaitingApproval, Interlock, Rejected, Result, add, type Approval, type Run } from "../src/index.js";
+import { AwaitingApproval, Interlock, Rejected, Result, add, type Approval, type Run, type ScheduleSpec } from "../src/index.js";
 import { Case } from "./host.js";
+import { all } from "./matching.js";
 
 const workflow = {
   id: "work", initial: "a", meta: { debug: true, capture_output: true },
@@ -35,12 +36,6 @@ afterAll(async () => {
   await host?.end();
 });
 
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const out: T[] = [];
-  for await (const item of items) out.push(item);
-  return out;
-}
-
 test("components", async () => {
   expect(await operator.createComponent(component)).toMatchObject({ slug: "notes", persistence: "SESSION", version: 1, initialValues: { n: 0 } });
   expect(await operator.updateComponent("notes", { ...component, name: "More" }, { expectedVersion: 1 })).toMatchObject({ name: "More", version: 2 });
@@ -55,6 +50,51 @@ test("components", async () => {
   expect((await chat.componentValues()).values).toEqual({ n: 1 });
   await operator.deleteComponent("notes");
   await expect(agent.getComponent("notes")).rejects.toMatchObject({ reason: "NOT_FOUND" });
+});
+
+test("a schedule is read as it was written", async () => {
+  const spec: ScheduleSpec = {
+    name: "yearly", workflow: "work", workflowVersion: 1, cron: "0 7 29 2 *", zone: "Europe/Berlin", missed: "all", overlap: "allow", sessionId: "",
+    sessionPrefix: "leap", context: { of: "yesterday" }, workspace: "/work", until: new Date("2096-02-29T12:00:00Z"),
+  };
+  const made = await operator.createSchedule(spec, { paused: true });
+  expect(made).toMatchObject({ spec, version: 1, status: "paused", createdBy: "operator", last: undefined });
+  expect(made.createdAt).toBeInstanceOf(Date);
+  const { runId, sessionId } = await operator.triggerSchedule("yearly");
+  expect((await agent.getRun(runId)).schedule).toBe("yearly");
+  expect((await operator.getSchedule("yearly")).last).toMatchObject({ result: "started", count: 1, runId, sessionId, code: "", reason: "" });
+  expect((await operator.scheduleTimes("yearly", { count: 2 })).map((at) => at.toISOString().slice(4))).toEqual(Array(2).fill("-02-29T06:00:00.000Z"));
+  await expect(operator.createSchedule({ ...spec, missed: "never" as "skip" })).rejects.toThrow('missed must be one of skip, once, all, not "never"');
+  await operator.deleteSchedule("yearly", { expectedVersion: 1 });
+});
+
+test("a set is applied in one commit, and can wait as a shadow", async () => {
+  const rules = (tool: string) => ({ name: "set-calls", role: "agent", default: "allow", deny: [{ capability: `tool:${tool}` }] });
+  const first = await operator.registerPolicy(rules("WebFetch"), { staged: true });
+  await expect(operator.getPolicy("set-calls")).rejects.toMatchObject({ reason: "NOT_FOUND" });
+  const attachments = [{ to: "workflow", id: "work" }] as const;
+  const change = { kind: "policy", name: "set-calls", version: first.version, attachments } as const;
+  const set = await operator.applySet("shop", [change], { repo: "git.example.com/shop", commit: "abc" });
+  expect(set).toMatchObject({
+    name: "shop", version: 1, changed: true, repo: "git.example.com/shop", commit: "abc", appliedBy: "operator", shadow: undefined,
+    objects: [{ kind: "policy", name: "set-calls", version: 1, digest: first.digest, ownsAttachments: true }],
+  });
+  expect(set.appliedAt).toBeInstanceOf(Date);
+  const second = await operator.registerPolicy(rules("WebSearch"), { staged: true });
+  const next = { kind: "policy", name: "set-calls", expectedVersion: 1, version: second.version } as const;
+  await expect(operator.applySet("shop", [next])).rejects.toMatchObject({ reason: "VERSION_CONFLICT" });
+  const waits = await operator.applySet("shop", [next], { expectedVersion: 1, shadowSeconds: 3600 });
+  expect(waits.shadow).toMatchObject({
+    startedBy: "operator", objects: [{ kind: "policy", name: "set-calls", version: 2, liveVersion: 1, attachments: undefined, judged: true }],
+  });
+  expect((await operator.getPolicy("set-calls")).version).toBe(1);
+  await expect(operator.applySet("shop", [next], { expectedVersion: 2 })).rejects.toMatchObject({ reason: "FAILED_PRECONDITION" });
+  expect(await operator.applySet("shop", [next], { expectedVersion: 2, now: true })).toMatchObject({ version: 3, shadow: undefined });
+  expect((await operator.getPolicy("set-calls")).version).toBe(2);
+  expect((await operator.listSets()).map((one) => one.name)).toEqual(["shop"]);
+  expect((await operator.getSet("shop")).objects[0]?.version).toBe(2);
+  await expect(agent.applySet("shop", [next], { expectedVersion: 3 })).rejects.toMatchObject({ reason: "PERMISSION_DENIED" });
+  await expect(operator.applySet("shop", [{ kind: "agent" as "policy", name: "s" }])).rejects.toThrow('kind must be one of workflow, process, policy, schema, component, not "agent"');
 });
 
 test("agents", async () => {
@@ -163,7 +203,7 @@ test("definitions are read, and policies attached", async () => {
   expect((await agent.getSchema("doc", { version: 1 })).definition).toEqual({ type: "object" });
   const limited = { allow: [{ capability: "tool:Read", rate_limit: { max_calls: 5, window_seconds: 3600 } }] };
   expect(await operator.registerPolicy({ role: "agent", ...limited }, { name: "limits" })).toMatchObject({ name: "limits", created: true });
-  await operator.attachPolicy("limits", { to: "session", id: "limited" });
+  await operator.attachPolicy("limits", [{ to: "session", id: "limited" }, { to: "group", id: "support" }]);
   const bound = agent.forSession("limited");
   await bound.load("work");
   await bound.guard("Read", {}, () => "text");

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { createServer as createHttp2, type Http2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
@@ -235,4 +236,11 @@ test("a client that is printed shows no token", () => {
 test.each(["http://127.0.0.1:7420", "https://engine", "HTTP://x", "grpc://127.0.0.1:7421"])("the address %s is refused for its form", (server) => {
   expect(() => new Interlock({ server })).toThrow(ConfigurationError);
   expect(() => new Interlock({ server, tls: {} })).toThrow(/host and port/);
+});
+
+test("every reason of the server is known", () => {
+  const ours = readFileSync(new URL("../src/errors.ts", import.meta.url), "utf8");
+  const reasons = [...readFileSync(new URL("../../../pkg/fault/reason.go", import.meta.url), "utf8").matchAll(/Reason = "([A-Z_]+)"/g)].map((found) => found[1]!);
+  expect(reasons.length).toBeGreaterThan(30);
+  expect(reasons.filter((reason) => !new RegExp(`\\b${reason}\\b`).test(ours))).toEqual([]);
 });

@@ -13,7 +13,17 @@ func main() {
 	var flags commandline.Approval
 	line := daemon.Parse(&flags, commandline.OfApproval)
 	daemon.Main(line, build.Version(), flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
-		cfg := approval.Config{Store: d.Store, Logger: d.Log, Metrics: d.Metrics, Flags: flags.Approval}
+		masks, err := flags.Masks.Masks()
+		if err != nil {
+			return err
+		}
+		people, err := flags.PeopleKey()
+		if err != nil {
+			return err
+		}
+		cfg := approval.Config{
+			Store: d.Store, Masks: masks, Logger: d.Log, Metrics: d.Metrics, Flags: flags.Approval, PersonKey: people, Names: d.Names,
+		}
 		if flags.Engine != "" {
 			engine, err := d.DialAs("engine", flags.Engine, flags.ClientFlags)
 			if err != nil {

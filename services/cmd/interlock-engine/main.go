@@ -15,7 +15,7 @@ func main() {
 	var flags commandline.Engine
 	line := daemon.Parse(&flags, commandline.OfEngine)
 	daemon.Main(line, build.Version(), flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
-		cfg := engine.Config{Store: d.Store, Logger: d.Log, Definitions: flags.Definitions, Enforcement: flags.Enforcement, Quotas: flags.Quotas, Retention: flags.Retention, Metrics: d.Metrics}
+		cfg := engine.Config{Store: d.Store, Logger: d.Log, Definitions: flags.Definitions, Enforcement: flags.Enforcement, Quotas: flags.Quotas, Retention: flags.Retention, Metrics: d.Metrics, Standing: d.Standing()}
 		var err error
 		if flags.Retention.Runs > 0 && flags.Approval == "" {
 			return errors.New("--run-retention needs --approval: a run is kept while humans are asked for it")

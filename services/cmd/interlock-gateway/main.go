@@ -10,11 +10,12 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/gateway"
+	"github.com/interlock-run/interlock/services/internal/accessrefusal"
 	"github.com/interlock-run/interlock/services/internal/build"
 	"github.com/interlock-run/interlock/services/internal/commandline"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/internal/jailer"
-	"github.com/interlock-run/interlock/services/internal/refused"
+	"github.com/interlock-run/interlock/services/internal/shield"
 )
 
 type flags struct{ commandline.Gateway }
@@ -47,6 +48,12 @@ func (f *flags) build(d *daemon.Daemon) error {
 	if err != nil {
 		return err
 	}
+	for _, server := range upstreams {
+		if len(server.Command) > 0 && server.Unjailed(f.Jail.Jail) == "" && shield.Unshield() {
+			d.Log.Warn("MCP servers run in jails, which a user that is not root can start only while other programs of the user can read this process's memory")
+			break
+		}
+	}
 	var self, vouched grpc.ClientConnInterface
 	token := d.OwnToken()
 	if len(upstreams) > 0 || token != nil {
@@ -54,7 +61,7 @@ func (f *flags) build(d *daemon.Daemon) error {
 		if err != nil {
 			return err
 		}
-		d.AnnounceRefusals(refused.Through(policyv1.NewPolicyEnforcerServiceClient(asItself), d.Log))
+		d.AnnounceRefusals(accessrefusal.Through(policyv1.NewPolicyEnforcerServiceClient(asItself), d.Log))
 		if len(upstreams) > 0 { // only their tools are the gateway's own to report
 			self = asItself
 		}
@@ -83,7 +90,7 @@ func (f *flags) build(d *daemon.Daemon) error {
 	}
 	edge := gateway.Config{
 		Refused: d.TellRefused,
-		Engine:  engine, Policy: policy, State: state, Approval: approval, Self: self, Vouched: vouched, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
+		Engine:  engine, Policy: policy, State: state, Approval: approval, Self: self, Vouched: vouched, Gate: token, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
 		Metrics: d.Metrics, NATS: &events, Tokens: d.Tokens,
 		Upstreams: upstreams, Jails: f.Jail.Jail, ToolPrefix: f.Edge.ToolPrefix, StatePrefix: f.Edge.StatePrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas, Authz: f.Authz, Receipts: signer,
 		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Console: pages, Tracer: d.Tracer, Version: build.Version(), Logger: d.Log,

@@ -13,7 +13,11 @@ func main() {
 	var flags commandline.StateStore
 	line := daemon.Parse(&flags, commandline.OfStateStore)
 	daemon.Main(line, build.Version(), flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
-		s := statestore.New(statestore.Config{Store: d.Store, Logger: d.Log, Metrics: d.Metrics, Flags: flags.State})
+		key, err := flags.MintingKey()
+		if err != nil {
+			return err
+		}
+		s := statestore.New(statestore.Config{Store: d.Store, Logger: d.Log, Metrics: d.Metrics, TokenKey: key, Names: d.Names, Flags: flags.State})
 		s.Register(d.Server.GRPC())
 		d.Go(s.Run)
 		d.Go(s.Follow(d.NATS))

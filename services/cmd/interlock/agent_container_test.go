@@ -74,7 +74,7 @@ func TestAgentInContainer(t *testing.T) {
 		t.Skipf("this machine runs no containers: %v", err)
 	}
 	program := filepath.Join(folder, "interlock")
-	up := exec.Command(program, "up", "--data-dir", string(data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
+	up := exec.Command(program, "up", "--presence", "none", "--data-dir", string(data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
 	if err := up.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestAgentInContainer(t *testing.T) {
 	if out, err := inside.run("", "validate", "/shop/w.json"); err != nil {
 		t.Errorf("the workspace is not there: %v, %s", err, out)
 	}
-	for _, file := range []string{data.Tokens(), data.TokenKey(), data.Database(), fmt.Sprintf("/proc/%d/environ", up.Process.Pid)} {
+	for _, file := range []string{data.Tokens(), data.Local(), data.TokenKey(), data.Database(), fmt.Sprintf("/proc/%d/environ", up.Process.Pid)} {
 		if out, err := inside.run("", "validate", file); err == nil || !strings.Contains(out, "no such file") {
 			t.Errorf("the agent in the container sees %s: %v, %s", file, err, out)
 		}

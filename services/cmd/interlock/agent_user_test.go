@@ -33,7 +33,7 @@ func TestAgentAsAnotherUser(t *testing.T) {
 	if err := os.CopyFS(public, os.DirFS(builtFolder(t))); err != nil {
 		t.Fatal(err)
 	}
-	up := exec.Command(program, "up", "--data-dir", string(data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
+	up := exec.Command(program, "up", "--presence", "none", "--data-dir", string(data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
 	if err := up.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestAgentAsAnotherUser(t *testing.T) {
 		t.Errorf("approving with the agent's token: %v, %s", err, out)
 	}
 	hook(`"permissionDecision":"deny"`)
-	for _, file := range []string{data.Tokens(), data.TokenKey(), data.Database(), data.Socket()} {
+	for _, file := range []string{data.Tokens(), data.Local(), data.TokenKey(), data.Database(), data.Socket()} {
 		info, err := os.Stat(file)
 		if err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s is open to others: %v, %v", file, info.Mode(), err)
@@ -173,7 +173,7 @@ func served(t *testing.T, data datadir.Dir) datadir.Endpoints {
 // tokenOf is the token of a role in a data folder.
 func tokenOf(t *testing.T, data datadir.Dir, role string) string {
 	t.Helper()
-	text, err := os.ReadFile(data.Tokens())
+	text, err := os.ReadFile(data.Local())
 	if err != nil {
 		t.Fatal(err)
 	}

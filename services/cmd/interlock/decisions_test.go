@@ -51,13 +51,16 @@ func someDecisions() *decisionLog {
 	}
 	denied := record(2, policyv1.Decision_DECISION_DENY, policyv1.DecisionCode_DECISION_CODE_POLICY_DENIED, "h2")
 	denied.Rule, denied.Policy, denied.Tool = "policy p version 3, /deny/0", "p", "B\x1bsh"
+	denied.Message = `Tool "Bash" is denied in state "a": the command "git push -f" is not in the list.`
 	denied.Shadows = []*policyv1.ShadowDecision{
 		{Policy: "p", PolicyVersion: 4, Decision: policyv1.Decision_DECISION_ALLOW},
 		{Workflow: "w", Decision: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED},
 	}
+	kept := record(1, policyv1.Decision_DECISION_ALLOW, 0, "h1")
+	kept.Input = []byte(`{"command": "go test ./... -run ` + strings.Repeat("x", 60) + `"}`)
 	return &decisionLog{
 		records: []*policyv1.DecisionRecord{
-			record(1, policyv1.Decision_DECISION_ALLOW, 0, "h1"), denied, record(3, policyv1.Decision_DECISION_ALLOW, 0, "h3"),
+			kept, denied, record(3, policyv1.Decision_DECISION_ALLOW, 0, "h3"),
 		},
 		chains: []*policyv1.ChainReport{
 			{Partition: "run_1", Ok: true, Sealed: 3, Unsealed: 1, Head: "h3"}, {Partition: "run_2", Ok: true, Sealed: 1, Head: "x"},
@@ -70,10 +73,10 @@ func TestDecisions(t *testing.T) {
 	log := someDecisions()
 	interlock := serve(t, func(s *grpc.Server) { policyv1.RegisterDecisionServiceServer(s, log) })
 	out, told, code := interlock("decisions", "--run", "run_1", "--session", "s", "--decision", "deny", "--tool", "Bash", "--since", "2026-01-31T08:00:00Z", "--shadowed")
-	const want = `TIME                  RUN    CALL        STATE  TOOL         DECISION            BY     RULE                         SHADOW
-2026-11-21T12:00:00Z  run_1  c⟦U+001B⟧1  a      Bash         ALLOW               agent  the state                    
-2026-11-21T12:00:00Z  run_1  c⟦U+001B⟧2  a      B⟦U+001B⟧sh  DENY POLICY_DENIED  agent  policy p version 3, /deny/0  policy p version 4: ALLOW; workflow w: DENY TOOL_NOT_ALLOWED
-2026-11-21T12:00:00Z  run_1  c⟦U+001B⟧3  a      Bash         ALLOW               agent  the state                    
+	const want = `TIME                  RUN    CALL        STATE  TOOL         DECISION            BY     RULE                         WHAT                                                          SHADOW
+2026-11-21T12:00:00Z  run_1  c⟦U+001B⟧1  a      Bash         ALLOW               agent  the state                    go test ./... -run xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…  
+2026-11-21T12:00:00Z  run_1  c⟦U+001B⟧2  a      B⟦U+001B⟧sh  DENY POLICY_DENIED  agent  policy p version 3, /deny/0  git push -f                                                   policy p version 4: ALLOW; workflow w: DENY TOOL_NOT_ALLOWED
+2026-11-21T12:00:00Z  run_1  c⟦U+001B⟧3  a      Bash         ALLOW               agent  the state                    -                                                             
 `
 	if diff := gocmp.Diff(want, out); diff != "" || code != exitDone {
 		t.Errorf("exit %d, told %q: %s", code, told, diff)

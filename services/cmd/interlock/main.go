@@ -21,7 +21,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/hook"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/jail"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
-	_ "github.com/interlock-run/interlock/services/cmd/interlock/internal/early" // is initialised before all else
+	_ "github.com/interlock-run/interlock/services/cmd/interlock/internal/early" // answers `interlock hook` in its init, and exits
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/earlyjail"
 	_ "github.com/interlock-run/interlock/services/cmd/interlock/internal/earlymemory"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, io console.Streams) int {
 			"An agent that reads the hooks of another one needs its own: interlock init")
 		return exitUndecided
 	case len(args) == 0:
-		args = []string{"--help"}
+		args = []string{"setup", "--bare"}
 	case slices.Equal(args, []string{"--version"}):
 		args = []string{"version"}
 	case len(args) > 0 && args[0] == "help":
@@ -148,15 +148,21 @@ func blocks(args []string) bool {
 // saidAlready reports an outcome that the command has printed.
 func saidAlready(err error) bool {
 	var status jail.Status
+	if errors.As(err, new(console.Exit)) {
+		return true
+	}
 	return errors.Is(err, console.ErrNo) || errors.Is(err, console.ErrWaits) || errors.Is(err, hook.ErrBlocked) || errors.As(err, &status)
 }
 
 // exitCode returns the exit code for the outcome of a command.
 func exitCode(err error) int {
 	var status jail.Status
+	var exit console.Exit
 	switch {
 	case errors.As(err, &status):
 		return int(status)
+	case errors.As(err, &exit):
+		return int(exit)
 	case err == nil:
 		return exitDone
 	case errors.Is(err, console.ErrWaits):

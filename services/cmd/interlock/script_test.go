@@ -30,6 +30,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/internal/background"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
@@ -118,14 +119,23 @@ const (
 //	helps COMMAND...   a command's --help has its usage and examples
 //	sql FILE STATEMENT change the file of a store behind its back
 //	gone FILE          wait until there are none of the processes whose ids a file has
+//
+// ROOT is the folder of the project.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	built := builtFolder(t)
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Files: scripts(t), WorkdirRoot: memoryFolder(t), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_PROXY", "*")
+			env.Setenv("ROOT", root)
+			env.Setenv("INTERLOCK_PRESENCE", "none")                                        // scripts need tokens of operators and approvers
 			env.Setenv("XDG_STATE_HOME", filepath.Join(filepath.Dir(env.WorkDir), "state")) // outside of the workspace
+			env.Defer(func() { stopAll(filepath.Join(filepath.Dir(env.WorkDir), "state"), env.WorkDir) })
 			env.Setenv("PATH", built+string(os.PathListSeparator)+env.Getenv("PATH"))
 			return nil
 		},
@@ -142,6 +152,17 @@ func TestScripts(t *testing.T) {
 			},
 		},
 	})
+}
+
+// stopAll ends the servers that a script has left in the background, by its folder.
+func stopAll(state, work string) {
+	folders, _ := filepath.Glob(filepath.Join(state, "interlock", "*"))
+	for _, folder := range folders {
+		// The name of another script may begin as this one's does.
+		if data := datadir.Dir(folder); strings.HasPrefix(data.Workspace()+"/", work+"/") {
+			_, _ = background.Stop(context.Background(), data)
+		}
+	}
 }
 
 // scripts are the files to replay: with go test -short, those that start no server.
@@ -227,8 +248,10 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv("NATS", e.NATS)
 		ts.Setenv("NATS_ADDRESS", strings.TrimPrefix(e.NATS, "nats://"))
 		for _, role := range auth.Roles() {
-			token, err := auth.FileToken(dir.Tokens(), role)
-			ts.Check(err)
+			token, err := auth.FileToken(dir.Local(), role)
+			if role.Local() {
+				ts.Check(err)
+			}
 			ts.Setenv(strings.ToUpper(string(role)), token)
 		}
 		return resp.StatusCode == http.StatusOK

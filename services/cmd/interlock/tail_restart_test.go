@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
-	"github.com/interlock-run/interlock/services/internal/cluster"
+	"github.com/interlock-run/interlock/services/internal/allinone"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
@@ -24,10 +24,10 @@ func TestTailSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cfg := cluster.Config{Data: datadir.Dir(t.TempDir()), Logger: slog.New(slog.DiscardHandler)}
-	up := func() *cluster.Cluster {
+	cfg := allinone.Config{Data: datadir.Dir(t.TempDir()), Logger: slog.New(slog.DiscardHandler)}
+	up := func() *allinone.Server {
 		t.Helper()
-		c, err := cluster.Start(ctx, cfg)
+		c, err := allinone.Start(ctx, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

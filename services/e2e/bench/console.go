@@ -77,16 +77,19 @@ var theConsoleCalls = []consoleCall{
 func (b *bencher) forConsole(ctx context.Context, backend string, decisions int) error {
 	return b.onStage(backend, func(st *stage) error {
 		g := &grown{stage: st, program: b.interlock}
-		s, err := g.consoleSheet(ctx, decisions)
+		sheets, err := g.consoleSheets(ctx, decisions)
 		if err != nil {
 			return errors.Join(err, g.end())
 		}
-		b.print(s)
+		for _, s := range sheets {
+			b.print(s)
+		}
 		return g.end()
 	})
 }
 
-func (g *grown) consoleSheet(ctx context.Context, decisions int) (*sheet, error) {
+// consoleSheets fills the store and measures the calls, and the pages if there is a script for them.
+func (g *grown) consoleSheets(ctx context.Context, decisions int) ([]*sheet, error) {
 	if err := g.begin(); err != nil {
 		return nil, err
 	}
@@ -100,6 +103,12 @@ func (g *grown) consoleSheet(ctx context.Context, decisions int) (*sheet, error)
 	}
 	if err := g.decide(ctx, p, decisions); err != nil {
 		return nil, err
+	}
+	run := g.ids[len(g.ids)/2]
+	if g.b.paint != "" {
+		if err := g.lengthen(ctx, p, run); err != nil {
+			return nil, err
+		}
 	}
 	filled := time.Since(began)
 	operator, err := g.operator(&g.up.child, "")
@@ -119,7 +128,7 @@ func (g *grown) consoleSheet(ctx context.Context, decisions int) (*sheet, error)
 		notes:  fmt.Sprintf("One caller, %d calls of each. The store was filled in %s.", consoleCalls, filled.Round(time.Second)),
 		header: []string{"page", "call", "p50, ms", "p99, ms", "below " + strconv.Itoa(int(consoleGoal.Milliseconds())) + " ms"},
 	}
-	ids := strings.NewReplacer("{run}", url.PathEscape(g.ids[len(g.ids)/2]), "{state}", url.PathEscape(state))
+	ids := strings.NewReplacer("{run}", url.PathEscape(run), "{state}", url.PathEscape(state))
 	for _, call := range theConsoleCalls {
 		half, most, err := look.measure(ctx, ids.Replace(call.path))
 		if err != nil {
@@ -131,7 +140,11 @@ func (g *grown) consoleSheet(ctx context.Context, decisions int) (*sheet, error)
 		}
 		s.add(call.page, call.path, milliseconds(half), milliseconds(most), met)
 	}
-	return s, nil
+	if g.b.paint == "" {
+		return []*sheet{s}, nil
+	}
+	pages, err := g.paintSheet(ctx, g.b.paint, run)
+	return []*sheet{s, pages}, err
 }
 
 func milliseconds(d time.Duration) string {

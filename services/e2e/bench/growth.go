@@ -423,7 +423,7 @@ func attach(ctx context.Context, operator grpc.ClientConnInterface, name string,
 		return err
 	}
 	_, err := policies.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{
-		Name: name, To: &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: string(auth.Agent)},
+		Name: name, To: []*policyv1.Attachment{{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: string(auth.Agent)}},
 	})
 	return err
 }

@@ -33,8 +33,10 @@ type settings struct {
 	// interlock is the program whose growth is measured instead, empty for not.
 	interlock         string
 	console           bool          // measure the calls of the console instead, with interlock
+	paint             string        // and its pages, by this script; empty for none
 	decisions         int           // that it looks at
 	scale             bool          // measure the parts of a large installation instead
+	armed             int           // timers to arm
 	soak              time.Duration // work so long instead, with interlock, and print the memory
 	sizes, redisSizes numbers       // of stored runs
 	// markdown is a document that the tables are written to.
@@ -55,7 +57,7 @@ func parse() (settings, error) {
 	flag.IntVar(&s.procs, "procs", s.procs, "GOMAXPROCS of the clients and of each server")
 	flag.Var(&s.callers, "callers", "numbers of callers")
 	flag.StringVar(&s.only, "only", "", "one section: process, rules, redis, sqlite, rest, events or mcp; "+
-		"of growth runs-sqlite, runs-redis, versions, documents or rules; of the console sqlite or redis; of scale units, shards, masters, trees or nats")
+		"of growth runs-sqlite, runs-redis, versions, documents or rules; of the console and of timers sqlite or redis; of scale units, shards, masters, trees or nats")
 	flag.StringVar(&s.rules, "rules", "", "program of tools/rulesbench, which measures other policy engines")
 	flag.StringVar(&s.program, "interlock", "", "the `program` interlock, whose gate is measured")
 	flag.StringVar(&s.markdown, "markdown", "", "write the tables to this document too, in place of those that it has")
@@ -63,8 +65,10 @@ func parse() (settings, error) {
 	flag.StringVar(&s.interlock, "growth", "", "measure growth instead, of this `program`, which is interlock")
 	flag.BoolVar(&s.scale, "scale", false, "measure shards, masters, trees and replicas of NATS instead")
 	flag.BoolVar(&s.console, "console", false, "with -growth: measure the calls that the console makes instead")
+	flag.StringVar(&s.paint, "paint", "", "console: measure its pages in Chromium too, by this `script`, console/e2e/paint.mjs")
 	flag.IntVar(&s.decisions, "decisions", s.decisions, "console: how many decisions there are")
 	flag.DurationVar(&s.soak, "soak", 0, "with -growth: work for so long instead, and tell what the program holds")
+	flag.IntVar(&s.armed, "timers", 0, "with -growth: arm so many timers instead, and tell what they cost and how late clocks are")
 	flag.Var(&s.sizes, "sizes", "growth: numbers of stored runs on SQLite, each larger than the one before")
 	flag.Var(&s.redisSizes, "redis-sizes", "growth: numbers of stored runs on Redis")
 	flag.Parse()
@@ -169,6 +173,10 @@ func bench(ctx context.Context) error {
 	switch {
 	case s.soak > 0:
 		name = "soak"
+	case s.armed > 0:
+		name = "timers"
+	case s.console:
+		name = "console"
 	case s.interlock != "":
 		name = "growth"
 	case s.scale:
@@ -191,6 +199,12 @@ func (b *bencher) sections() []section {
 		return []section{
 			{"sqlite", func(ctx context.Context) error { return b.forConsole(ctx, "sqlite", b.decisions) }},
 			{"redis", func(ctx context.Context) error { return b.forConsole(ctx, "redis", b.decisions) }},
+		}
+	}
+	if b.armed > 0 {
+		return []section{
+			{"sqlite", func(ctx context.Context) error { return b.moreTimers(ctx, "sqlite", b.armed) }},
+			{"redis", func(ctx context.Context) error { return b.moreTimers(ctx, "redis", b.armed) }},
 		}
 	}
 	if b.interlock != "" {

@@ -46,7 +46,7 @@ func (s *stage) up(program string, flags ...string) (*up, error) {
 	dir.RemoveEndpoints()
 	u := &up{}
 	u.cmd = exec.Command(program, append([]string{
-		"up", "--data-dir", string(dir), "--store", s.store(), "--runs-per-principal", "0", "--bytes-per-principal", "0",
+		"up", "--presence", "none", "--data-dir", string(dir), "--store", s.store(), "--runs-per-principal", "0", "--bytes-per-principal", "0",
 		"--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0",
 	}, flags...)...)
 	u.cmd.Stdout, u.cmd.Stderr = &u.output, &u.output

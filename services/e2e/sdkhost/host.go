@@ -29,6 +29,7 @@ const askTime = 30 * time.Second
 // host serves runners.
 type host struct {
 	up       *server
+	people   *issuer
 	operator *grpc.ClientConn
 	approver *grpc.ClientConn
 
@@ -44,16 +45,21 @@ type hosted struct {
 	decided       map[string]bool // approvals
 }
 
+// other is the second namespace of a case.
+func (c *hosted) other() string { return c.namespace + "-other" }
+
 // setup is the beginning of a case.
 type setup struct {
 	Workflows []json.RawMessage `json:"workflows"`
 	// Policies judge the calls of every agent.
-	Policies []json.RawMessage          `json:"policies"`
-	Schemas  map[string]json.RawMessage `json:"schemas"`
+	Policies []json.RawMessage `json:"policies"`
+	// Attachable are policies that judge nobody until a step attaches them.
+	Attachable []json.RawMessage          `json:"attachable"`
+	Schemas    map[string]json.RawMessage `json:"schemas"`
 }
 
-func newHost(up *server) (*host, error) {
-	h := &host{up: up, cases: map[string]*hosted{}}
+func newHost(up *server, people *issuer) (*host, error) {
+	h := &host{up: up, people: people, cases: map[string]*hosted{}}
 	var err error
 	if h.operator, err = rpc.Dial(up.grpc, rpc.ClientConfig{Token: up.tokens[auth.Operator]}); err != nil {
 		return nil, err
@@ -105,6 +111,7 @@ func (h *host) routes() http.Handler {
 		return c.proxy.attempts(), nil
 	})))
 	mux.HandleFunc("POST /cases/{id}/human", serve(ofCase(h, h.human)))
+	mux.HandleFunc("POST /cases/{id}/person", serve(ofCase(h, h.person)))
 	mux.HandleFunc("GET /cases/{id}/record", serve(h.of(h.record)))
 	return mux
 }
@@ -153,9 +160,11 @@ type begun struct {
 	ID        string `json:"id"`
 	Server    string `json:"server"`
 	Namespace string `json:"namespace"`
-	Token     string `json:"token"`
-	Operator  string `json:"operator_token"`
-	Approver  string `json:"approver_token"`
+	// Other is a namespace that no other case uses.
+	Other    string `json:"other"`
+	Token    string `json:"token"`
+	Operator string `json:"operator_token"`
+	Approver string `json:"approver_token"`
 }
 
 // begin makes a case: a namespace of its own with its definitions, behind a proxy of its own.
@@ -175,7 +184,7 @@ func (h *host) begin(ctx context.Context, s setup) (begun, error) {
 	h.cases[c.id] = c
 	h.mu.Unlock()
 	return begun{
-		ID: c.id, Server: c.proxy.address, Namespace: c.namespace,
+		ID: c.id, Server: c.proxy.address, Namespace: c.namespace, Other: c.other(),
 		Token: h.up.tokens[auth.Agent], Operator: h.up.tokens[auth.Operator], Approver: h.up.tokens[auth.Approver],
 	}, nil
 }
@@ -188,13 +197,18 @@ func (h *host) define(ctx context.Context, s setup) error {
 		}
 	}
 	policies := policyv1.NewPolicyServiceClient(h.operator)
+	for _, definition := range s.Attachable {
+		if _, err := policies.RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{Definition: definition}); err != nil {
+			return fmt.Errorf("a policy of the case: %w", err)
+		}
+	}
 	for _, definition := range s.Policies {
 		made, err := policies.RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{Definition: definition})
 		if err != nil {
 			return fmt.Errorf("a policy of the case: %w", err)
 		}
 		if _, err := policies.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{
-			Name: made.GetPolicy().GetName(), To: &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: string(auth.Agent)},
+			Name: made.GetPolicy().GetName(), To: []*policyv1.Attachment{{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: string(auth.Agent)}},
 		}); err != nil {
 			return fmt.Errorf("attach a policy of the case: %w", err)
 		}
@@ -206,6 +220,26 @@ func (h *host) define(ctx context.Context, s setup) error {
 		}
 	}
 	return nil
+}
+
+// person returns a token of the deployment's OpenID Connect issuer.
+func (h *host) person(_ context.Context, c *hosted, p person) (any, error) {
+	if p.Name == "" {
+		return nil, errors.New("a person has a name")
+	}
+	if p.Namespaces == nil {
+		p.Namespaces = []string{"own"}
+	}
+	for i, name := range p.Namespaces {
+		switch name {
+		case "own":
+			p.Namespaces[i] = c.namespace
+		case "other":
+			p.Namespaces[i] = c.other()
+		}
+	}
+	token, err := h.people.token(p)
+	return map[string]string{"name": p.Name, "token": token, "issuer": h.people.url, "subject": h.people.url + "#" + p.Name}, err
 }
 
 // vote is the human's vote.

@@ -39,12 +39,17 @@ func run(ctx context.Context, interlock string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
-	up, err := startUp(ctx, interlock)
+	people, err := startIssuer()
+	if err != nil {
+		return err
+	}
+	defer people.server.Close()
+	up, err := startUp(ctx, interlock, people.flags()...)
 	if err != nil {
 		return err
 	}
 	defer up.stop()
-	h, err := newHost(up)
+	h, err := newHost(up, people)
 	if err != nil {
 		return err
 	}

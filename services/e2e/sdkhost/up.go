@@ -45,13 +45,14 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-func startUp(ctx context.Context, interlock string) (_ *server, err error) {
+func startUp(ctx context.Context, interlock string, more ...string) (_ *server, err error) {
 	folder, err := os.MkdirTemp("", "interlock-sdkhost-")
 	if err != nil {
 		return nil, err
 	}
 	s := &server{data: datadir.Dir(folder), exited: make(chan struct{}), log: &output{}}
-	s.cmd = exec.Command(interlock, "up", "--data-dir", folder, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
+	args := []string{"up", "--presence", "none", "--data-dir", folder, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0"}
+	s.cmd = exec.Command(interlock, append(args, more...)...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.cmd.Start(); err != nil {
@@ -85,7 +86,7 @@ func startUp(ctx context.Context, interlock string) (_ *server, err error) {
 	}
 	s.tokens = map[auth.Role]string{}
 	for _, role := range auth.Roles() {
-		if s.tokens[role], err = auth.FileToken(s.data.Tokens(), role); err != nil {
+		if s.tokens[role], err = auth.FileToken(s.data.Local(), role); err != nil {
 			return nil, err
 		}
 	}

@@ -167,7 +167,7 @@ func (a *Attacker) register(ctx context.Context, p *plane) error {
 			continue
 		}
 		to := &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: "agent"}
-		if _, err := policies.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{Name: name, To: to}); err != nil {
+		if _, err := policies.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{Name: name, To: []*policyv1.Attachment{to}}); err != nil {
 			return fmt.Errorf("attach policy %s: %w", name, err)
 		}
 	}

@@ -29,6 +29,7 @@ var few = []target{
 	{[]string{"ci-pipeline.json"}, 25},
 	{[]string{"release-train/release-train.json", "release-train/regression-suite.json"}, 30},
 	{[]string{"release-check.json"}, 25},
+	{[]string{"language/clocks.json"}, 60},
 }
 
 // steps of each schedule.

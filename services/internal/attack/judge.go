@@ -21,8 +21,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/traced"
 )
 
@@ -86,6 +86,7 @@ func (p *player) judge(properties []workflow.Property, proved map[string]bool) (
 	all = append(all, p.votes(r)...)
 	all = append(all, p.shared()...)
 	all = append(all, p.agreed(r)...)
+	all = append(all, p.clocks(r)...)
 	return append(all, p.watch(r, properties, proved)...), nil
 }
 
@@ -191,7 +192,7 @@ func (p *player) reused() (all []string) {
 		case id == "":
 		case !known || a.at.Before(at):
 			first[id] = a.at
-		case a.latest.Sub(at) >= once.Kept-time.Second && !slices.Contains(all, id):
+		case a.latest.Sub(at) >= idempotency.TTL-time.Second && !slices.Contains(all, id):
 			all = append(all, id)
 		}
 	}
@@ -247,7 +248,7 @@ func (p *player) hand(a *ack, explained map[int]int) {
 func moves(e *jsonview.HistoryEntry) bool {
 	switch e.Type {
 	case workflow.EventTransitioned:
-		return e.ApprovalID == ""
+		return e.ApprovalID == "" && e.Cause == nil
 	case workflow.EventParked, workflow.EventForked, workflow.EventInvoked:
 		return true
 	default:
@@ -495,7 +496,9 @@ func (p *player) watch(r *recorded, properties []workflow.Property, proved map[s
 		if !slices.Contains(roots, root) {
 			roots = append(roots, root)
 		}
-		traces[root] = append(traces[root], p.trace(run))
+		trace := p.trace(run)
+		trace.Left = p.leftTo(r, run)
+		traces[root] = append(traces[root], trace)
 		seen[root] = append(seen[root], p.seenOf(r, run)...)
 	}
 	for _, root := range roots {
@@ -533,6 +536,17 @@ func (p *player) watch(r *recorded, properties []workflow.Property, proved map[s
 		}
 	}
 	return all
+}
+
+// leftTo returns the digests of the calls that other families of runs of a session were allowed.
+func (p *player) leftTo(r *recorded, run *run) (digests []string) {
+	for _, d := range r.decisions {
+		other := p.runOf(d.GetRunId())
+		if other != nil && other.GetSessionId() == run.GetSessionId() && p.rootOf(other) != p.rootOf(run) && d.GetDecision() == policyv1.Decision_DECISION_ALLOW {
+			digests = append(digests, d.GetInputDigest())
+		}
+	}
+	return digests
 }
 
 // trace returns a run as it is taken again.
@@ -609,7 +623,7 @@ func (p *player) seenOf(r *recorded, run *run) (all []timed) {
 		for _, a := range p.acks {
 			if a.report.GetAccounted() && p.rootOf(p.runOf(a.report.GetRun().GetRunId())) == id {
 				all = append(all, timed{a.order, rankReport, conform.Seen{RunID: id, Report: &conform.Reported{
-					CallID: a.step.Call, Time: a.at, By: people[a.step.As].Name, Observed: observes(a.step.As), OK: !a.step.Failed, Unknown: a.step.Unknown,
+					CallID: a.step.Call, Time: a.at, By: people[a.step.As].Name, Observed: vouches(a.step.As), OK: !a.step.Failed, Unknown: a.step.Unknown,
 					Output: []byte(a.step.Output),
 				}}})
 			}

@@ -65,7 +65,7 @@ func (p *player) unasked(s *attack.Step, err error) {
 func approvalOf(a *approvalv1.Approval) *consent.Approval {
 	out := &consent.Approval{
 		ID: a.GetApprovalId(), Status: consent.Pending, ExpiresAt: a.GetExpiresAt().AsTime(), Escalated: a.GetEscalated(),
-		Asker: consent.Asker{Principal: a.GetAsker().GetPrincipal(), SessionID: a.GetAsker().GetSessionId(), RootID: a.GetAsker().GetRootSessionId()},
+		Asker: consent.Asker{Principal: a.GetAsker().GetPrincipal(), SessionID: a.GetAsker().GetSessionId(), RootSession: a.GetAsker().GetRootSessionId()},
 		Terms: consent.Terms{
 			Required: int(a.GetTerms().GetRequired()), DenyThreshold: int(a.GetTerms().GetDenyThreshold()),
 			Eligible:   consent.Approvers{Roles: a.GetTerms().GetEligible().GetRoles(), Names: a.GetTerms().GetEligible().GetNames()},

@@ -568,8 +568,8 @@ func (p *player) number(id string) string {
 // isProcess reports that a definition is a process.
 func isProcess(d *verify.Definition) bool { return process.Is(d.Text) }
 
-// observes reports that the report of a caller counts as observed.
-func observes(who string) bool {
+// vouches reports that the report of a caller counts as observed.
+func vouches(who string) bool {
 	role := people[who].Role
 	return role == auth.Runtime || role == auth.Operator || role == auth.Service
 }

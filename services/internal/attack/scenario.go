@@ -100,7 +100,7 @@ func membersOf(o *outcome) (members []document.Member, ok bool) {
 	case attack.Check:
 		return callOf(o)
 	case attack.Report:
-		if !observes(s.As) {
+		if !vouches(s.As) {
 			return nil, true // not observable
 		}
 		return reportOf(s), true

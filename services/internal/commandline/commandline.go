@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/redact"
 	"github.com/interlock-run/interlock/services/policyenforcer"
 	"github.com/interlock-run/interlock/services/statestore"
 )
@@ -53,6 +54,7 @@ type Approval struct {
 	daemon.StoreFlags
 	daemon.ClientFlags
 	Approval approval.Flags `embed:""`
+	Masks    redact.Flags   `embed:""`
 	Engine   string         `help:"Address of the engine, which is notified of decisions at once: dns:///engine:7431, or several HOST:PORT with commas between. Without it runs continue a little later." env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
 }
 

@@ -19,7 +19,7 @@ type ClientFlags struct {
 	ClientKey  string `help:"Key of that certificate (PEM)." env:"INTERLOCK_CLIENT_KEY" type:"path" placeholder:"FILE"`
 }
 
-var errNoTokensFile = errors.New("there is no --tokens")
+var errNoTokensFile = errors.New("there is no --tokens and no --service-token-file")
 
 // Dial connects to another service until this one stops, for calls that are made
 // for callers. flag is the one that the target came by.
@@ -27,30 +27,35 @@ func (d *Daemon) Dial(flag, target string, f ClientFlags) (*grpc.ClientConn, err
 	return d.connect(flag, target, nil, f)
 }
 
-// DialAs connects like Dial, for calls that this service makes for itself. It presents a
-// token of the role service in its own tokens file; the target accepts it, since all
-// services have it in theirs. Without authentication it needs none.
+// DialAs connects like Dial, for calls that this service makes for itself. It presents its
+// token of the role service; the target accepts it, since all services have its hash in their
+// tokens files. Without authentication it needs none.
 func (d *Daemon) DialAs(flag, target string, f ClientFlags) (*grpc.ClientConn, error) {
-	var token func() string
-	err := errNoTokensFile
-	if d.flags.Tokens != "" {
-		token, err = auth.FollowToken(d.flags.Tokens, auth.Service)
-	}
+	token, err := d.serviceToken()
 	if err != nil && !d.flags.AllowAnonymous {
 		return nil, fmt.Errorf("--%s %s is called by this service as itself, with its own token: %w; "+
-			"give every service a tokens file that has one: "+
-			`{"tokens":[{"name":%q,"role":"service","token":"<32 random bytes>"},...]}`, flag, target, err, d.Name)
+			"make one with `interlock token add service --name %s`, and give its file as --service-token-file", flag, target, err, d.Name)
 	}
 	return d.connect(flag, target, token, f)
+}
+
+// serviceToken returns the token of the role service, which is read again when its file has changed: that of
+// --service-token-file, or else one in plain text in the tokens file.
+func (d *Daemon) serviceToken() (func() string, error) {
+	switch {
+	case d.flags.ServiceToken != "":
+		return auth.FollowPassword(d.flags.ServiceToken)
+	case d.flags.Tokens != "":
+		return auth.FollowToken(d.flags.Tokens, auth.Service)
+	default:
+		return nil, errNoTokensFile
+	}
 }
 
 // OwnToken returns the token that this service calls as itself with, or nil when it has
 // none.
 func (d *Daemon) OwnToken() func() string {
-	if d.flags.Tokens == "" {
-		return nil
-	}
-	token, err := auth.FollowToken(d.flags.Tokens, auth.Service)
+	token, err := d.serviceToken()
 	if err != nil {
 		return nil
 	}

@@ -25,10 +25,14 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/telemetry"
+	"github.com/interlock-run/interlock/services/internal/accessrefusal"
 	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/metrics"
+	"github.com/interlock-run/interlock/services/internal/namespaces"
+	"github.com/interlock-run/interlock/services/internal/personread"
 	"github.com/interlock-run/interlock/services/internal/presence"
-	"github.com/interlock-run/interlock/services/internal/refused"
+	"github.com/interlock-run/interlock/services/internal/sessionread"
+	"github.com/interlock-run/interlock/services/internal/shield"
 )
 
 // Flags of every service. Each can be given as an environment variable.
@@ -38,6 +42,7 @@ type Flags struct {
 	GRPC           string `name:"grpc" help:"Address of the gRPC server." default:"${grpc}" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
 	Admin          string `help:"Address of /healthz, /readyz and /metrics; empty for none." default:"" env:"INTERLOCK_ADMIN" placeholder:"HOST:PORT"`
 	Tokens         string `help:"File with the callers' tokens." env:"INTERLOCK_TOKENS" type:"path" placeholder:"FILE"`
+	ServiceToken   string `name:"service-token-file" help:"File with the token that this service calls others with; a tokens file with hashes has none." env:"INTERLOCK_SERVICE_TOKEN_FILE" type:"path" placeholder:"FILE"`
 	AllowAnonymous bool   `help:"Serve callers without a token as operators. For development on loopback only." env:"INTERLOCK_ALLOW_ANONYMOUS"`
 }
 
@@ -67,12 +72,19 @@ type Daemon struct {
 	Checks health.Checks
 	// Tokens identifies the owners of tokens; nil without authentication.
 	Tokens auth.Authenticator
+	// Names are those of the tokens file; nil without one.
+	Names *auth.Tokens
 
 	flags      Flags
-	refusals   atomic.Pointer[refused.Announcer]
+	refusals   atomic.Pointer[accessrefusal.Announcer]
 	admin      atomic.Pointer[http.Handler]
 	background []func(context.Context) error
 	closers    []func() error
+}
+
+// Standing returns whether operators of earlier requests are operators now.
+func (d *Daemon) Standing() personread.Standing {
+	return personread.Standing{People: personread.New(d.Store), Tokens: d.Names, Anonymous: d.flags.AllowAnonymous}
 }
 
 // Go adds work that runs until the service stops; its error stops the service.
@@ -80,12 +92,12 @@ func (d *Daemon) Go(work func(context.Context) error) { d.background = append(d.
 
 // AnnounceRefusals has callers announced that are refused before there is a decision. A service with
 // a store does that from the start.
-func (d *Daemon) AnnounceRefusals(by *refused.Announcer) { d.refusals.Store(by) }
+func (d *Daemon) AnnounceRefusals(by *accessrefusal.Announcer) { d.refusals.Store(by) }
 
 // TellRefused announces a refused caller, if this service can. It does not wait.
 func (d *Daemon) TellRefused(of rpc.Refusal) {
 	if by := d.refusals.Load(); by != nil {
-		by.Tell(of)
+		by.Announce(of)
 	}
 }
 
@@ -110,7 +122,7 @@ func Main(line CommandLine, version string, flags Flags, storage *StoreFlags, bu
 
 // Run runs a service until ctx ends. storage is nil for one without data.
 func Run(ctx context.Context, name, version string, flags Flags, storage *StoreFlags, build func(*Daemon) error) (err error) {
-	if err := flags.validate(); err != nil {
+	if err := errors.Join(flags.validate(), shield.Shield()); err != nil {
 		return err
 	}
 	telemetry.TuneMemory()
@@ -222,17 +234,26 @@ func (d *Daemon) openServer(flags Flags) error {
 		if tokens, err = auth.LoadTokens(flags.Tokens); err != nil {
 			return err
 		}
+		if tokens.Plain() {
+			d.Log.Warn("the tokens file has tokens in plain text: `interlock token hash` replaces them by hashes", "file", flags.Tokens)
+		}
 	}
 	var err error
+	d.Names = tokens
 	if d.Tokens, err = flags.Authenticator(tokens, d.Log); err != nil {
 		return err
 	}
+	var standing func(context.Context, string, auth.Principal) error
+	var used func(context.Context, string, string)
 	if d.Store != nil {
-		d.AnnounceRefusals(refused.New(d.Store, d.Log))
+		used = namespaces.New(d.Store, d.Log).Used
+		d.AnnounceRefusals(accessrefusal.New(d.Store, d.Log))
+		standing = sessionread.New(d.Store).Standing
+		d.Tokens = personread.New(d.Store).Bind(d.Tokens)
 	}
 	server, err := rpc.NewServer(rpc.Config{
-		Refused: d.TellRefused,
-		Gate:    d.gate(), Listen: []string{flags.GRPC}, Authenticator: d.Tokens, AllowAnonymous: flags.AllowAnonymous,
+		Refused: d.TellRefused, Standing: standing, Used: used,
+		Gate: d.gate(), Listen: []string{flags.GRPC}, Authenticator: d.Tokens, AllowAnonymous: flags.AllowAnonymous,
 		TLS: flags.TLS(), Insecure: flags.InsecurePlaintext,
 		Registerer: d.Metrics.Registerer(), TracerProvider: d.Tracer, Logger: d.Log,
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/internal/storeguard"
 	"github.com/interlock-run/interlock/services/internal/storequota"
+	"github.com/interlock-run/interlock/services/internal/storeseal"
 )
 
 // StoreConfig says which store to open.
@@ -34,6 +35,10 @@ type StoreConfig struct {
 	Metrics *metrics.Set
 	// Program is the version of this program.
 	Program string
+	// Seal gives all data codes with a sealed key; nil for none.
+	Seal *storeseal.Config
+	// Unchecked reads data with and without codes, for commands that decide nothing.
+	Unchecked bool
 }
 
 // SafetyFlags configure the handling of a store that may lose acknowledged writes, or is silent.
@@ -79,10 +84,32 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 		timeout += redisstore.WaitTimeout // or a slow replica would look like a silent store
 	}
 	room, _ := st.(store.Roomy)
-	guarded := storeguard.Wrap(st, storeguard.Config{Timeout: timeout, Observe: told.Call})
+	guarded := storeguard.Wrap(st, storeguard.Config{Timeout: timeout, Measure: told.Call})
+	switch {
+	case cfg.Seal != nil:
+		seal := *cfg.Seal
+		seal.Exclusive = cfg.embedded()
+		guarded = storeseal.Wrap(guarded, seal)
+	case cfg.Unchecked:
+		guarded = storeseal.Reading(guarded)
+	}
 	return storequota.Wrap(guarded, storequota.Config{
 		Principal: cfg.BytesPerPrincipal, Session: cfg.BytesPerSession, Least: cfg.MinStoreRoom, Room: room, Log: cmp.Or(cfg.Logger, slog.Default()),
 	}), nil
+}
+
+// SealOf returns the seal of a store; nil without one.
+func SealOf(st store.Store) *storeseal.Store {
+	for {
+		switch s := st.(type) {
+		case *storeseal.Store:
+			return s
+		case interface{ Unwrap() store.Store }:
+			st = s.Unwrap()
+		default:
+			return nil
+		}
+	}
 }
 
 // Pauses of a service that waits for its store.
@@ -174,15 +201,15 @@ func (cfg StoreConfig) redis() redisstore.Config {
 	return c
 }
 
-func openBackend(ctx context.Context, cfg StoreConfig, observe func(commits, waiting int)) (store.Store, error) {
+func openBackend(ctx context.Context, cfg StoreConfig, measure func(commits, waiting int)) (store.Store, error) {
 	switch scheme, _, _ := strings.Cut(cfg.URL, "://"); {
 	case cfg.embedded():
 		config := cfg.sqlite()
-		config.Observe = observe
+		config.Measure = measure
 		return sqlitestore.Open(ctx, config)
 	case strings.HasPrefix(scheme, "redis"):
 		config := cfg.redis()
-		config.Observe = observe
+		config.Measure = measure
 		st, err := redisstore.Open(ctx, config)
 		switch {
 		case errors.Is(err, store.ErrUnavailable):

@@ -33,8 +33,12 @@ func (d Dir) Database() string { return d.join("interlock.db") }
 // NATS returns the embedded NATS server's storage.
 func (d Dir) NATS() string { return d.join("nats") }
 
-// Tokens returns the file with a token per role.
+// Tokens returns the server's file with hashes of tokens.
 func (d Dir) Tokens() string { return d.join("tokens.json") }
+
+// Local returns the file with the tokens of programs of this machine: of roles that neither decide nor
+// change rules, unless the server runs without presence.
+func (d Dir) Local() string { return d.join("local.json") }
 
 // TokenKey returns the file with the key of session tokens.
 func (d Dir) TokenKey() string { return d.join("token.key") }
@@ -43,9 +47,19 @@ func (d Dir) TokenKey() string { return d.join("token.key") }
 // next to it, with .pub behind its name.
 func (d Dir) ReceiptKey() string { return d.join("receipt.key") }
 
+// Seal returns the file of the seal of the folder.
+func (d Dir) Seal() string { return d.join("seal.json") }
+
+// Mark returns the file in which the seal remembers the newest records that decide.
+func (d Dir) Mark() string { return d.join("seal.mark") }
+
 // Socket returns the unix socket of the hook, or empty when its path would be too long
 // for one.
 func (d Dir) Socket() string { return d.socketFile("hook.sock") }
+
+// PersonSocket returns the unix socket at which people log in from a terminal, or empty when its path
+// would be too long for one.
+func (d Dir) PersonSocket() string { return d.socketFile("person.sock") }
 
 // GRPCSocket returns the unix socket of the gRPC services when their address wants TLS,
 // or empty when its path would be too long for one.

@@ -14,3 +14,6 @@ func (d Dir) Guarded() error { return nil }
 func Owner(os.FileInfo) (uid, gid int, ok bool) { return 0, 0, false }
 
 func ours(string) bool { return true }
+
+// Locked returns false: it is not known here.
+func (d Dir) Locked() bool { return false }

@@ -27,6 +27,16 @@ func (d Dir) Lock() (unlock func() error, err error) {
 	return f.Close, nil
 }
 
+// Locked reports that a process serves from the folder. It creates nothing.
+func (d Dir) Locked() bool {
+	f, err := os.OpenFile(d.join("lock"), os.O_RDWR, 0o600)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
 // holder names the process that serves from the folder, when it said so.
 func (d Dir) holder() string {
 	if e, err := d.ReadEndpoints(); err == nil && e.PID != 0 {

@@ -49,6 +49,15 @@ func (d Dir) Seen() string {
 	return filepath.Clean(string(d)) + ".seen"
 }
 
+// MarkTwin returns the file in which the seal of a default data folder remembers the same as in Mark, next to the folder: an
+// older copy of the folder does not have it. Empty for any other folder, as for Seen.
+func (d Dir) MarkTwin() string {
+	if seen := d.Seen(); seen != "" {
+		return strings.TrimSuffix(seen, ".seen") + ".mark"
+	}
+	return ""
+}
+
 // realOf returns the absolute path of a workspace without links, as far as it exists.
 func realOf(workspace string) string {
 	if full, err := filepath.Abs(workspace); err == nil {

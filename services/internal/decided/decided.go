@@ -1,6 +1,6 @@
 // Package decided makes the events that announce decisions on tool calls. A decision is
 // stored once, in its log; its event is made of that when it is read. It must never
-// publish masked parts of the log, or inputs.
+// publish inputs, the values that a rule looked at, or what a shadow says.
 package decided
 
 import (
@@ -50,6 +50,7 @@ func Event(namespace, root string, d *ledger.Decision) *eventv1.Event {
 		Message: bus.Clip(d.Message), State: d.State, RunVersion: d.RunVersion, InputDigest: d.InputDigest,
 		Capability: d.Capability, ApprovalId: d.ApprovalID, Policy: d.Policy, PolicyVersion: d.PolicyVersion, Rule: d.Rule,
 		JailLevel: int32(d.JailLevel), JailDigest: d.JailDigest, //nolint:gosec // at most 3
+		Identity: identityOf(d.Identity),
 	}
 	for i := range d.Shadows {
 		sh := &d.Shadows[i]
@@ -71,6 +72,21 @@ func Event(namespace, root string, d *ledger.Decision) *eventv1.Event {
 	ev.Time, ev.Actor = timestamppb.New(d.Time), d.Principal
 	ev.Payload = &eventv1.Event_ToolcallDecided{ToolcallDecided: decided}
 	return ev
+}
+
+// identityOf returns who has made a call; nil in records of before.
+func identityOf(id *ledger.Identity) *eventv1.CallIdentity {
+	if id == nil {
+		return nil
+	}
+	out := &eventv1.CallIdentity{
+		Role: id.Role, Token: id.Token, Via: id.Via, Person: id.Person, Agent: id.Agent, AgentVersion: id.AgentVersion,
+		RootSession: id.Root, Lineage: id.Lineage, Attributes: id.Attributes,
+	}
+	if h := id.Human; h != nil {
+		out.Human, out.HumanIssuer, out.HumanSource, out.HumanGroupsKnown = h.Name, h.Issuer, h.Source, h.GroupsKnown
+	}
+	return out
 }
 
 // Outbox returns a store whose outbox has the events of decisions, as relays need it.

@@ -60,7 +60,7 @@ find . -mindepth 2 \( -name .envrc -o -name .exrc -o -name hgrc \) -exec grep -l
 // inJail runs a line at a level.
 func (n nested) inJail(t *testing.T, level jail.Level, rules jail.Rules, line string, change ...func(*jailer.Command)) *jail.Witness {
 	t.Helper()
-	p := jail.Compile(rules, jail.Call{Workspace: n.dir, Folder: n.dir, Level: jail.Files})
+	p := jail.Compile(rules, jail.Command{Workspace: n.dir, Folder: n.dir, Level: jail.Files})
 	out, w := jailed(t, &p, line, append(change, func(c *jailer.Command) { c.Highest, c.Env = level, n.env() })...)
 	t.Logf("%s: %s%+v", line, out, w)
 	return w

@@ -30,7 +30,7 @@ func BenchmarkRun(b *testing.B) {
 		})
 	})
 	for _, readOnly := range []bool{true, false} {
-		p := jail.Compile(jail.Rules{}, jail.Call{ReadOnly: readOnly, Workspace: dir, Folder: dir})
+		p := jail.Compile(jail.Rules{}, jail.Command{ReadOnly: readOnly, Workspace: dir, Folder: dir})
 		for _, level := range []jail.Level{jail.Files, jail.Scoped, jail.Full} {
 			b.Run(fmt.Sprintf("%s/level%d", p.Writes, level), func(b *testing.B) {
 				caches := filepath.Join(b.TempDir(), "caches")

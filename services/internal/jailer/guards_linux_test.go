@@ -24,7 +24,7 @@ const killedIn = "JAILER_TEST_KILLED_IN"
 // runKilled is that process: it runs a line that says when it has written, and then waits.
 func runKilled(dir string) {
 	highest, _ := strconv.Atoi(os.Getenv(killedIn + "_LEVEL")) // none for the most
-	p := jail.Compile(jail.Rules{}, jail.Call{Workspace: dir, Folder: dir, Level: jail.Files})
+	p := jail.Compile(jail.Rules{}, jail.Command{Workspace: dir, Folder: dir, Level: jail.Files})
 	_, _ = jailer.Run(context.Background(), &jailer.Command{
 		CallID: "call", Argv: []string{"/bin/sh", "-c", os.Getenv(killedIn+"_LINE") + "; echo written; sleep 600"}, Env: os.Environ(), Dir: dir,
 		Stdout: os.Stdout, Profile: &p, Guards: filepath.Join(dir, "..", "guards"), Highest: jail.Level(highest),

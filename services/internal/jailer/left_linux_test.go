@@ -17,18 +17,18 @@ func TestProgramsThatAreLeft(t *testing.T) {
 	for _, level := range []jail.Level{jail.Full, jail.Scoped, jail.Files} {
 		for name, tc := range map[string]struct {
 			rules jail.Rules
-			call  jail.Call
+			call  jail.Command
 			ends  bool
 		}{
-			"the same state":           {rules, jail.Call{}, false},
-			"a state that reads":       {rules, jail.Call{ReadOnly: true}, true},
-			"a state with hosts":       {jail.Rules{Background: true, Hosts: []string{"a.example"}}, jail.Call{}, true},
-			"a state with none":        {jail.Rules{Background: true, Hosts: []string{}}, jail.Call{}, true},
-			"a state without the rule": {jail.Rules{}, jail.Call{}, true},
-			"a state that shows more":  {jail.Rules{Background: true, Read: []string{"~/.ssh"}, Write: []string{"~/x"}}, jail.Call{}, false},
+			"the same state":           {rules, jail.Command{}, false},
+			"a state that reads":       {rules, jail.Command{ReadOnly: true}, true},
+			"a state with hosts":       {jail.Rules{Background: true, Hosts: []string{"a.example"}}, jail.Command{}, true},
+			"a state with none":        {jail.Rules{Background: true, Hosts: []string{}}, jail.Command{}, true},
+			"a state without the rule": {jail.Rules{}, jail.Command{}, true},
+			"a state that shows more":  {jail.Rules{Background: true, Read: []string{"~/.ssh"}, Write: []string{"~/x"}}, jail.Command{}, false},
 		} {
 			dir, left := workspace(t, "a", "a"), t.TempDir()
-			p := jail.Compile(rules, jail.Call{Workspace: dir, Folder: dir, Level: jail.Files})
+			p := jail.Compile(rules, jail.Command{Workspace: dir, Folder: dir, Level: jail.Files})
 			// Programs hold the pipe's other end as long as they live.
 			read, write, err := os.Pipe()
 			if err != nil {
@@ -50,7 +50,7 @@ func TestProgramsThatAreLeft(t *testing.T) {
 				t.Errorf("%s, level %d: kept %v", name, level, files)
 			}
 			if !tc.ends {
-				reading := jail.Compile(jail.Rules{}, jail.Call{ReadOnly: true, Workspace: dir})
+				reading := jail.Compile(jail.Rules{}, jail.Command{ReadOnly: true, Workspace: dir})
 				if err := jailer.EndLeft(left, &reading); err != nil {
 					t.Errorf("%s, level %d: %v", name, level, err)
 				}

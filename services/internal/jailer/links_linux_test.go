@@ -53,7 +53,7 @@ func TestEntriesThatAreLinks(t *testing.T) {
 			if err := os.Symlink(place.Replace(tc.target), at); err != nil {
 				t.Fatal(err)
 			}
-			p := jail.Compile(tc.rules, jail.Call{Workspace: dir, Folder: dir, Level: jail.Files, ReadOnly: tc.reads})
+			p := jail.Compile(tc.rules, jail.Command{Workspace: dir, Folder: dir, Level: jail.Files, ReadOnly: tc.reads})
 			line := place.Replace(`for f in ~/.gnupg/private-keys-v1.d ~/.gnupg {data}/tokens {data} ~ ~/docs ` + at + `; do cat $f/key $f/token; echo evil >$f/evil; echo evil >$f/a.txt; done; echo evil >` + at)
 			out, started := tryJailed(t, &p, "exec 2>/dev/null; "+line+"; true", func(c *jailer.Command) {
 				c.Highest, c.Machine = level, jail.Machine{Home: home, DataFolder: data}
@@ -96,7 +96,7 @@ func TestWriteAboveHiddenPaths(t *testing.T) {
 		for name, write := range map[string]string{"the folder around": "~/.config", "two folders up": "{home}"} {
 			home, dir := workspace(t, ".config/gh/hosts.yml", "SECRET", ".config/other", "x"), workspace(t, "a", "a")
 			rules := jail.Rules{Write: []string{strings.Replace(write, "{home}", home, 1)}}
-			p := jail.Compile(rules, jail.Call{Workspace: dir, Folder: dir, Level: jail.Files})
+			p := jail.Compile(rules, jail.Command{Workspace: dir, Folder: dir, Level: jail.Files})
 			out, err := tryJailed(t, &p, `exec 2>/dev/null; cd `+home+`; cat .config/gh/hosts.yml; echo evil >.config/gh/hosts.yml; mkdir -p .ssh .aws .config/glab-cli
 				echo evil >.ssh/authorized_keys; echo evil >.netrc; ln -s `+dir+` .docker; echo evil >.config/glab-cli/x; true`,
 				func(c *jailer.Command) { c.Highest, c.Machine.Home = level, home })
@@ -118,7 +118,7 @@ func TestHiddenPathsThatAreMade(t *testing.T) {
 	t.Parallel()
 	for _, level := range []jail.Level{jail.Full, jail.Scoped, jail.Files} {
 		home := workspace(t, "a", "a")
-		p := jail.Compile(jail.Rules{}, jail.Call{Workspace: home, Folder: home, Level: jail.Files})
+		p := jail.Compile(jail.Rules{}, jail.Command{Workspace: home, Folder: home, Level: jail.Files})
 		_, err := tryJailed(t, &p, `exec 2>/dev/null; mkdir -p .ssh .aws; echo evil >.ssh/authorized_keys; echo "credential_process = evil" >.aws/config; echo evil >.netrc; ln -s a .npmrc; true`,
 			func(c *jailer.Command) { c.Highest, c.Machine.Home = level, home })
 		if changed := evil(t, home); len(changed) > 0 {
@@ -139,7 +139,7 @@ func TestCachesInCaches(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		p := jail.Compile(jail.Rules{Caches: []string{"~/.cache/tool/deep", "target", "target/deps", "target/a/deps"}}, jail.Call{Workspace: dir, Folder: dir, Level: jail.Full, ReadOnly: true})
+		p := jail.Compile(jail.Rules{Caches: []string{"~/.cache/tool/deep", "target", "target/deps", "target/a/deps"}}, jail.Command{Workspace: dir, Folder: dir, Level: jail.Full, ReadOnly: true})
 		in := func(c *jailer.Command) {
 			c.Caches, c.Machine = caches, jail.Machine{Home: home, DataFolder: data}
 		}
@@ -167,7 +167,7 @@ func TestFoldersAroundHiddenPaths(t *testing.T) {
 				dir = workspace(t, "a", "a")
 				rules.Write = []string{home}
 			}
-			p := jail.Compile(rules, jail.Call{Workspace: dir, Folder: dir, Level: jail.Full})
+			p := jail.Compile(rules, jail.Command{Workspace: dir, Folder: dir, Level: jail.Full})
 			p.Hide = append(p.Hide, "~/.config/deep/secret")
 			at := func(c *jailer.Command) { c.Machine.Home = home }
 			jailed(t, &p, "exec 2>/dev/null; cd "+home+"; "+line+"; true", at)

@@ -31,7 +31,7 @@ func TestPointersOfGit(t *testing.T) {
 			"of what is there as well": {[]string{"a.txt", "a"}, `cp a.txt .git`, ""},
 		} {
 			dir := workspace(t, tc.before...)
-			p := jail.Compile(jail.Rules{}, jail.Call{Workspace: dir, Folder: dir, Level: jail.Files})
+			p := jail.Compile(jail.Rules{}, jail.Command{Workspace: dir, Folder: dir, Level: jail.Files})
 			jailed(t, &p, "exec 2>/dev/null; "+tc.line, func(c *jailer.Command) { c.Highest = level })
 			got, err := os.ReadFile(filepath.Join(dir, ".git"))
 			if string(got) != tc.want || tc.want == "" && !errors.Is(err, fs.ErrNotExist) {

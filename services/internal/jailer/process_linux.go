@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/interlock-run/interlock/services/internal/jailer/stage"
+	"github.com/interlock-run/interlock/services/internal/shield"
 )
 
 // process is a stage that runs, or is about to.
@@ -56,7 +57,7 @@ func launch(order *stage.Order, files inherited) (*process, error) {
 	go func() { // a stage ends with the thread that has started it
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		const self = "/proc/self/exe"
+		self := shield.Self()
 		argv := []string{stage.Name}
 		// os.StartProcess would start another process first, to learn what the kernel knows of processes.
 		p.pid, p.err = syscall.ForkExec(self, argv, attributes)

@@ -1,6 +1,8 @@
 package jsonview
 
 import (
+	"encoding/base64"
+	"errors"
 	"strings"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/signature"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
@@ -40,14 +43,15 @@ type Approval struct {
 	UsedBy     string         `json:"used_by,omitzero" doc:"The act that used it, such as a call's id."`
 	Version    int64          `json:"version"`
 
-	You         *Viewer           `json:"you,omitzero" doc:"Whether the caller that reads it may decide it."`
-	Why         *Why              `json:"why,omitzero" doc:"The cause of the question."`
-	Unlocks     *Unlocks          `json:"unlocks,omitzero" doc:"The effect of a grant. Not in lists."`
-	EscalatesAt time.Time         `json:"escalates_at,omitzero" doc:"When the fallback approvers are asked too; absent for never, and once it was decided."`
-	EscalatesTo *Approvers        `json:"escalates_to,omitzero" doc:"Those fallback approvers."`
-	Previous    *PreviousApproval `json:"previous,omitzero" doc:"The last grant of the same request. Not in lists."`
-	Command     *CommandLine      `json:"command,omitzero" doc:"The command line that the data has, as the state judges it. Not in lists."`
-	Facts       jsontext.Value    `json:"facts,omitzero" doc:"What the call does, by facet: {known, values}, and why it is not known. For people, and not in lists."`
+	You             *Viewer           `json:"you,omitzero" doc:"Whether the caller that reads it may decide it."`
+	Why             *Why              `json:"why,omitzero" doc:"The cause of the question."`
+	Unlocks         *Unlocks          `json:"unlocks,omitzero" doc:"The effect of a grant. Not in lists."`
+	EscalatesAt     time.Time         `json:"escalates_at,omitzero" doc:"When the fallback approvers are asked too; absent for never, and once it was decided."`
+	EscalatesTo     *Approvers        `json:"escalates_to,omitzero" doc:"Those fallback approvers."`
+	NobodyCanAnswer string            `json:"nobody_can_answer,omitzero" doc:"Why no registered people could grant it now, where only they decide; absent when they could."`
+	Previous        *PreviousApproval `json:"previous,omitzero" doc:"The last grant of the same request. Not in lists."`
+	Command         *CommandLine      `json:"command,omitzero" doc:"The command line that the data has, as the state judges it. Not in lists."`
+	Facts           jsontext.Value    `json:"facts,omitzero" doc:"What the call does, by facet: {known, values}, and why it is not known. For people, and not in lists."`
 }
 
 // Viewer has the rights of the reader of an approval.
@@ -85,8 +89,9 @@ type PreviousApproval struct {
 // Asker is who wants something done. Neither it nor a session of its tree decides.
 type Asker struct {
 	Principal     string `json:"principal"`
+	Person        string `json:"person,omitzero" doc:"The person that the principal is."`
 	SessionID     string `json:"session_id,omitzero"`
-	RootSessionID string `json:"root_session_id,omitzero" doc:"Root of the session's tree."`
+	RootSessionID string `json:"root_session_id,omitzero" doc:"Name of the root of the session's tree."`
 }
 
 // Terms say who decides an approval, how many, and until when.
@@ -98,6 +103,9 @@ type Terms struct {
 	EscalateAfterSeconds int64      `json:"escalate_after_seconds,omitzero" doc:"Age at which the fallback approvers are asked too."`
 	EscalateTo           *Approvers `json:"escalate_to,omitzero" doc:"The fallback approvers."`
 	Also                 []Circle   `json:"also,omitzero" doc:"Further circles, each of which must agree too: the terms of the workflow that apply."`
+	Danger               string     `json:"danger,omitzero" doc:"How much harm a wrong approval does: low, medium or high; absent for medium."`
+	Presence             bool       `json:"presence,omitzero" doc:"True when only votes count whose signature shows that the person was there."`
+	DistinctPeople       bool       `json:"distinct_people,omitzero" doc:"True when only registered people decide, each once under all their tokens."`
 }
 
 // Circle is a number of approvers who must agree. A vote counts in every circle that has its voter.
@@ -120,6 +128,32 @@ type Vote struct {
 	Approve bool      `json:"approve"`
 	Note    string    `json:"note,omitzero"`
 	Time    time.Time `json:"time"`
+
+	Person    bool           `json:"person,omitzero" doc:"True when by is a registered person."`
+	Principal string         `json:"principal,omitzero" doc:"Name of the token, when it is another one."`
+	Relay     string         `json:"relay,omitzero" doc:"The program that passed the vote on."`
+	Identity  string         `json:"identity,omitzero" doc:"The name by which that program knows the person."`
+	Signature *VoteSignature `json:"signature,omitzero" doc:"The signature of the vote, with the key that checks it."`
+}
+
+// PasskeyAssertion is the answer of a passkey to a challenge. Its bytes are base64url without padding.
+type PasskeyAssertion struct {
+	CredentialID      string `json:"credential_id"`
+	AuthenticatorData string `json:"authenticator_data"`
+	ClientDataJSON    string `json:"client_data_json"`
+	Signature         string `json:"signature"`
+}
+
+// VoteSignature is the signature of a vote (S23.20).
+type VoteSignature struct {
+	Statement        string            `json:"statement" doc:"The signed text: canonical JSON."`
+	Passkey          *PasskeyAssertion `json:"passkey,omitzero" doc:"An assertion whose challenge is the SHA-256 of the statement."`
+	PasskeyPublicKey string            `json:"passkey_public_key,omitzero" doc:"The COSE key of the passkey, as base64url."`
+	RPID             string            `json:"rp_id,omitzero" doc:"The relying party that the passkey was used for."`
+	Origins          []string          `json:"origins,omitzero" doc:"The origins that were accepted."`
+	SSH              string            `json:"ssh,omitzero" doc:"The output of ssh-keygen -Y sign -n interlock-approval over the statement."`
+	SSHPublicKey     string            `json:"ssh_public_key,omitzero" doc:"The key: a line of an authorized_keys file."`
+	Present          bool              `json:"present,omitzero" doc:"True when the signature shows that the person was there."`
 }
 
 // ApprovalOf returns the JSON of an approval.
@@ -130,13 +164,13 @@ func ApprovalOf(a *approvalv1.Approval) Approval {
 		EditedData: rawOf(a.GetEditedData()), EditPatch: rawOf(a.GetEditPatch()), EditedBy: a.GetEditedBy(), Editable: a.GetEditable(),
 		Digest: a.GetDigest(), Message: a.GetMessage(), Terms: termsOf(a.GetTerms()), Votes: Each(a.GetVotes(), voteOf),
 		Asker: Asker{
-			Principal: a.GetAsker().GetPrincipal(), SessionID: a.GetAsker().GetSessionId(), RootSessionID: a.GetAsker().GetRootSessionId(),
+			Principal: a.GetAsker().GetPrincipal(), Person: a.GetAsker().GetPerson(), SessionID: a.GetAsker().GetSessionId(), RootSessionID: a.GetAsker().GetRootSessionId(),
 		},
 		Escalated: a.GetEscalated(), Outcome: a.GetOutcome(), Reason: a.GetReason(), By: a.GetBy(),
 		CreatedAt: Time(a.GetCreatedAt()), ExpiresAt: Time(a.GetExpiresAt()), DecidedAt: Time(a.GetDecidedAt()),
 		UsedAt: Time(a.GetUsedAt()), UsedBy: a.GetUsedBy(), Version: a.GetVersion(),
 		You: viewerOf(a.GetYou()), Why: whyOf(a.GetWhy()), Unlocks: unlocksOf(a.GetUnlocks()), EscalatesAt: Time(a.GetEscalatesAt()),
-		EscalatesTo: fallbackOf(a.GetEscalatesTo()), Previous: previousOf(a.GetPrevious()), Command: CommandLineOf(a.GetCommand()),
+		EscalatesTo: fallbackOf(a.GetEscalatesTo()), Previous: previousOf(a.GetPrevious()), NobodyCanAnswer: a.GetNobodyCanAnswer(), Command: CommandLineOf(a.GetCommand()),
 		Facts: rawOf(a.GetFacts()),
 	}
 }
@@ -182,6 +216,91 @@ func previousOf(p *approvalv1.PreviousApproval) *PreviousApproval {
 func voteOf(v *approvalv1.Vote) Vote {
 	return Vote{
 		By: v.GetBy(), Role: protomap.LowerWord(v.GetRole(), "APPROVER_ROLE_"), Approve: v.GetApprove(), Note: v.GetNote(), Time: Time(v.GetTime()),
+		Person: v.GetPerson(), Principal: v.GetPrincipal(), Relay: v.GetRelay(), Identity: v.GetIdentity(), Signature: signatureOf(v.GetSignature()),
+	}
+}
+
+func signatureOf(s *approvalv1.VoteSignature) *VoteSignature {
+	if s == nil {
+		return nil
+	}
+	out := &VoteSignature{
+		Statement: string(s.GetSignature().GetStatement()), PasskeyPublicKey: base64URL(s.GetPasskeyPublicKey()), RPID: s.GetRpId(),
+		Origins: s.GetOrigins(), SSH: s.GetSignature().GetSsh(), SSHPublicKey: s.GetSshPublicKey(), Present: s.GetPresent(),
+	}
+	if p := s.GetSignature().GetPasskey(); p != nil {
+		out.Passkey = &PasskeyAssertion{
+			CredentialID: base64URL(p.GetCredentialId()), AuthenticatorData: base64URL(p.GetAuthenticatorData()),
+			ClientDataJSON: base64URL(p.GetClientDataJson()), Signature: base64URL(p.GetSignature()),
+		}
+	}
+	return out
+}
+
+// Signed returns the signature as package signature checks it.
+func (s *VoteSignature) Signed() (*signature.Signed, error) {
+	out := &signature.Signed{Statement: []byte(s.Statement), RPID: s.RPID, Origins: s.Origins, SSH: s.SSH, SSHKey: s.SSHPublicKey}
+	var err error
+	if out.PasskeyKey, err = FromBase64URL(s.PasskeyPublicKey); err == nil && s.Passkey != nil {
+		out.Passkey, err = s.Passkey.Assertion()
+	}
+	return out, err
+}
+
+// Assertion returns the assertion as package signature checks it.
+func (p *PasskeyAssertion) Assertion() (*signature.Assertion, error) {
+	a := &signature.Assertion{}
+	for _, part := range []struct {
+		to   *[]byte
+		text string
+	}{
+		{&a.CredentialID, p.CredentialID}, {&a.AuthenticatorData, p.AuthenticatorData}, {&a.ClientDataJSON, p.ClientDataJSON}, {&a.Signature, p.Signature},
+	} {
+		var err error
+		if *part.to, err = FromBase64URL(part.text); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func base64URL(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+// FromBase64URL reads base64url without padding.
+func FromBase64URL(text string) ([]byte, error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return nil, errors.New("it is no base64url without padding")
+	}
+	return b, nil
+}
+
+// SigningKey is a key of a person that can sign decisions.
+type SigningKey struct {
+	CredentialID string `json:"credential_id,omitzero" doc:"Id of the passkey, as base64url."`
+	SSHPublicKey string `json:"ssh_public_key,omitzero" doc:"A line of an authorized_keys file."`
+	Label        string `json:"label,omitzero" doc:"The name that the person gave it."`
+}
+
+// ApprovalStatement is a statement to sign.
+type ApprovalStatement struct {
+	Statement string       `json:"statement" doc:"The text to sign: canonical JSON. Send it back as it is."`
+	Challenge string       `json:"challenge" doc:"Its SHA-256, as base64url: the challenge of a passkey."`
+	Shown     string       `json:"shown" doc:"The statement as text for the person."`
+	Presence  bool         `json:"presence" doc:"True when the terms demand a signature that shows that the person is there."`
+	RPID      string       `json:"rp_id,omitzero" doc:"The relying party of passkeys."`
+	Keys      []SigningKey `json:"keys" doc:"The caller's keys."`
+	ExpiresAt time.Time    `json:"expires_at" doc:"When a vote with this statement is no longer accepted."`
+}
+
+// ApprovalStatementOf returns the JSON of a statement to sign.
+func ApprovalStatementOf(s *approvalv1.GetApprovalStatementResponse) ApprovalStatement {
+	return ApprovalStatement{
+		Statement: string(s.GetStatement()), Challenge: base64URL(s.GetDigest()), Shown: s.GetShown(), Presence: s.GetPresence(), RPID: s.GetRpId(),
+		Keys: Each(s.GetKeys(), func(k *approvalv1.SigningKey) SigningKey {
+			return SigningKey{CredentialID: base64URL(k.GetCredentialId()), SSHPublicKey: k.GetSshPublicKey(), Label: k.GetLabel()}
+		}),
+		ExpiresAt: Time(s.GetExpiresAt()),
 	}
 }
 
@@ -189,6 +308,7 @@ func termsOf(t *approvalv1.Terms) Terms {
 	out := Terms{
 		Required: t.GetRequired(), DenyThreshold: t.GetDenyThreshold(), Eligible: approversOf(t.GetEligible()),
 		ExpiresSeconds: secondsOf(t.GetExpiresAfter()), EscalateAfterSeconds: secondsOf(t.GetEscalateAfter()),
+		Presence: t.GetPresence(), DistinctPeople: t.GetDistinctPeople(), Danger: t.GetDanger(),
 	}
 	if to := approversOf(t.GetEscalateTo()); len(to.Roles)+len(to.Names) > 0 {
 		out.EscalateTo = &to

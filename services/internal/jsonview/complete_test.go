@@ -15,8 +15,7 @@ import (
 func TestViewsAreComplete(t *testing.T) {
 	t.Parallel()
 	complete(t, jsonview.RunOf,
-		"workspace",                    // a path of the machine that the agent works on
-		"workspace_claimed",            // of that
+		"workspace_claimed",            // tells who named the workspace, which only guards ask
 		"root_run_id",                  // the parents show it
 		"entry",                        // counts inside of the engine
 		"workflow_meta.debug",          // as the definition says
@@ -40,6 +39,7 @@ func TestViewsAreComplete(t *testing.T) {
 	complete(t, jsonview.DecisionRecordOf,
 		"raw", "committed_us", // for receipts
 	)
+	complete(t, jsonview.CallerOf)
 	complete(t, jsonview.ExplanationOf)
 	complete(t, jsonview.SimulatedChangeOf,
 		"recorded.raw", "recorded.committed_us",
@@ -60,7 +60,9 @@ func TestViewsAreComplete(t *testing.T) {
 		"claim_token", // anyone who has it could end the task
 		"execution",   // for the runner that has the task
 	)
-	complete(t, jsonview.ComponentOf)
+	complete(t, jsonview.ComponentOf,
+		"definition", // its fields show it
+	)
 	complete(t, jsonview.ExecutionOf)
 }
 

@@ -21,6 +21,8 @@ type Component struct {
 	Version          int64          `json:"version" doc:"Of the definition; also the ETag."`
 	CreatedAt        time.Time      `json:"created_at"`
 	UpdatedAt        time.Time      `json:"updated_at"`
+	Digest           string         `json:"digest,omitzero" doc:"Hex SHA-256 of the canonical JSON (RFC 8785) of the definition."`
+	UpdatedBy        string         `json:"updated_by,omitzero" doc:"Who has stored this version."`
 }
 
 // ComponentOf returns the JSON of a component.
@@ -30,6 +32,7 @@ func ComponentOf(c *statev1.Component) Component {
 		SchemaDefinition: rawOf(c.GetSchemaDefinition()), Persistence: persistenceOf(c.GetPersistence()),
 		InitialValues: objectOf(c.GetInitialValues()), Version: c.GetVersion(),
 		CreatedAt: Time(c.GetCreatedAt()), UpdatedAt: Time(c.GetUpdatedAt()),
+		Digest: c.GetDigest(), UpdatedBy: c.GetUpdatedBy(),
 	}
 }
 

@@ -16,7 +16,7 @@ type HistoryEntry struct {
 	RunVersion      int64          `json:"run_version" doc:"Version of the run after this change; of a tool result, the version that it came at."`
 	Time            time.Time      `json:"time"`
 	Actor           string         `json:"actor"`
-	Type            string         `json:"type" doc:"started, transitioned, interrupt.fired, fork.started, fork.branch_bound, invoke.started, invoke.ended, forced, paused, held, hold.lifted, resumed, cancelled, approval.parked, approval.rejected, approval.expired, approval.cancelled, approval.stale, or tool_result."`
+	Type            string         `json:"type" doc:"started, transitioned, interrupt.fired, fork.started, fork.branch_bound, invoke.started, invoke.ended, forced, paused, held, hold.lifted, resumed, cancelled, approval.parked, approval.rejected, approval.expired, approval.cancelled, approval.stale, reminded, stale, timer.blocked, or tool_result."`
 	Event           string         `json:"event,omitzero"`
 	From            string         `json:"from,omitzero"`
 	To              string         `json:"to,omitzero"`
@@ -37,7 +37,8 @@ type HistoryEntry struct {
 	SessionID   string      `json:"session_id,omitzero" doc:"The session that a branch was given to, or that drives the run from this change on."`
 	ApprovalID  string      `json:"approval_id,omitzero" doc:"The approval that a transition was parked for, or that let it fire."`
 	ChildStatus string      `json:"child_status,omitzero" doc:"How the invoked run has ended, whose context is the data."`
-	HoldCauses  []string    `json:"hold_causes,omitempty" doc:"Causes of the holds that were placed or lifted: operator, session_end."`
+	HoldCauses  []string    `json:"hold_causes,omitempty" doc:"Causes of the holds that were placed or lifted: operator, session_end, stale."`
+	Cause       *Cause      `json:"cause,omitzero" doc:"The clock that has brought it about."`
 	ToolResult  *ToolResult `json:"tool_result,omitzero" doc:"Set in a tool_result."`
 }
 
@@ -81,7 +82,7 @@ func HistoryOf(entries []*enginev1.HistoryEntry) []HistoryEntry {
 			Status: protomap.Word(h.GetStatus(), runStatusPrefix), Reason: h.GetReason(), SafeNext: h.GetSafeNext(), Warned: h.GetWarned(),
 			Branch: h.GetBranch(), Joins: joinsOf(h.GetJoins()), Interrupt: h.GetInterrupt(), Files: h.GetFiles(),
 			ChildRunID: h.GetChildRunId(), SessionID: h.GetSessionId(), ApprovalID: h.GetApprovalId(), ToolResult: toolResultOf(h.GetToolResult()),
-			ChildStatus: protomap.Word(h.GetChildStatus(), runStatusPrefix), HoldCauses: causesOf(h.GetHoldCauses()),
+			ChildStatus: protomap.Word(h.GetChildStatus(), runStatusPrefix), HoldCauses: causesOf(h.GetHoldCauses()), Cause: causeOf(h.GetCause()),
 		}
 	})
 }

@@ -26,8 +26,8 @@ type Policy struct {
 
 // Attachment is an object whose calls a policy judges.
 type Attachment struct {
-	Kind string `json:"kind" enum:"workflow,process,session,role"`
-	ID   string `json:"id" doc:"The name of the workflow, process or role, or the session's id or name."`
+	Kind string `json:"kind" enum:"workflow,process,session,role,principal,human,group,agent,everyone"`
+	ID   string `json:"id" doc:"The name of the workflow, process, role, principal, human, group or agent, or the session's id or name; * for everyone."`
 }
 
 // PolicyOf returns the JSON of a policy.

@@ -19,6 +19,9 @@ type Process struct {
 	CreatedAt  time.Time      `json:"created_at"`
 	UpdatedAt  time.Time      `json:"updated_at" doc:"The same as created_at: a version never changes."`
 	CreatedBy  string         `json:"created_by"`
+	// LiveVersion and Retired are of the name, as of the answer.
+	LiveVersion int64       `json:"live_version,omitzero" doc:"The version that new runs get; absent when none is live yet."`
+	Retired     *Retirement `json:"retired,omitzero" doc:"Set when no new runs are started."`
 }
 
 // Turn is where a session of a process stands, as its agent is notified.
@@ -36,6 +39,7 @@ func ProcessOf(p *enginev1.Process) Process {
 	return Process{
 		ProcessID: p.GetProcessId(), Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Definition: rawOf(p.GetDefinition()), Tools: p.GetTools(),
 		CreatedAt: Time(p.GetCreatedAt()), UpdatedAt: Time(p.GetCreatedAt()), CreatedBy: p.GetCreatedBy(),
+		LiveVersion: p.GetLiveVersion(), Retired: retirementOf(p.GetRetired()),
 	}
 }
 

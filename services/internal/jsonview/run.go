@@ -1,7 +1,3 @@
-// Package jsonview is how runs, decisions, workflows, processes, policies, approvals,
-// shared states and sessions look in JSON, the same over REST, MCP and the command
-// line (the field names are fixed interfaces). It translates contracts and must never
-// decide anything.
 package jsonview
 
 import (
@@ -9,8 +5,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/evidence"
@@ -29,6 +23,7 @@ type Run struct {
 	TransitionCount int64          `json:"transition_count"`
 	Version         int64          `json:"version" doc:"Bumped by every change; also the ETag."`
 	SessionID       string         `json:"session_id"`
+	Workspace       string         `json:"workspace,omitzero" doc:"The folder on the machine of the agent; absent without one, and then no command is evidence."`
 	// AllowedTools is nil when the state does not restrict tools.
 	AllowedTools *[]string `json:"allowed_tools" doc:"null when the state does not restrict tools."`
 	Instructions string    `json:"instructions"`
@@ -49,6 +44,7 @@ type Run struct {
 	Fork         *Fork         `json:"fork,omitzero" doc:"Set while the run is in branches."`
 	Child        *Invocation   `json:"child,omitzero" doc:"Set while the run, or this branch of it, waits for a run that it invoked."`
 	ParentRunID  string        `json:"parent_run_id,omitzero" doc:"The run that invoked this one."`
+	Schedule     string        `json:"schedule,omitzero" doc:"The schedule that has started it."`
 
 	DisallowedTools []string `json:"disallowed_tools,omitempty"`
 	// AllowedCommands is nil when the state does not restrict commands.
@@ -68,14 +64,90 @@ type Run struct {
 	ApprovalWaitSeconds int64            `json:"approval_wait_seconds,omitzero" doc:"How long a hook or tool may wait for a decision."`
 	Evidence            []Evidence       `json:"evidence,omitempty" doc:"The observations that the workflow requires of Interlock, in definition order."`
 	OutputTools         []string         `json:"output_tools,omitempty" doc:"Tools whose results the evidence reads: report their output."`
+	ArrivedAt           time.Time        `json:"arrived_at,omitzero" doc:"When it came to its state from another one: the clock of the state counts from there."`
+	Deadline            time.Time        `json:"deadline,omitzero" doc:"When it must have ended, whatever it waits for."`
+	Dues                []Due            `json:"dues,omitempty" doc:"What time will bring about, the soonest first, as things stand now."`
+	LastActivity        time.Time        `json:"last_activity,omitzero" doc:"When it made progress last, to the second. Of active runs, where runs are read."`
+	Freeze              *RunFreeze       `json:"freeze,omitzero" doc:"The freeze that the run is under. Only of one run."`
+	Halt                *RunHalt         `json:"halt,omitzero" doc:"The halt that stops the work of the run. Only of one run."`
 	Process             bool             `json:"process,omitzero" doc:"True when the workflow is a process."`
 	Policies            []string         `json:"policies,omitempty" doc:"Policies of the registry that the workflow names."`
+}
+
+// Due is one thing that time brings about in a run (S25).
+type Due struct {
+	Kind         string    `json:"kind" enum:"deadline,fork,after,stale,remind"`
+	Event        string    `json:"event,omitzero" doc:"The event of the transition, such as $after:2h."`
+	Branch       string    `json:"branch,omitzero"`
+	AfterSeconds int64     `json:"after_seconds" doc:"The time on the clock at which it is due: of a deadline since the run began, of a silence since the last progress."`
+	At           time.Time `json:"at,omitzero" doc:"When it is due, if no clock stands still before; absent while its clock stands still."`
+	StoppedBy    string    `json:"stopped_by,omitzero" enum:"hold,pause,approval,branches" doc:"Why its clock stands still."`
+	LeftSeconds  int64     `json:"left_seconds,omitzero" doc:"The time that is left on a clock that stands still."`
+	Blocked      bool      `json:"blocked,omitzero" doc:"True when it was due, and no guard let it through."`
+	Targets      []string  `json:"targets,omitempty" doc:"The states that it may lead to, in definition order."`
+	Holds        bool      `json:"holds,omitzero" doc:"True of a silence after which the run is held."`
+}
+
+// RunHalt stops the work of a run until an operator lifts it (S23.41).
+type RunHalt struct {
+	HaltID    string    `json:"halt_id"`
+	Scope     string    `json:"scope" doc:"In words, such as workflow \"deploy\"."`
+	Reason    string    `json:"reason"`
+	CreatedBy string    `json:"created_by"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+func runHaltOf(h *enginev1.RunHalt) *RunHalt {
+	if h == nil {
+		return nil
+	}
+	return &RunHalt{HaltID: h.GetHaltId(), Scope: h.GetScope(), Reason: h.GetReason(), CreatedBy: h.GetCreatedBy(), CreatedAt: Time(h.GetCreatedAt())}
+}
+
+// RunFreeze stops some transitions of a run for a time (S25.12).
+type RunFreeze struct {
+	FreezeID  string    `json:"freeze_id"`
+	Reason    string    `json:"reason"`
+	CreatedBy string    `json:"created_by"`
+	Until     time.Time `json:"until" doc:"When it ends."`
+}
+
+func runFreezeOf(f *enginev1.RunFreeze) *RunFreeze {
+	if f == nil {
+		return nil
+	}
+	return &RunFreeze{FreezeID: f.GetFreezeId(), Reason: f.GetReason(), CreatedBy: f.GetCreatedBy(), Until: Time(f.GetUntil())}
+}
+
+// Cause is the clock that has brought a change about (S25.9).
+type Cause struct {
+	Kind         string    `json:"kind" enum:"deadline,fork,after,stale,remind,schedule,trigger"`
+	AfterSeconds int64     `json:"after_seconds" doc:"The time on the clock."`
+	Due          time.Time `json:"due" doc:"When it was due. The change is late by the time from there to its own."`
+}
+
+func duesOf(dues []*enginev1.Due) []Due {
+	var out []Due
+	for _, d := range dues {
+		out = append(out, Due{
+			Kind: d.GetKind(), Event: d.GetEvent(), Branch: d.GetBranch(), AfterSeconds: secondsOf(d.GetAfter()), At: Time(d.GetAt()),
+			StoppedBy: d.GetStoppedBy(), LeftSeconds: secondsOf(d.GetLeft()), Blocked: d.GetBlocked(), Targets: d.GetTargets(), Holds: d.GetHolds(),
+		})
+	}
+	return out
+}
+
+func causeOf(c *enginev1.Cause) *Cause {
+	if c == nil {
+		return nil
+	}
+	return &Cause{Kind: c.GetKind(), AfterSeconds: secondsOf(c.GetAfter()), Due: Time(c.GetDue())}
 }
 
 // Hold keeps a run paused until its cause is lifted (S6.2).
 type Hold struct {
 	By     string    `json:"by"`
-	Cause  string    `json:"cause" enum:"operator,session_end"`
+	Cause  string    `json:"cause" enum:"operator,session_end,stale"`
 	Reason string    `json:"reason,omitzero"`
 	Since  time.Time `json:"since"`
 }
@@ -86,6 +158,7 @@ type LegalEvent struct {
 	Targets          []string `json:"targets" doc:"Every state that it may lead to, in definition order."`
 	Guards           []string `json:"guards" doc:"Every guard that it may evaluate, in order."`
 	RequiresApproval bool     `json:"requires_approval"`
+	Frozen           bool     `json:"frozen,omitzero" doc:"True while a freeze stops it; freeze of the run has the reason and the end."`
 }
 
 // GuardResult is the outcome of one guard (S2.3).
@@ -126,12 +199,12 @@ func RunOf(r *enginev1.Run) Run {
 		RunID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),
 		Status: StatusName(r.GetStatus()), State: r.GetState(), Context: objectOf(r.GetContext()),
 		Iterations: used.GetIterations(), TransitionCount: r.GetTransitionCount(), Version: r.GetVersion(),
-		SessionID: r.GetSessionId(), AllowedTools: ListOf(rules.GetToolsRestricted(), rules.GetAllowedTools()),
+		SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(), AllowedTools: ListOf(rules.GetToolsRestricted(), rules.GetAllowedTools()),
 		Instructions: rules.GetInstructions(), Model: rules.GetModel(), ThinkingLevel: rules.GetThinkingLevel(), LegalEvents: LegalEvents(rules.GetLegalEvents()),
 		CreatedAt: Time(r.GetCreatedAt()), UpdatedAt: Time(r.GetUpdatedAt()),
 
 		SupersededBy: r.GetSupersededBy(), Holds: holdsOf(r.GetHolds()), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
-		Fork: forkOf(r.GetFork()), Child: invocationOf(r.GetChild()), ParentRunID: r.GetParentRunId(),
+		Fork: forkOf(r.GetFork()), Child: invocationOf(r.GetChild()), ParentRunID: r.GetParentRunId(), Schedule: r.GetSchedule(),
 		DisallowedTools: rules.GetDisallowedTools(), AllowedCommands: ListOf(rules.GetCommandsRestricted(), rules.GetAllowedCommands()),
 		BlockedEnv: rules.GetBlockedEnv(), EnvOverrides: variablesOf(rules.GetEnvOverrides()),
 		MaxIterations: rules.GetMaxIterations(), MaxEditLines: rules.GetMaxEditLines(),
@@ -140,6 +213,8 @@ func RunOf(r *enginev1.Run) Run {
 		ApprovalWaitSeconds: secondsOf(meta.GetApprovalWait()), Process: meta.GetProcess(), Enforcement: meta.GetEnforcement(), Policies: meta.GetPolicies(),
 		Evidence: EvidenceOf(r.GetEvidence()), OutputTools: meta.GetOutputTools(),
 	}
+	run.ArrivedAt, run.Deadline, run.LastActivity, run.Dues = Time(r.GetArrivedAt()), Time(r.GetDeadline()), Time(r.GetLastActivity()), duesOf(r.GetDues())
+	run.Freeze, run.Halt = runFreezeOf(r.GetFreeze()), runHaltOf(r.GetHalt())
 	run.PendingApproval, run.LastApproval = runApprovals(r.GetApproval())
 	return run
 }
@@ -181,14 +256,6 @@ func holdsOf(holds []*enginev1.Hold) []Hold {
 	return out
 }
 
-// ListOf returns nil, hence null, for rules that are not restricted to a list.
-func ListOf(restricted bool, list []string) *[]string {
-	if !restricted {
-		return nil
-	}
-	return &list
-}
-
 func variablesOf(vars []*enginev1.EnvVar) map[string]string {
 	if len(vars) == 0 {
 		return nil
@@ -204,7 +271,7 @@ func variablesOf(vars []*enginev1.EnvVar) map[string]string {
 func LegalEvents(events []*enginev1.LegalEvent) []LegalEvent {
 	return Each(events, func(ev *enginev1.LegalEvent) LegalEvent {
 		return LegalEvent{
-			Event: ev.GetEvent(), Targets: ev.GetTargets(), Guards: ev.GetGuards(), RequiresApproval: ev.GetRequiresApproval(),
+			Event: ev.GetEvent(), Targets: ev.GetTargets(), Guards: ev.GetGuards(), RequiresApproval: ev.GetRequiresApproval(), Frozen: ev.GetFrozen(),
 		}
 	})
 }
@@ -239,26 +306,6 @@ const runStatusPrefix = "RUN_STATUS_"
 // StatusName returns a status without its contract prefix: "RUNNING".
 func StatusName(s enginev1.RunStatus) string {
 	return strings.TrimPrefix(s.String(), runStatusPrefix)
-}
-
-// Time returns a contract's time in UTC, which JSON shows as RFC 3339.
-func Time(ts *timestamppb.Timestamp) time.Time {
-	if ts == nil {
-		return time.Time{}
-	}
-	return ts.AsTime()
-}
-
-// secondsOf returns a duration in whole seconds.
-func secondsOf(d *durationpb.Duration) int64 { return int64(d.AsDuration() / time.Second) }
-
-// Each returns the JSON of every element.
-func Each[From, To any](list []From, view func(From) To) []To {
-	out := make([]To, len(list))
-	for i, element := range list {
-		out[i] = view(element)
-	}
-	return out
 }
 
 // StatusNames returns the names of all statuses, in the contract's order.

@@ -40,7 +40,9 @@ type Session struct {
 	Grants            []string          `json:"grants" doc:"States of other trees that it may read."`
 	Error             string            `json:"error,omitzero" doc:"Why it failed."`
 	NoCallback        bool              `json:"no_callback,omitzero" doc:"True when its parent is not called back."`
+	Only              jsontext.Value    `json:"only,omitzero" doc:"Entries that all calls of it and of those below it must meet."`
 	HasResult         bool              `json:"has_result,omitzero" doc:"True when GET /sessions/{session_id}/result returns something."`
+	Human             *Human            `json:"human,omitzero" doc:"On whose behalf it works: set when it was created, and inherited by its children."`
 	Version           int64             `json:"version"`
 	CreatedAt         time.Time         `json:"created_at"`
 	UpdatedAt         time.Time         `json:"updated_at"`
@@ -72,8 +74,33 @@ func SessionOf(s *statev1.Session) Session {
 		Attempts: s.GetAttempts(), StateUpdate: lower(s.GetStateUpdate().String(), "STATE_UPDATE_"),
 		AcceptEarlyUpdate: s.GetAcceptEarlyUpdate(), OpenChildren: s.GetOpenChildren(), Callbacks: callbacksOf(s.GetCallbacks()),
 		TaskID: s.GetTaskId(), Labels: s.GetLabels(), StateRef: s.GetStateRef(), Agent: s.GetAgent(), Subject: s.GetSubject(), Grants: s.GetGrants(),
-		Error: s.GetError(), HasResult: s.GetHasResult(), NoCallback: s.GetNoCallback(), Version: s.GetVersion(),
+		Error: s.GetError(), HasResult: s.GetHasResult(), NoCallback: s.GetNoCallback(), Human: sessionHumanOf(s.GetHuman()), Only: rawOf(s.GetOnly()), Version: s.GetVersion(),
 		CreatedAt: Time(s.GetCreatedAt()), UpdatedAt: Time(s.GetUpdatedAt()), EndedAt: Time(s.GetEndedAt()),
+	}
+}
+
+// SessionToken is a token that is bound to a session, without its secret.
+type SessionToken struct {
+	TokenID    string         `json:"token_id"`
+	Name       string         `json:"name" doc:"Of the principal."`
+	Session    string         `json:"session" doc:"The only session that it may act in."`
+	Branch     string         `json:"branch,omitzero" doc:"The only branch of the session's run."`
+	Only       jsontext.Value `json:"only,omitzero" doc:"Entries that its calls must meet in addition to those of its session."`
+	Human      *Human         `json:"human,omitzero" doc:"On whose behalf it acts; absent for the human of its session."`
+	MintedBy   string         `json:"minted_by"`
+	MintedWith string         `json:"minted_with,omitzero" doc:"The session token that it was asked for with: it ends with that one."`
+	IssuedAt   time.Time      `json:"issued_at"`
+	ExpiresAt  time.Time      `json:"expires_at"`
+	RevokedAt  time.Time      `json:"revoked_at,omitzero"`
+	RevokedBy  string         `json:"revoked_by,omitzero"`
+}
+
+// SessionTokenOf returns the JSON of a session's token.
+func SessionTokenOf(t *statev1.SessionToken) SessionToken {
+	return SessionToken{
+		TokenID: t.GetTokenId(), Name: t.GetName(), Session: t.GetSession(), Branch: t.GetBranch(), Only: rawOf(t.GetOnly()),
+		Human: sessionHumanOf(t.GetHuman()), MintedBy: t.GetMintedBy(), MintedWith: t.GetMintedWith(), IssuedAt: Time(t.GetIssuedAt()), ExpiresAt: Time(t.GetExpiresAt()),
+		RevokedAt: Time(t.GetRevokedAt()), RevokedBy: t.GetRevokedBy(),
 	}
 }
 

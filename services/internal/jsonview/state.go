@@ -22,6 +22,9 @@ type Schema struct {
 	Digest      string         `json:"digest" doc:"Hex SHA-256 of the canonical JSON (RFC 8785)."`
 	CreatedBy   string         `json:"created_by"`
 	MayWrite    []MayWrite     `json:"may_write,omitzero" doc:"Who may write which values, as the schema says (x-interlock-writers). Not in lists."`
+	// LiveVersion and Retired are of the name, as of the answer.
+	LiveVersion int64       `json:"live_version,omitzero" doc:"The version that new states get; absent when none is live yet."`
+	Retired     *Retirement `json:"retired,omitzero" doc:"Set when no new state gets the schema."`
 }
 
 // SchemaOf returns the JSON of a schema.
@@ -30,10 +33,15 @@ func SchemaOf(s *statev1.Schema) Schema {
 	if lists, err := MayWriteOf(s.GetJsonSchema()); err == nil && len(lists) > 0 {
 		mayWrite = lists
 	}
+	var retired *Retirement
+	if r := s.GetRetired(); r != nil {
+		retired = &Retirement{At: Time(r.GetAt()), By: r.GetBy(), Reason: r.GetReason()}
+	}
 	return Schema{
 		SchemaID: s.GetSchemaId(), Name: s.GetName(), Version: s.GetVersion(), JSONSchema: rawOf(s.GetJsonSchema()),
 		Description: s.GetDescription(), CreatedAt: Time(s.GetCreatedAt()), UpdatedAt: Time(s.GetCreatedAt()),
 		Digest: s.GetDigest(), CreatedBy: s.GetCreatedBy(), MayWrite: mayWrite,
+		LiveVersion: s.GetLiveVersion(), Retired: retired,
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// Call is a recorded decision on a call, with the parts that its report, its repeats and an interrupt need. It is
+// DecidedCall is a recorded decision on a call, with the parts that its report, its repeats and an interrupt need. It is
 // the proof whether the call was allowed. A call that was given up has none: see GivenUp.
-type Call struct {
+type DecidedCall struct {
 	Verdict toolcall.Verdict
 	// RunID, Branch, Entry and RunVersion identify the object of the decision. The run
 	// may be one that the log's root has invoked.
@@ -37,7 +37,7 @@ type Call struct {
 func NotDecided() []byte { return (&Decision{}).Encode() }
 
 // GivenUp reports whether the record is one of NotDecided.
-func (c *Call) GivenUp() bool { return c.Verdict.Decision == "" }
+func (c *DecidedCall) GivenUp() bool { return c.Verdict.Decision == "" }
 
 // CallName returns the idempotency key of the decision on a call. Its owner is the root
 // of the runs that invoke each other, so that a call is found by any of them.
@@ -46,21 +46,21 @@ func CallName(callID string) string { return "call/" + callID }
 // ReportName returns the idempotency key of the report of a call.
 func ReportName(callID string) string { return "report/" + callID }
 
-// ObservedName returns the idempotency key of the observation of a call after its agent
+// CorrectionName returns the idempotency key of the observed report of a call after its agent
 // had reported it itself.
-func ObservedName(callID string) string { return "observed/" + callID }
+func CorrectionName(callID string) string { return "observed/" + callID }
 
 // InterruptName returns the idempotency key of the interrupt that a call may fire.
 func InterruptName(callID string) string { return "interrupt/" + callID }
 
 // DecodeCall reads the answer of CallName: an entry of the log of a root run, or a record
 // of NotDecided.
-func DecodeCall(root string, data []byte) (*Call, error) {
+func DecodeCall(root string, data []byte) (*DecidedCall, error) {
 	d, err := DecodeDecision(root, store.HistoryEntry{Data: data})
 	if err != nil {
 		return nil, err
 	}
-	c := &Call{
+	c := &DecidedCall{
 		Verdict: toolcall.Verdict{
 			Decision: d.Decision, Code: d.Code, Tool: d.Tool, Counted: d.Kept.Counted, Paths: d.Kept.Paths, EditLines: d.Kept.EditLines,
 			MaxFiles: d.Kept.MaxFiles, Files: d.Kept.Files, MaxIterations: d.Kept.MaxIterations, Iterations: d.Kept.Iterations,

@@ -13,7 +13,7 @@ import (
 // A call has all data of its decision, except those that only the sentence needs.
 func TestCallIsOfItsDecision(t *testing.T) {
 	t.Parallel()
-	want := ledger.Call{
+	want := ledger.DecidedCall{
 		Verdict: toolcall.Verdict{
 			Decision: toolcall.Deny, Code: toolcall.CodeMaxIterations, Tool: `mcp__"x"`, Counted: true,
 			MaxIterations: 1 << 60, Iterations: 7, Paths: []string{"a\"b", "c"}, EditLines: 3, MaxFiles: 4, Files: 5,

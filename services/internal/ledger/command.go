@@ -24,7 +24,7 @@ type Jail struct {
 }
 
 // FilesUnknown reports that the witness of a call does not name all files that it may have changed (S3.6, S4.1).
-func (c *Call) FilesUnknown(w *jail.Witness) bool {
+func (c *DecidedCall) FilesUnknown(w *jail.Witness) bool {
 	if c.Jail == nil || c.Jail.Reads || w.Failed != "" || w.TreeFailed == "" {
 		return false
 	}

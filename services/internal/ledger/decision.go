@@ -59,12 +59,14 @@ type Decision struct {
 	PolicyVersion int64  `json:"policy_version,omitempty"`
 	// InputDigest is the hex SHA-256 of the tool's name and input.
 	InputDigest string `json:"input_digest"`
-	// Input is the masked input, where the workflow captures output; JSON.
+	// Input is the masked input; JSON. Empty if it is not kept (S6.9).
 	Input json.RawMessage `json:"input,omitempty"`
 	// Facts are the values that conditions have looked at, masked: a JSON object.
-	Facts            json.RawMessage `json:"facts,omitempty"`
-	EstimatedCostUSD string          `json:"estimated_cost_usd,omitempty"`
-	ApprovalID       string          `json:"approval_id,omitempty"`
+	Facts json.RawMessage `json:"facts,omitempty"`
+	// Exceptions are the IDs of those by which the call has passed rules of policies.
+	Exceptions       []string `json:"exceptions,omitempty"`
+	EstimatedCostUSD string   `json:"estimated_cost_usd,omitempty"`
+	ApprovalID       string   `json:"approval_id,omitempty"`
 	// LeaseID is the lease that has admitted the call; empty for none.
 	LeaseID string   `json:"lease_id,omitempty"`
 	Shadows []Shadow `json:"shadows,omitempty"`
@@ -74,7 +76,12 @@ type Decision struct {
 	// of the profile, where the line was allowed and must run in the jail.
 	JailLevel  jail.Level `json:"jail_level,omitempty"`
 	JailDigest string     `json:"jail_digest,omitempty"`
-	Kept       Kept       `json:"kept,omitzero"`
+	// Identity is who has made the call; nil in records of before.
+	Identity *Identity `json:"identity,omitempty"`
+	// Grant is the break-glass grant that the call was made by, and MadeAt when, by the clock of its client.
+	Grant  string    `json:"grant,omitempty"`
+	MadeAt time.Time `json:"made_at,omitzero"`
+	Kept   Kept      `json:"kept,omitzero"`
 }
 
 // Kept has further facts for the report of a call and for repeats.
@@ -160,7 +167,7 @@ type Shadow struct {
 
 // Encode writes a record by hand: it is on the path of every check.
 func (r *Decision) Encode() []byte {
-	w := jsonobject.New(512 + len(r.Message) + len(r.Input) + len(r.Facts) + len(r.Kept.Profile))
+	w := jsonobject.New(640 + len(r.Message) + len(r.Input) + len(r.Facts) + len(r.Kept.Profile))
 	w.Open()
 	if !r.Time.IsZero() {
 		w.Time(ownTime, r.Time) // first, see HasOwnTime
@@ -189,6 +196,10 @@ func (r *Decision) Encode() []byte {
 	if len(r.Facts) > 0 {
 		w.Raw("facts", r.Facts)
 	}
+	if len(r.Exceptions) > 0 {
+		ids, _ := json.Marshal(r.Exceptions) // texts always encode
+		w.Raw("exceptions", ids)
+	}
 	w.OptionalText("estimated_cost_usd", r.EstimatedCostUSD)
 	w.OptionalText("approval_id", r.ApprovalID)
 	w.OptionalText("lease_id", r.LeaseID)
@@ -210,6 +221,14 @@ func (r *Decision) Encode() []byte {
 	}
 	w.OptionalInteger("jail_level", int64(r.JailLevel))
 	w.OptionalText("jail_digest", r.JailDigest)
+	if r.Identity != nil {
+		w.Name("identity")
+		r.Identity.appendTo(w)
+	}
+	if r.Grant != "" {
+		w.Text("grant", r.Grant)
+		w.Time("made_at", r.MadeAt)
+	}
 	if !r.Kept.isZero() {
 		w.Name("kept")
 		r.Kept.appendTo(w)

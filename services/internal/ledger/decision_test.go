@@ -36,10 +36,16 @@ func TestDecisionIsComplete(t *testing.T) {
 			Gives: []string{"tests"}, Edits: 2, Voids: true,
 			Profile: json.RawMessage(`{"version":1}`), Line: "ff", Allowed: time.Date(2026, 1, 2, 3, 4, 5, 678_000, time.UTC), Reads: true,
 		},
-		JailLevel: 3, JailDigest: "sha256:00",
+		JailLevel: 3, JailDigest: "sha256:00", Exceptions: []string{"exc_1"},
+		Grant: "bg_1", MadeAt: time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC),
+		Identity: &ledger.Identity{
+			Role: "agent", Token: "session", Via: "mcp", Person: "per_1", Agent: "fixer", AgentVersion: 4, Root: "lead", Lineage: []string{"lead", "kid\n"},
+			Human:      &ledger.Human{Name: "ann", Issuer: "https://id", Source: "issuer", GroupsKnown: true, Expires: time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC)},
+			Attributes: map[string]string{"team": "a\"b", "cost": "7"},
+		},
 	}
 	elsewhere := []string{"Partition", "Sequence", "Hash", "Raw", "At"} // not part of the text
-	for _, of := range []reflect.Value{reflect.ValueOf(full), reflect.ValueOf(full.Shadows[0]), reflect.ValueOf(full.Kept)} {
+	for _, of := range []reflect.Value{reflect.ValueOf(full), reflect.ValueOf(full.Shadows[0]), reflect.ValueOf(full.Kept), reflect.ValueOf(*full.Identity)} {
 		for i := range of.NumField() {
 			if name := of.Type().Field(i).Name; of.Field(i).IsZero() && !slices.Contains(elsewhere, name) {
 				t.Errorf("%s.%s is not tested", of.Type(), name)
@@ -59,10 +65,12 @@ func TestDecisionIsComplete(t *testing.T) {
 	const format = `{"time":"2026-01-02T03:04:05.000678Z","principal":"a\"b","session_id":"s","run_id":"run_1","run_version":7,"workflow":"w",` +
 		`"workflow_version":2,"state":"work\n","branch":"ci/lint","call_id":"c","tool":"mcp__x__y","capability":"mcp:x:y","decision":"DENY",` +
 		`"code":"POLICY_DENIED","message":"<no>","rule":"/deny/0","policy":"p","policy_version":3,"input_digest":"00ff",` +
-		`"input":{"a":[1,{"b":null}]},"facts":{"/a/0":1},"estimated_cost_usd":"0.02","approval_id":"apr_1","lease_id":"lse_1","shadows":[{"policy":"p","policy_version":4,"workflow":"w",` +
+		`"input":{"a":[1,{"b":null}]},"facts":{"/a/0":1},"exceptions":["exc_1"],"estimated_cost_usd":"0.02","approval_id":"apr_1","lease_id":"lse_1","shadows":[{"policy":"p","policy_version":4,"workflow":"w",` +
 		`"workflow_digest":"ab","decision":"ASK","code":"APPROVAL_REQUIRED","message":"ä"},{"workflow":"w","decision":"ALLOW"}],` +
 		`"limits":[{"policy":"p","rule":"/allow/0","measure":"calls","scope":"principal","subject":"ä","used":9,"max":10,"until":"2026-01-02T04:00:00Z"},` +
-		`{"measure":"files","scope":"entry","used":5,"max":5}],"jail_level":3,"jail_digest":"sha256:00","kept":{"entry":9,"counted":true,` +
+		`{"measure":"files","scope":"entry","used":5,"max":5}],"jail_level":3,"jail_digest":"sha256:00",` +
+		`"identity":{"role":"agent","token":"session","via":"mcp","person":"per_1","human":{"name":"ann","issuer":"https://id","source":"issuer","groups_known":true,` +
+		`"expires":"2026-01-02T04:00:00Z"},"agent":"fixer","agent_version":4,"root":"lead","lineage":["lead","kid\n"],"attributes":{"cost":"7","team":"a\"b"}},"grant":"bg_1","made_at":"2026-01-02T03:00:00Z","kept":{"entry":9,"counted":true,` +
 		`"max_iterations":1152921504606846976,"iterations":7,"edit_lines":3,"max_files":4,"files":5,"context_budget":6,"context_spent":8,` +
 		`"paths":["a\"b","c"],"spends":[{"measure":"money","policy":"p","scope":"principal","subject":"a","pattern":"mcp:*","period":"daily",` +
 		`"start":"2026-11-20T00:00:00Z","need":20000,"max":5000000},{"measure":"calls","policy":"p","scope":"policy","window_seconds":3600,` +

@@ -13,10 +13,13 @@ func PolicyIndexOf(namespace string) store.Key {
 	return store.Key{Namespace: namespace, Kind: "policy_index", ID: "policies"}
 }
 
-// MissingPolicies returns those of the names that are no policies of the namespace.
+// MissingPolicies returns those of the names that are no policies of the namespace. One that waits in the shadow of a set
+// is none yet.
 func MissingPolicies(index store.Record, names []string) (missing []string, err error) {
 	var in struct {
-		Policies map[string]struct{} `json:"policies"`
+		Policies map[string]struct {
+			Pending bool `json:"pending"`
+		} `json:"policies"`
 	}
 	if len(index.Data) > 0 {
 		if err := json.Unmarshal(index.Data, &in); err != nil {
@@ -24,7 +27,7 @@ func MissingPolicies(index store.Record, names []string) (missing []string, err 
 		}
 	}
 	for _, name := range names {
-		if _, ok := in.Policies[name]; !ok {
+		if p, ok := in.Policies[name]; !ok || p.Pending {
 			missing = append(missing, name)
 		}
 	}

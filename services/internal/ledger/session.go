@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
@@ -43,6 +44,13 @@ type Session struct {
 	Depth      int    `json:"depth"`   // in the record of a session
 	Status     string `json:"status"`  // in the record of a session
 	Deleted    bool   `json:"deleted"` // in the record of a name
+	// Bounds are in the record of a session. That of a name has what narrows a session that is
+	// being created, or was deleted.
+	session.Bounds
+	Human *Human `json:"human"` // in the record of a session
+	// Labels are in the record of a session. They count in conditions if LabelsCount is set.
+	Labels      map[string]string `json:"labels"`
+	LabelsCount bool              `json:"labels_count"`
 }
 
 // ReadSession reads the record of a session or of its name.

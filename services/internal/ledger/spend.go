@@ -39,7 +39,7 @@ func SpendsOf(spends []rules.Spend) []Spend {
 }
 
 // Spent returns the spends of the call again; who has set their limits is not kept.
-func (c *Call) Spent() []rules.Spend {
+func (c *DecidedCall) Spent() []rules.Spend {
 	spends := make([]rules.Spend, len(c.Spends))
 	for i, s := range c.Spends {
 		spends[i] = rules.Spend{

@@ -82,7 +82,7 @@ func (m *Store) Call(ctx context.Context, method string, took time.Duration, err
 		return
 	}
 	if seconds, told := m.seconds[method]; told {
-		telemetry.Observe(ctx, seconds, took.Seconds())
+		telemetry.Measure(ctx, seconds, took.Seconds())
 	}
 	if name := nameOf(err); name != "" {
 		m.errors.WithLabelValues(name).Inc()

@@ -15,6 +15,7 @@ func ApprovalTerms(t consent.Terms) *approvalv1.Terms {
 		Required: int32(t.Required), DenyThreshold: int32(t.DenyThreshold), //nolint:gosec // a definition's are bounded by 1000
 		Eligible: approvers(t.Eligible), ExpiresAfter: duration(t.TTL),
 		EscalateAfter: duration(t.Escalation.After), EscalateTo: approvers(t.Escalation.To),
+		Presence: t.Presence, DistinctPeople: t.Distinct, Danger: string(t.Danger),
 	}
 	for _, c := range t.Also {
 		out.Also = append(out.Also, &approvalv1.Circle{Term: c.Term, Required: int32(c.Required), Eligible: approvers(c.Eligible)}) //nolint:gosec // bounded by 1000

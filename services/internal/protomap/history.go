@@ -24,6 +24,9 @@ var historyWords = map[enginev1.HistoryType]string{
 	enginev1.HistoryType_HISTORY_TYPE_APPROVAL_STALE:     "approval.stale",
 	enginev1.HistoryType_HISTORY_TYPE_TOOL_RESULT:        "tool_result",
 	enginev1.HistoryType_HISTORY_TYPE_MIGRATED:           "migrated",
+	enginev1.HistoryType_HISTORY_TYPE_REMINDED:           "reminded",
+	enginev1.HistoryType_HISTORY_TYPE_STALE:              "stale",
+	enginev1.HistoryType_HISTORY_TYPE_TIMER_BLOCKED:      "timer.blocked",
 }
 
 var historyTypes = func() map[string]enginev1.HistoryType {

@@ -1,6 +1,7 @@
 package receipts_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/receipt"
 	"github.com/interlock-run/interlock/pkg/rpc"
-	"github.com/interlock-run/interlock/services/internal/cluster"
+	"github.com/interlock-run/interlock/services/internal/allinone"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 	"github.com/interlock-run/interlock/services/internal/receipts"
 	"github.com/interlock-run/interlock/services/internal/recorded"
@@ -46,7 +47,7 @@ func newPlane(t *testing.T) *plane {
 	if testing.Short() {
 		t.Skip("starts a server, which go test -short does not")
 	}
-	c, err := cluster.Start(t.Context(), cluster.Config{Data: datadir.Dir(t.TempDir()), Logger: slog.New(slog.DiscardHandler)})
+	c, err := allinone.Start(t.Context(), allinone.Config{WithoutPresence: true, Data: datadir.Dir(t.TempDir()), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func (p *plane) receipt(run string) []byte {
 			Runs: enginev1.NewRunServiceClient(conn), Workflows: enginev1.NewWorkflowServiceClient(conn),
 			Decisions: policyv1.NewDecisionServiceClient(conn), Policies: policyv1.NewPolicyServiceClient(conn),
 		},
-		Approvals: approvalv1.NewApprovalServiceClient(conn),
+		Approvals: approvalv1.NewApprovalServiceClient(conn), Sets: policyv1.NewSetServiceClient(conn),
 	}, rpc.DefaultNamespace, run, keyOf(p.T, "deployment"), time.Unix(1_790_000_000, 0))
 	done(p, f, err)
 	if err := f.Cosign("witness.example.com", time.Unix(1_790_000_100, 0), keyOf(p.T, "witness")); err != nil {
@@ -176,6 +177,60 @@ func TestSentences(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
+}
+
+// A receipt names the set that has made a version live, also when the set has another one by now, and its signature covers that.
+func TestReceiptNamesSets(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	run := p.start()
+	key := keyOf(t, "deployment").Public()
+	apply := func(expected, live, version int64, commit string) {
+		req := &policyv1.ApplySetRequest{
+			Name: "shop", ExpectedVersion: expected, Repo: "git.example.com/shop", Commit: commit,
+			Changes: []*policyv1.SetChange{{Kind: policyv1.DefinitionKind_DEFINITION_KIND_WORKFLOW, Name: "shipping", ExpectedVersion: live, Version: version, Take: true}},
+		}
+		resp, err := policyv1.NewSetServiceClient(p.as("operator")).ApplySet(p.Context(), req)
+		done(p, resp, err)
+	}
+	if text := p.receipt(run); bytes.Contains(predicateOf(t, text), []byte(`"set"`)) {
+		t.Error("a set is named before there is one")
+	}
+	apply(0, 1, 1, "abc123")
+	wider := strings.Replace(shipping, `"git push"`, `"git pull"`, 1)
+	resp, err := enginev1.NewWorkflowServiceClient(p.as("operator")).RegisterWorkflow(p.Context(), &enginev1.RegisterWorkflowRequest{Definition: []byte(wider), Staged: true})
+	apply(1, 1, done(p, resp, err).GetWorkflow().GetVersion(), "def456")
+	text := p.receipt(run)
+	checked, err := receipts.Check(text, key, nil)
+	if err != nil || len(checked.Faults) > 0 {
+		t.Fatal(err, checked)
+	}
+	const want = "Version 1 of shipping is of set shop version 1, git.example.com/shop@abc123, applied by operator."
+	if said := strings.Join(checked.Sentences(), "\n"); !strings.Contains(said, want) {
+		t.Errorf("%q is missing in\n%s", want, said)
+	}
+	var f receipt.File
+	if err := json.Unmarshal(text, &f); err != nil {
+		t.Fatal(err)
+	}
+	f.Payload = bytes.Replace(f.Payload, []byte("abc123"), []byte("abc124"), 1)
+	forged, err := f.Write()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checked, err := receipts.Check(forged, key, nil); err == nil && len(checked.Faults) == 0 {
+		t.Error("a receipt with another commit counts")
+	}
+}
+
+// predicateOf returns the signed text of a receipt.
+func predicateOf(t *testing.T, text []byte) []byte {
+	t.Helper()
+	var f receipt.File
+	if err := json.Unmarshal(text, &f); err != nil {
+		t.Fatal(err)
+	}
+	return f.Payload
 }
 
 // S2.9: a receipt distinguishes calls that no rule of a state has judged from the others.

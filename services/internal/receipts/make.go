@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/receipt"
@@ -28,6 +30,8 @@ const mostStates = 100_000
 type Sources struct {
 	recorded.Sources
 	Approvals approvalv1.ApprovalServiceClient
+	// Sets says which set has made a version live.
+	Sets policyv1.SetServiceClient
 }
 
 // Make makes the receipt of a run, as far as the run and its log are now.
@@ -39,7 +43,13 @@ func Make(ctx context.Context, from Sources, namespace, runID string, key receip
 	p := &receipt.Predicate{
 		Format: receipt.Format, IssuedAt: now.UTC().Truncate(time.Second), Version: build.Version(), Namespace: namespace, RunID: r.RunID, Workflow: r.Workflow,
 		SessionID: r.SessionID, Status: r.View.Status, State: r.View.State, Partition: r.Partition,
-		Policies: textsOf(r.Policies), Definitions: textsOf(r.Versions), Certificates: []jsontext.Value{}, Approvals: []jsontext.Value{}, Log: []receipt.Entry{},
+		Certificates: []jsontext.Value{}, Approvals: []jsontext.Value{}, Log: []receipt.Entry{},
+	}
+	if p.Definitions, err = textsOf(ctx, from, r.Versions); err != nil {
+		return nil, err
+	}
+	if p.Policies, err = textsOf(ctx, from, r.Policies); err != nil {
+		return nil, err
 	}
 	if p.Partition == "" { // no decision was made yet: the log is empty
 		p.Partition = p.RunID
@@ -67,12 +77,38 @@ func Make(ctx context.Context, from Sources, namespace, runID string, key receip
 	return f, nil
 }
 
-func textsOf(versions []recorded.Version) []receipt.Text {
+// textsOf returns versions with the sets that have made them live.
+func textsOf(ctx context.Context, from Sources, versions []recorded.Version) ([]receipt.Text, error) {
 	texts := []receipt.Text{}
 	for _, v := range versions {
-		texts = append(texts, receipt.Text(v))
+		set, err := origin(ctx, from, &v)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, receipt.Text{Name: v.Name, Version: v.Version, Definition: v.Definition, Set: set})
 	}
-	return texts
+	return texts, nil
+}
+
+// origin returns the set that has made a version live; nil for none.
+func origin(ctx context.Context, from Sources, v *recorded.Version) (*receipt.Set, error) {
+	value, problem := document.Parse(v.Definition, document.Limits{})
+	if problem != nil {
+		return nil, fault.From(fmt.Errorf("version %d of %s: %s", v.Version, v.Name, problem.Message))
+	}
+	kind := policyv1.DefinitionKind_value["DEFINITION_KIND_"+strings.ToUpper(document.KindOf(value))]
+	if kind == 0 { // a definition that no set can have
+		return nil, nil
+	}
+	resp, err := from.Sets.ListSets(ctx, &policyv1.ListSetsRequest{Kind: policyv1.DefinitionKind(kind), Name: v.Name, Version: v.Version})
+	if err != nil || len(resp.GetSets()) == 0 {
+		return nil, err
+	}
+	s := resp.GetSets()[0]
+	return &receipt.Set{
+		Name: s.GetName(), Version: s.GetVersion(), Repo: s.GetRepo(), Commit: s.GetCommit(), AppliedBy: s.GetAppliedBy(), AppliedAt: s.GetAppliedAt().AsTime(),
+		Bundle: s.GetBundleDigest(),
+	}, nil
 }
 
 // addLog adds the log of the run's family. A record that is not the one that was sealed, or

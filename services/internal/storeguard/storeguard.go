@@ -24,15 +24,15 @@ const (
 type Config struct {
 	// Timeout of a call. One that is not positive is no bound.
 	Timeout time.Duration
-	// Observe is notified of each call that has ended, by the name of its method. It must
+	// Measure is notified of each call that has ended, by the name of its method. It must
 	// be quick; nil if there is none.
-	Observe func(ctx context.Context, method string, took time.Duration, err error)
+	Measure func(ctx context.Context, method string, took time.Duration, err error)
 }
 
 // Wrap bounds the calls of a store.
 func Wrap(st store.Store, cfg Config) store.Store {
-	if cfg.Observe == nil {
-		cfg.Observe = func(context.Context, string, time.Duration, error) {}
+	if cfg.Measure == nil {
+		cfg.Measure = func(context.Context, string, time.Duration, error) {}
 	}
 	return &guarded{Store: st, Config: cfg, now: time.Now}
 }
@@ -88,7 +88,7 @@ func call[T any](
 ) (T, error) {
 	began := g.now()
 	result, err := bounded(ctx, g, extra, do)
-	g.Observe(ctx, method, g.now().Sub(began), err)
+	g.Measure(ctx, method, g.now().Sub(began), err)
 	return result, err
 }
 
@@ -181,6 +181,10 @@ func (g *guarded) Trim(ctx context.Context, shard int, through int64) error {
 
 func (g *guarded) Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]store.Timer, error) {
 	return call(ctx, g, "Due", 0, func(ctx context.Context) ([]store.Timer, error) { return g.Store.Due(ctx, now, limit, kinds...) })
+}
+
+func (g *guarded) Timers(ctx context.Context, names ...store.TimerID) ([]store.Timer, error) {
+	return call(ctx, g, "Timers", 0, func(ctx context.Context) ([]store.Timer, error) { return g.Store.Timers(ctx, names...) })
 }
 
 func (g *guarded) Backlog(ctx context.Context, kinds ...string) (store.Backlog, error) {

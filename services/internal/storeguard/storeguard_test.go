@@ -94,7 +94,7 @@ func TestCallsAreObserved(t *testing.T) {
 			var methods []string
 			var last error
 			inner := &silent{answers: true}
-			st := Wrap(inner, Config{Timeout: timeout, Observe: func(_ context.Context, method string, took time.Duration, err error) {
+			st := Wrap(inner, Config{Timeout: timeout, Measure: func(_ context.Context, method string, took time.Duration, err error) {
 				methods, last = append(methods, fmt.Sprint(method, " ", took)), err
 			}})
 			_, err := st.Get(t.Context(), store.Key{})

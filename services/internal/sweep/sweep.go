@@ -26,6 +26,8 @@ type Sweeper struct {
 	Log   *slog.Logger
 	// Kinds of the records whose timers are fired.
 	Kinds []string
+	// Begin is called before timers are read; its error ends the sweep. Nil for none.
+	Begin func(ctx context.Context) error
 	// Fire does the work of a timer. It has to clear the timer or to set it anew: one
 	// that is still due after nil is fired again by the next sweep, and one after an
 	// error later. ErrLater is not logged. ctx ends with the sweep.
@@ -68,7 +70,11 @@ func (s *Sweeper) Run(ctx context.Context) {
 	ticker := time.NewTicker(s.Interval)
 	defer ticker.Stop()
 	for {
-		s.Once(ctx)
+		for range mostPages { // the rest of what is due does not wait for the interval
+			if !s.once(ctx) {
+				break
+			}
+		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -77,9 +83,23 @@ func (s *Sweeper) Run(ctx context.Context) {
 	}
 }
 
+// mostPages bounds the sweeps that follow each other at once.
+const mostPages = 16
+
 // Once fires due timers, and returns when they are done.
-func (s *Sweeper) Once(ctx context.Context) {
+func (s *Sweeper) Once(ctx context.Context) { s.once(ctx) }
+
+// once is Once; more reports that all were fired, and that more may be due.
+func (s *Sweeper) once(ctx context.Context) (more bool) {
 	// With an error these are the timers of the shards that can be read.
+	if s.Begin != nil {
+		if err := s.Begin(ctx); err != nil {
+			if ctx.Err() == nil {
+				s.Log.LogAttrs(ctx, slog.LevelWarn, "a sweep could not begin", slog.Any("kinds", s.Kinds), slog.Any("cause", err))
+			}
+			return false
+		}
+	}
 	now := s.Clock()
 	timers, err := s.Store.Due(ctx, now, s.Page, s.Kinds...)
 	if len(timers) > 0 || err == nil {
@@ -114,6 +134,7 @@ func (s *Sweeper) Once(ctx context.Context) {
 		s.Log.LogAttrs(ctx, slog.LevelWarn, "timers could not be fired and are tried again", slog.Int("number", r.failed),
 			slog.String("first", r.first.Name), slog.String("of", r.first.Key.String()), slog.Any("cause", r.cause))
 	}
+	return err == nil && r.failed == 0 && len(timers) >= s.Page && ctx.Err() == nil
 }
 
 // round is one sweep.

@@ -4,6 +4,7 @@ package traced
 
 import (
 	"strings"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jail"
@@ -27,6 +28,9 @@ func Change(h *jsonview.HistoryEntry) (workflow.HistoryEntry, bool) {
 		SafeNext: h.SafeNext,
 		Branch:   h.Branch, Interrupt: h.Interrupt, Files: h.Files, ChildRunID: h.ChildRunID, SessionID: h.SessionID,
 		ApprovalID: h.ApprovalID,
+	}
+	if c := h.Cause; c != nil {
+		e.Cause = &workflow.Cause{Kind: workflow.DueKind(c.Kind), After: time.Duration(c.AfterSeconds) * time.Second, Due: c.Due}
 	}
 	for _, cause := range h.HoldCauses {
 		e.HoldCauses = append(e.HoldCauses, workflow.HoldCause(cause))

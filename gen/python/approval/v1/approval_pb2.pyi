@@ -166,10 +166,21 @@ class Terms(_message.Message):
     ESCALATE_AFTER_FIELD_NUMBER: _builtins.int
     ESCALATE_TO_FIELD_NUMBER: _builtins.int
     ALSO_FIELD_NUMBER: _builtins.int
+    PRESENCE_FIELD_NUMBER: _builtins.int
+    DISTINCT_PEOPLE_FIELD_NUMBER: _builtins.int
+    DANGER_FIELD_NUMBER: _builtins.int
     required: _builtins.int
     """Votes that grant it; 0 means one."""
     deny_threshold: _builtins.int
     """Votes that reject it; 0 means one."""
+    presence: _builtins.bool
+    """True when only votes count whose signature shows that the person was there."""
+    distinct_people: _builtins.bool
+    """True when only registered people decide, each once under all their tokens."""
+    danger: _builtins.str
+    """How much harm a wrong approval does: low, medium or high. Empty for medium. Relays decide only up
+    to a danger.
+    """
     @_builtins.property
     def eligible(self) -> Global___Approvers:
         """Who may decide. Absent for everybody with the role approver."""
@@ -204,10 +215,13 @@ class Terms(_message.Message):
         escalate_after: _duration_pb2.Duration | None = ...,
         escalate_to: Global___Approvers | None = ...,
         also: _abc.Iterable[Global___Circle] | None = ...,
+        presence: _builtins.bool = ...,
+        distinct_people: _builtins.bool = ...,
+        danger: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["eligible", b"eligible", "escalate_after", b"escalate_after", "escalate_to", b"escalate_to", "expires_after", b"expires_after"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["also", b"also", "deny_threshold", b"deny_threshold", "eligible", b"eligible", "escalate_after", b"escalate_after", "escalate_to", b"escalate_to", "expires_after", b"expires_after", "required", b"required"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["also", b"also", "danger", b"danger", "deny_threshold", b"deny_threshold", "distinct_people", b"distinct_people", "eligible", b"eligible", "escalate_after", b"escalate_after", "escalate_to", b"escalate_to", "expires_after", b"expires_after", "presence", b"presence", "required", b"required"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -256,26 +270,172 @@ class Asker(_message.Message):
     PRINCIPAL_FIELD_NUMBER: _builtins.int
     SESSION_ID_FIELD_NUMBER: _builtins.int
     ROOT_SESSION_ID_FIELD_NUMBER: _builtins.int
+    PERSON_FIELD_NUMBER: _builtins.int
     principal: _builtins.str
     """Name of the principal."""
     session_id: _builtins.str
     """The session that asks; empty for none."""
     root_session_id: _builtins.str
-    """Root of the session's tree; empty for none."""
+    """Name of the root of the session's tree; empty for none."""
+    person: _builtins.str
+    """The person that the principal is; empty for none."""
     def __init__(
         self,
         *,
         principal: _builtins.str = ...,
         session_id: _builtins.str = ...,
         root_session_id: _builtins.str = ...,
+        person: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["principal", b"principal", "root_session_id", b"root_session_id", "session_id", b"session_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["person", b"person", "principal", b"principal", "root_session_id", b"root_session_id", "session_id", b"session_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Asker: _TypeAlias = Asker  # noqa: Y015
+
+@_typing.final
+class PasskeyAssertion(_message.Message):
+    """PasskeyAssertion is the answer of a passkey to a challenge, as WebAuthn has it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CREDENTIAL_ID_FIELD_NUMBER: _builtins.int
+    AUTHENTICATOR_DATA_FIELD_NUMBER: _builtins.int
+    CLIENT_DATA_JSON_FIELD_NUMBER: _builtins.int
+    SIGNATURE_FIELD_NUMBER: _builtins.int
+    credential_id: _builtins.bytes
+    """Id of the credential."""
+    authenticator_data: _builtins.bytes
+    """Data of the authenticator."""
+    client_data_json: _builtins.bytes
+    """Data of the browser, as JSON."""
+    signature: _builtins.bytes
+    """The signature over both."""
+    def __init__(
+        self,
+        *,
+        credential_id: _builtins.bytes = ...,
+        authenticator_data: _builtins.bytes = ...,
+        client_data_json: _builtins.bytes = ...,
+        signature: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authenticator_data", b"authenticator_data", "client_data_json", b"client_data_json", "credential_id", b"credential_id", "signature", b"signature"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PasskeyAssertion: _TypeAlias = PasskeyAssertion  # noqa: Y015
+
+@_typing.final
+class DecisionSignature(_message.Message):
+    """DecisionSignature is a signature over the statement of a decision (S23.20)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATEMENT_FIELD_NUMBER: _builtins.int
+    PASSKEY_FIELD_NUMBER: _builtins.int
+    SSH_FIELD_NUMBER: _builtins.int
+    statement: _builtins.bytes
+    """The statement: canonical JSON, as GetApprovalStatement returned it."""
+    ssh: _builtins.str
+    """The output of ssh-keygen -Y sign -n interlock-approval over the statement. Empty for a passkey."""
+    @_builtins.property
+    def passkey(self) -> Global___PasskeyAssertion:
+        """An assertion whose challenge is the SHA-256 of the statement. Absent for an SSH key."""
+
+    def __init__(
+        self,
+        *,
+        statement: _builtins.bytes = ...,
+        passkey: Global___PasskeyAssertion | None = ...,
+        ssh: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["passkey", b"passkey"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["passkey", b"passkey", "ssh", b"ssh", "statement", b"statement"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DecisionSignature: _TypeAlias = DecisionSignature  # noqa: Y015
+
+@_typing.final
+class VoteSignature(_message.Message):
+    """VoteSignature is the signature of a vote, with the key that checks it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SIGNATURE_FIELD_NUMBER: _builtins.int
+    PASSKEY_PUBLIC_KEY_FIELD_NUMBER: _builtins.int
+    SSH_PUBLIC_KEY_FIELD_NUMBER: _builtins.int
+    RP_ID_FIELD_NUMBER: _builtins.int
+    ORIGINS_FIELD_NUMBER: _builtins.int
+    PRESENT_FIELD_NUMBER: _builtins.int
+    passkey_public_key: _builtins.bytes
+    """Public key of the passkey, as a COSE key. Empty for an SSH key."""
+    ssh_public_key: _builtins.str
+    """Public key of SSH: a line of an authorized_keys file. Empty for a passkey."""
+    rp_id: _builtins.str
+    """The relying party that the passkey was used for."""
+    present: _builtins.bool
+    """True when the signature shows that the person was there."""
+    @_builtins.property
+    def signature(self) -> Global___DecisionSignature:
+        """The signature."""
+
+    @_builtins.property
+    def origins(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The origins that were accepted."""
+
+    def __init__(
+        self,
+        *,
+        signature: Global___DecisionSignature | None = ...,
+        passkey_public_key: _builtins.bytes = ...,
+        ssh_public_key: _builtins.str = ...,
+        rp_id: _builtins.str = ...,
+        origins: _abc.Iterable[_builtins.str] | None = ...,
+        present: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["signature", b"signature"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["origins", b"origins", "passkey_public_key", b"passkey_public_key", "present", b"present", "rp_id", b"rp_id", "signature", b"signature", "ssh_public_key", b"ssh_public_key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VoteSignature: _TypeAlias = VoteSignature  # noqa: Y015
+
+@_typing.final
+class SigningKey(_message.Message):
+    """SigningKey is a key of a person that can sign decisions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CREDENTIAL_ID_FIELD_NUMBER: _builtins.int
+    SSH_PUBLIC_KEY_FIELD_NUMBER: _builtins.int
+    LABEL_FIELD_NUMBER: _builtins.int
+    credential_id: _builtins.bytes
+    """Id of the passkey's credential. Empty for an SSH key."""
+    ssh_public_key: _builtins.str
+    """Public key of SSH: a line of an authorized_keys file. Empty for a passkey."""
+    label: _builtins.str
+    """The name that the person gave it; may be empty."""
+    def __init__(
+        self,
+        *,
+        credential_id: _builtins.bytes = ...,
+        ssh_public_key: _builtins.str = ...,
+        label: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential_id", b"credential_id", "label", b"label", "ssh_public_key", b"ssh_public_key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SigningKey: _TypeAlias = SigningKey  # noqa: Y015
 
 @_typing.final
 class Vote(_message.Message):
@@ -288,6 +448,11 @@ class Vote(_message.Message):
     APPROVE_FIELD_NUMBER: _builtins.int
     NOTE_FIELD_NUMBER: _builtins.int
     TIME_FIELD_NUMBER: _builtins.int
+    PERSON_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    RELAY_FIELD_NUMBER: _builtins.int
+    IDENTITY_FIELD_NUMBER: _builtins.int
+    SIGNATURE_FIELD_NUMBER: _builtins.int
     by: _builtins.str
     """Name of the approver."""
     role: Global___ApproverRole.ValueType
@@ -296,9 +461,21 @@ class Vote(_message.Message):
     """True to grant, false to reject."""
     note: _builtins.str
     """What the approver tells the agent; may be empty."""
+    person: _builtins.bool
+    """True when by is a registered person."""
+    principal: _builtins.str
+    """Name of the principal that cast the vote, when it is not by."""
+    relay: _builtins.str
+    """The program that passed the vote on; empty for none."""
+    identity: _builtins.str
+    """The name by which that program knows the person; empty for none."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When the vote was cast."""
+
+    @_builtins.property
+    def signature(self) -> Global___VoteSignature:
+        """The signature. Absent for a vote without one."""
 
     def __init__(
         self,
@@ -308,10 +485,15 @@ class Vote(_message.Message):
         approve: _builtins.bool = ...,
         note: _builtins.str = ...,
         time: _timestamp_pb2.Timestamp | None = ...,
+        person: _builtins.bool = ...,
+        principal: _builtins.str = ...,
+        relay: _builtins.str = ...,
+        identity: _builtins.str = ...,
+        signature: Global___VoteSignature | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["signature", b"signature", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approve", b"approve", "by", b"by", "note", b"note", "role", b"role", "time", b"time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approve", b"approve", "by", b"by", "identity", b"identity", "note", b"note", "person", b"person", "principal", b"principal", "relay", b"relay", "role", b"role", "signature", b"signature", "time", b"time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -624,6 +806,7 @@ class Approval(_message.Message):
     PREVIOUS_FIELD_NUMBER: _builtins.int
     COMMAND_FIELD_NUMBER: _builtins.int
     FACTS_FIELD_NUMBER: _builtins.int
+    NOBODY_CAN_ANSWER_FIELD_NUMBER: _builtins.int
     approval_id: _builtins.str
     """Unique id of the approval."""
     kind: Global___ApprovalKind.ValueType
@@ -672,6 +855,8 @@ class Approval(_message.Message):
     """What the call does, by facet: a JSON object of {"known": true, "values": [...]} and, where it
     is not known, "why". For people, and only of one approval. Empty for none.
     """
+    nobody_can_answer: _builtins.str
+    """Why no registered people could grant it now, where only they decide; empty when they could (S24.5)."""
     @_builtins.property
     def asker(self) -> Global___Asker:
         """Who asks."""
@@ -764,10 +949,11 @@ class Approval(_message.Message):
         previous: Global___PreviousApproval | None = ...,
         command: _explanation_pb2.CommandLine | None = ...,
         facts: _builtins.bytes = ...,
+        nobody_can_answer: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["asker", b"asker", "command", b"command", "created_at", b"created_at", "decided_at", b"decided_at", "escalates_at", b"escalates_at", "escalates_to", b"escalates_to", "expires_at", b"expires_at", "previous", b"previous", "terms", b"terms", "unlocks", b"unlocks", "used_at", b"used_at", "why", b"why", "you", b"you"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "asker", b"asker", "by", b"by", "command", b"command", "created_at", b"created_at", "data", b"data", "decided_at", b"decided_at", "digest", b"digest", "edit_patch", b"edit_patch", "editable", b"editable", "edited_by", b"edited_by", "edited_data", b"edited_data", "escalated", b"escalated", "escalates_at", b"escalates_at", "escalates_to", b"escalates_to", "expires_at", b"expires_at", "facts", b"facts", "kind", b"kind", "message", b"message", "outcome", b"outcome", "previous", b"previous", "reason", b"reason", "run_id", b"run_id", "status", b"status", "subject", b"subject", "terms", b"terms", "unlocks", b"unlocks", "used_at", b"used_at", "used_by", b"used_by", "version", b"version", "votes", b"votes", "why", b"why", "you", b"you"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "asker", b"asker", "by", b"by", "command", b"command", "created_at", b"created_at", "data", b"data", "decided_at", b"decided_at", "digest", b"digest", "edit_patch", b"edit_patch", "editable", b"editable", "edited_by", b"edited_by", "edited_data", b"edited_data", "escalated", b"escalated", "escalates_at", b"escalates_at", "escalates_to", b"escalates_to", "expires_at", b"expires_at", "facts", b"facts", "kind", b"kind", "message", b"message", "nobody_can_answer", b"nobody_can_answer", "outcome", b"outcome", "previous", b"previous", "reason", b"reason", "run_id", b"run_id", "status", b"status", "subject", b"subject", "terms", b"terms", "unlocks", b"unlocks", "used_at", b"used_at", "used_by", b"used_by", "version", b"version", "votes", b"votes", "why", b"why", "you", b"you"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

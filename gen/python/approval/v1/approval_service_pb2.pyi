@@ -7,6 +7,7 @@ isort:skip_file
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from interlock.gen.approval.v1 import approval_pb2 as _approval_pb2
 import builtins as _builtins
@@ -248,6 +249,108 @@ class ListApprovalsResponse(_message.Message):
 Global___ListApprovalsResponse: _TypeAlias = ListApprovalsResponse  # noqa: Y015
 
 @_typing.final
+class GetApprovalStatsRequest(_message.Message):
+    """GetApprovalStatsRequest asks for the counts of a time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SINCE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def since(self) -> _timestamp_pb2.Timestamp:
+        """Only approvals that were asked for at this time or later; absent for the last 30 days."""
+
+    def __init__(
+        self,
+        *,
+        since: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["since", b"since"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["since", b"since"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetApprovalStatsRequest: _TypeAlias = GetApprovalStatsRequest  # noqa: Y015
+
+@_typing.final
+class GetApprovalStatsResponse(_message.Message):
+    """GetApprovalStatsResponse has the counts."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUESTIONS_FIELD_NUMBER: _builtins.int
+    COMPLETE_FIELD_NUMBER: _builtins.int
+    complete: _builtins.bool
+    """False when only the newest 10,000 approvals were counted."""
+    @_builtins.property
+    def questions(self) -> _containers.RepeatedCompositeFieldContainer[Global___QuestionCount]:
+        """One for each question, the most frequent first."""
+
+    def __init__(
+        self,
+        *,
+        questions: _abc.Iterable[Global___QuestionCount] | None = ...,
+        complete: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "questions", b"questions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetApprovalStatsResponse: _TypeAlias = GetApprovalStatsResponse  # noqa: Y015
+
+@_typing.final
+class QuestionCount(_message.Message):
+    """QuestionCount counts the approvals of one question, which a rule or a workflow asks."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WHAT_FIELD_NUMBER: _builtins.int
+    ASKED_BY_FIELD_NUMBER: _builtins.int
+    ASKED_FIELD_NUMBER: _builtins.int
+    GRANTED_FIELD_NUMBER: _builtins.int
+    REJECTED_FIELD_NUMBER: _builtins.int
+    EXPIRED_FIELD_NUMBER: _builtins.int
+    QUICK_FIELD_NUMBER: _builtins.int
+    HINT_FIELD_NUMBER: _builtins.int
+    what: _builtins.str
+    """The request, in a line."""
+    asked_by: _builtins.str
+    """The policy and its rule; workflow where a workflow asks."""
+    asked: _builtins.int
+    """How often it was asked."""
+    granted: _builtins.int
+    """How often it was granted."""
+    rejected: _builtins.int
+    """How often it was rejected."""
+    expired: _builtins.int
+    """How often it expired."""
+    quick: _builtins.int
+    """Approvals that were granted within three seconds."""
+    hint: _builtins.str
+    """A way to spare people the question; empty unless they hardly ever reject."""
+    def __init__(
+        self,
+        *,
+        what: _builtins.str = ...,
+        asked_by: _builtins.str = ...,
+        asked: _builtins.int = ...,
+        granted: _builtins.int = ...,
+        rejected: _builtins.int = ...,
+        expired: _builtins.int = ...,
+        quick: _builtins.int = ...,
+        hint: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["asked", b"asked", "asked_by", b"asked_by", "expired", b"expired", "granted", b"granted", "hint", b"hint", "quick", b"quick", "rejected", b"rejected", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QuestionCount: _TypeAlias = QuestionCount  # noqa: Y015
+
+@_typing.final
 class DecideApprovalRequest(_message.Message):
     """DecideApprovalRequest is the caller's vote."""
 
@@ -260,6 +363,8 @@ class DecideApprovalRequest(_message.Message):
     DIGEST_FIELD_NUMBER: _builtins.int
     IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
     LEASE_FIELD_NUMBER: _builtins.int
+    SIGNATURE_FIELD_NUMBER: _builtins.int
+    AS_IDENTITY_FIELD_NUMBER: _builtins.int
     approval_id: _builtins.str
     """The approval."""
     approve: _builtins.bool
@@ -276,9 +381,17 @@ class DecideApprovalRequest(_message.Message):
     """A repeated vote of the caller with the same key returns the first response. Empty
     for none.
     """
+    as_identity: _builtins.str
+    """The identity that a relay decides as: the vote is the person's who has it. Relays need it, and
+    others must not have it.
+    """
     @_builtins.property
     def lease(self) -> _approval_pb2.LeaseTerms:
         """With approve, and of a tool call that one vote grants: later calls like it pass too."""
+
+    @_builtins.property
+    def signature(self) -> _approval_pb2.DecisionSignature:
+        """The signature of the vote. Absent for none."""
 
     def __init__(
         self,
@@ -290,10 +403,12 @@ class DecideApprovalRequest(_message.Message):
         digest: _builtins.str = ...,
         idempotency_key: _builtins.str = ...,
         lease: _approval_pb2.LeaseTerms | None = ...,
+        signature: _approval_pb2.DecisionSignature | None = ...,
+        as_identity: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["lease", b"lease"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["lease", b"lease", "signature", b"signature"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "approve", b"approve", "digest", b"digest", "edited_data", b"edited_data", "idempotency_key", b"idempotency_key", "lease", b"lease", "note", b"note"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "approve", b"approve", "as_identity", b"as_identity", "digest", b"digest", "edited_data", b"edited_data", "idempotency_key", b"idempotency_key", "lease", b"lease", "note", b"note", "signature", b"signature"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -362,6 +477,7 @@ class DecideApprovalsRequest(_message.Message):
     NOTE_FIELD_NUMBER: _builtins.int
     ITEMS_FIELD_NUMBER: _builtins.int
     IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    SIGNATURE_FIELD_NUMBER: _builtins.int
     approve: _builtins.bool
     """True to grant, false to reject."""
     note: _builtins.str
@@ -374,6 +490,10 @@ class DecideApprovalsRequest(_message.Message):
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___DecideApprovalsItem]:
         """The approvals, each once."""
 
+    @_builtins.property
+    def signature(self) -> _approval_pb2.DecisionSignature:
+        """The signature of the votes, over all items in order. Absent for none."""
+
     def __init__(
         self,
         *,
@@ -381,10 +501,11 @@ class DecideApprovalsRequest(_message.Message):
         note: _builtins.str = ...,
         items: _abc.Iterable[Global___DecideApprovalsItem] | None = ...,
         idempotency_key: _builtins.str = ...,
+        signature: _approval_pb2.DecisionSignature | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["signature", b"signature"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approve", b"approve", "idempotency_key", b"idempotency_key", "items", b"items", "note", b"note"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approve", b"approve", "idempotency_key", b"idempotency_key", "items", b"items", "note", b"note", "signature", b"signature"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -413,6 +534,98 @@ class DecideApprovalsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DecideApprovalsResponse: _TypeAlias = DecideApprovalsResponse  # noqa: Y015
+
+@_typing.final
+class GetApprovalStatementRequest(_message.Message):
+    """GetApprovalStatementRequest is a vote that the caller means to sign."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVE_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    ITEMS_FIELD_NUMBER: _builtins.int
+    EDITED_DATA_FIELD_NUMBER: _builtins.int
+    LEASE_FIELD_NUMBER: _builtins.int
+    approve: _builtins.bool
+    """True to grant, false to reject."""
+    note: _builtins.str
+    """The note of the vote; may be empty."""
+    edited_data: _builtins.bytes
+    """With one approval, the data of the vote: UTF-8 JSON. Empty to leave it."""
+    @_builtins.property
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___DecideApprovalsItem]:
+        """The approvals, each once."""
+
+    @_builtins.property
+    def lease(self) -> _approval_pb2.LeaseTerms:
+        """With one approval, the lease of the vote. Absent for none."""
+
+    def __init__(
+        self,
+        *,
+        approve: _builtins.bool = ...,
+        note: _builtins.str = ...,
+        items: _abc.Iterable[Global___DecideApprovalsItem] | None = ...,
+        edited_data: _builtins.bytes = ...,
+        lease: _approval_pb2.LeaseTerms | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["lease", b"lease"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approve", b"approve", "edited_data", b"edited_data", "items", b"items", "lease", b"lease", "note", b"note"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetApprovalStatementRequest: _TypeAlias = GetApprovalStatementRequest  # noqa: Y015
+
+@_typing.final
+class GetApprovalStatementResponse(_message.Message):
+    """GetApprovalStatementResponse is the statement to sign."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATEMENT_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    SHOWN_FIELD_NUMBER: _builtins.int
+    PRESENCE_FIELD_NUMBER: _builtins.int
+    RP_ID_FIELD_NUMBER: _builtins.int
+    KEYS_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    statement: _builtins.bytes
+    """The statement: canonical JSON (RFC 8785)."""
+    digest: _builtins.bytes
+    """Its SHA-256: the challenge of a passkey."""
+    shown: _builtins.str
+    """The text of the statement for the person: who decides on which action."""
+    presence: _builtins.bool
+    """True when the terms demand a signature that shows that the person is there."""
+    rp_id: _builtins.str
+    """The relying party of passkeys; empty where there is none."""
+    @_builtins.property
+    def keys(self) -> _containers.RepeatedCompositeFieldContainer[_approval_pb2.SigningKey]:
+        """The caller's keys."""
+
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When a vote with this statement is no longer accepted."""
+
+    def __init__(
+        self,
+        *,
+        statement: _builtins.bytes = ...,
+        digest: _builtins.bytes = ...,
+        shown: _builtins.str = ...,
+        presence: _builtins.bool = ...,
+        rp_id: _builtins.str = ...,
+        keys: _abc.Iterable[_approval_pb2.SigningKey] | None = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["digest", b"digest", "expires_at", b"expires_at", "keys", b"keys", "presence", b"presence", "rp_id", b"rp_id", "shown", b"shown", "statement", b"statement"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetApprovalStatementResponse: _TypeAlias = GetApprovalStatementResponse  # noqa: Y015
 
 @_typing.final
 class ListLeasesRequest(_message.Message):

@@ -50,6 +50,11 @@ class ApprovalServiceStub:
                 request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListApprovalsRequest.SerializeToString,
                 response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListApprovalsResponse.FromString,
                 _registered_method=True)
+        self.GetApprovalStats = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/GetApprovalStats',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatsRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatsResponse.FromString,
+                _registered_method=True)
         self.DecideApproval = channel.unary_unary(
                 '/interlock.approval.v1.ApprovalService/DecideApproval',
                 request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalRequest.SerializeToString,
@@ -59,6 +64,11 @@ class ApprovalServiceStub:
                 '/interlock.approval.v1.ApprovalService/DecideApprovals',
                 request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsRequest.SerializeToString,
                 response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsResponse.FromString,
+                _registered_method=True)
+        self.GetApprovalStatement = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/GetApprovalStatement',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatementRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatementResponse.FromString,
                 _registered_method=True)
         self.ListLeases = channel.unary_unary(
                 '/interlock.approval.v1.ApprovalService/ListLeases',
@@ -113,6 +123,13 @@ class ApprovalServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetApprovalStats(self, request, context):
+        """GetApprovalStats counts the questions that people were asked, and their answers.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DecideApproval(self, request, context):
         """DecideApproval casts the caller's vote. It is durable before it is returned.
         FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
@@ -126,6 +143,14 @@ class ApprovalServiceServicer:
         """DecideApprovals casts the same vote on several approvals that ask for the same thing:
         on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
         were decided before or that differ.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetApprovalStatement(self, request, context):
+        """GetApprovalStatement returns the statement that the caller signs to cast a vote, good for a
+        few minutes. PERMISSION_DENIED when the caller is no person, or may not decide.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -184,6 +209,11 @@ def add_ApprovalServiceServicer_to_server(servicer, server):
                     request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListApprovalsRequest.FromString,
                     response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListApprovalsResponse.SerializeToString,
             ),
+            'GetApprovalStats': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetApprovalStats,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatsRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatsResponse.SerializeToString,
+            ),
             'DecideApproval': grpc.unary_unary_rpc_method_handler(
                     servicer.DecideApproval,
                     request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalRequest.FromString,
@@ -193,6 +223,11 @@ def add_ApprovalServiceServicer_to_server(servicer, server):
                     servicer.DecideApprovals,
                     request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsRequest.FromString,
                     response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsResponse.SerializeToString,
+            ),
+            'GetApprovalStatement': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetApprovalStatement,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatementRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatementResponse.SerializeToString,
             ),
             'ListLeases': grpc.unary_unary_rpc_method_handler(
                     servicer.ListLeases,
@@ -313,6 +348,33 @@ class ApprovalService:
             _registered_method=True)
 
     @staticmethod
+    def GetApprovalStats(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/GetApprovalStats',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatsRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def DecideApproval(request,
             target,
             options=(),
@@ -356,6 +418,33 @@ class ApprovalService:
             '/interlock.approval.v1.ApprovalService/DecideApprovals',
             interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsRequest.SerializeToString,
             interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetApprovalStatement(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/GetApprovalStatement',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatementRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalStatementResponse.FromString,
             options,
             channel_credentials,
             insecure,

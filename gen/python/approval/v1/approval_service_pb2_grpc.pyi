@@ -42,6 +42,8 @@ class ApprovalServiceStub:
     """GetApproval returns one approval. NOT_FOUND when there is none."""
     ListApprovals: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.ListApprovalsRequest, _approval_service_pb2.ListApprovalsResponse]
     """ListApprovals returns approvals, newest first."""
+    GetApprovalStats: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.GetApprovalStatsRequest, _approval_service_pb2.GetApprovalStatsResponse]
+    """GetApprovalStats counts the questions that people were asked, and their answers."""
     DecideApproval: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.DecideApprovalRequest, _approval_service_pb2.DecideApprovalResponse]
     """DecideApproval casts the caller's vote. It is durable before it is returned.
     FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
@@ -51,6 +53,10 @@ class ApprovalServiceStub:
     """DecideApprovals casts the same vote on several approvals that ask for the same thing:
     on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
     were decided before or that differ.
+    """
+    GetApprovalStatement: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.GetApprovalStatementRequest, _approval_service_pb2.GetApprovalStatementResponse]
+    """GetApprovalStatement returns the statement that the caller signs to cast a vote, good for a
+    few minutes. PERMISSION_DENIED when the caller is no person, or may not decide.
     """
     ListLeases: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.ListLeasesRequest, _approval_service_pb2.ListLeasesResponse]
     """ListLeases returns the leases that last, newest first."""
@@ -76,6 +82,8 @@ class ApprovalServiceAsyncStub(ApprovalServiceStub):
     """GetApproval returns one approval. NOT_FOUND when there is none."""
     ListApprovals: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.ListApprovalsRequest, _approval_service_pb2.ListApprovalsResponse]  # type: ignore[assignment]
     """ListApprovals returns approvals, newest first."""
+    GetApprovalStats: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.GetApprovalStatsRequest, _approval_service_pb2.GetApprovalStatsResponse]  # type: ignore[assignment]
+    """GetApprovalStats counts the questions that people were asked, and their answers."""
     DecideApproval: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.DecideApprovalRequest, _approval_service_pb2.DecideApprovalResponse]  # type: ignore[assignment]
     """DecideApproval casts the caller's vote. It is durable before it is returned.
     FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
@@ -85,6 +93,10 @@ class ApprovalServiceAsyncStub(ApprovalServiceStub):
     """DecideApprovals casts the same vote on several approvals that ask for the same thing:
     on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
     were decided before or that differ.
+    """
+    GetApprovalStatement: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.GetApprovalStatementRequest, _approval_service_pb2.GetApprovalStatementResponse]  # type: ignore[assignment]
+    """GetApprovalStatement returns the statement that the caller signs to cast a vote, good for a
+    few minutes. PERMISSION_DENIED when the caller is no person, or may not decide.
     """
     ListLeases: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.ListLeasesRequest, _approval_service_pb2.ListLeasesResponse]  # type: ignore[assignment]
     """ListLeases returns the leases that last, newest first."""
@@ -127,6 +139,14 @@ class ApprovalServiceServicer(metaclass=_abc_1.ABCMeta):
         """ListApprovals returns approvals, newest first."""
 
     @_abc_1.abstractmethod
+    def GetApprovalStats(
+        self,
+        request: _approval_service_pb2.GetApprovalStatsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_approval_service_pb2.GetApprovalStatsResponse, _abc.Awaitable[_approval_service_pb2.GetApprovalStatsResponse]]:
+        """GetApprovalStats counts the questions that people were asked, and their answers."""
+
+    @_abc_1.abstractmethod
     def DecideApproval(
         self,
         request: _approval_service_pb2.DecideApprovalRequest,
@@ -146,6 +166,16 @@ class ApprovalServiceServicer(metaclass=_abc_1.ABCMeta):
         """DecideApprovals casts the same vote on several approvals that ask for the same thing:
         on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
         were decided before or that differ.
+        """
+
+    @_abc_1.abstractmethod
+    def GetApprovalStatement(
+        self,
+        request: _approval_service_pb2.GetApprovalStatementRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_approval_service_pb2.GetApprovalStatementResponse, _abc.Awaitable[_approval_service_pb2.GetApprovalStatementResponse]]:
+        """GetApprovalStatement returns the statement that the caller signs to cast a vote, good for a
+        few minutes. PERMISSION_DENIED when the caller is no person, or may not decide.
         """
 
     @_abc_1.abstractmethod

@@ -10,6 +10,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from interlock.gen.engine.v1 import run_pb2 as _run_pb2
+from interlock.gen.engine.v1 import workflow_pb2 as _workflow_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -35,6 +36,8 @@ class Process(_message.Message):
     CREATED_BY_FIELD_NUMBER: _builtins.int
     TOOLS_FIELD_NUMBER: _builtins.int
     PROCESS_ID_FIELD_NUMBER: _builtins.int
+    LIVE_VERSION_FIELD_NUMBER: _builtins.int
+    RETIRED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name of the process, unique in the namespace among workflows and processes."""
     version: _builtins.int
@@ -49,6 +52,8 @@ class Process(_message.Message):
     """Unique id of the process, the same in each of its versions; empty in one from before
     there were ids.
     """
+    live_version: _builtins.int
+    """The version that new runs get; 0 when none is live yet."""
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
         """When this version was registered."""
@@ -56,6 +61,10 @@ class Process(_message.Message):
     @_builtins.property
     def tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The tools that its sessions may use at an endpoint for processes (S7.8)."""
+
+    @_builtins.property
+    def retired(self) -> _workflow_pb2.Retirement:
+        """Set when no new runs are started."""
 
     def __init__(
         self,
@@ -68,10 +77,12 @@ class Process(_message.Message):
         created_by: _builtins.str = ...,
         tools: _abc.Iterable[_builtins.str] | None = ...,
         process_id: _builtins.str = ...,
+        live_version: _builtins.int = ...,
+        retired: _workflow_pb2.Retirement | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "retired", b"retired"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "created_by", b"created_by", "definition", b"definition", "digest", b"digest", "name", b"name", "process_id", b"process_id", "tools", b"tools", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "created_by", b"created_by", "definition", b"definition", "digest", b"digest", "live_version", b"live_version", "name", b"name", "process_id", b"process_id", "retired", b"retired", "tools", b"tools", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -30,19 +30,37 @@ class RegisterProcessRequest(_message.Message):
 
     DEFINITION_FIELD_NUMBER: _builtins.int
     IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    STAGED_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    EXPECTED_DIGEST_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
     definition: _builtins.bytes
     """The definition: UTF-8 JSON of at most 1 MiB."""
     idempotency_key: _builtins.str
     """A repeated request with the same key returns the first response. Empty for none."""
+    staged: _builtins.bool
+    """True to store the version without making it live: runs get it once its set is applied, or
+    it is promoted. For operators.
+    """
+    expected_version: _builtins.int
+    """The version that must be live, else ABORTED with VERSION_CONFLICT; 0 for any."""
+    expected_digest: _builtins.str
+    """The digest that must be live, else ABORTED with VERSION_CONFLICT; empty for any."""
+    dry_run: _builtins.bool
+    """True to store nothing and answer what would be stored."""
     def __init__(
         self,
         *,
         definition: _builtins.bytes = ...,
         idempotency_key: _builtins.str = ...,
+        staged: _builtins.bool = ...,
+        expected_version: _builtins.int = ...,
+        expected_digest: _builtins.str = ...,
+        dry_run: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["definition", b"definition", "idempotency_key", b"idempotency_key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["definition", b"definition", "dry_run", b"dry_run", "expected_digest", b"expected_digest", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "staged", b"staged"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -93,7 +111,7 @@ class GetProcessRequest(_message.Message):
     name: _builtins.str
     """Name of the process."""
     version: _builtins.int
-    """Number of the version; 0 for the latest."""
+    """Number of the version; 0 for the live one."""
     def __init__(
         self,
         *,
@@ -200,7 +218,7 @@ class StartProcessRequest(_message.Message):
     process: _builtins.str
     """Name of the process."""
     version: _builtins.int
-    """Number of the version; 0 for the latest."""
+    """Number of the version; 0 for the live one."""
     session_id: _builtins.str
     """The session that drives the run; empty for none."""
     workspace: _builtins.str

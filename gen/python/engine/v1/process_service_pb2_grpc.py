@@ -78,7 +78,7 @@ class ProcessServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetProcess(self, request, context):
-        """GetProcess returns one version, by default the latest. NOT_FOUND when there is
+        """GetProcess returns one version, by default the live one. NOT_FOUND when there is
         none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -86,7 +86,7 @@ class ProcessServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListProcesses(self, request, context):
-        """ListProcesses returns the latest version of every process. It is a registry:
+        """ListProcesses returns the live version of every process, or else the latest. It is a registry:
         ordered by name, without a filter.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

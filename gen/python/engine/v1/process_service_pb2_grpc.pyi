@@ -42,11 +42,11 @@ class ProcessServiceStub:
     names.
     """
     GetProcess: _grpc.UnaryUnaryMultiCallable[_process_service_pb2.GetProcessRequest, _process_service_pb2.GetProcessResponse]
-    """GetProcess returns one version, by default the latest. NOT_FOUND when there is
+    """GetProcess returns one version, by default the live one. NOT_FOUND when there is
     none.
     """
     ListProcesses: _grpc.UnaryUnaryMultiCallable[_process_service_pb2.ListProcessesRequest, _process_service_pb2.ListProcessesResponse]
-    """ListProcesses returns the latest version of every process. It is a registry:
+    """ListProcesses returns the live version of every process, or else the latest. It is a registry:
     ordered by name, without a filter.
     """
     StartProcess: _grpc.UnaryUnaryMultiCallable[_process_service_pb2.StartProcessRequest, _process_service_pb2.StartProcessResponse]
@@ -69,11 +69,11 @@ class ProcessServiceAsyncStub(ProcessServiceStub):
     names.
     """
     GetProcess: _aio.UnaryUnaryMultiCallable[_process_service_pb2.GetProcessRequest, _process_service_pb2.GetProcessResponse]  # type: ignore[assignment]
-    """GetProcess returns one version, by default the latest. NOT_FOUND when there is
+    """GetProcess returns one version, by default the live one. NOT_FOUND when there is
     none.
     """
     ListProcesses: _aio.UnaryUnaryMultiCallable[_process_service_pb2.ListProcessesRequest, _process_service_pb2.ListProcessesResponse]  # type: ignore[assignment]
-    """ListProcesses returns the latest version of every process. It is a registry:
+    """ListProcesses returns the live version of every process, or else the latest. It is a registry:
     ordered by name, without a filter.
     """
     StartProcess: _aio.UnaryUnaryMultiCallable[_process_service_pb2.StartProcessRequest, _process_service_pb2.StartProcessResponse]  # type: ignore[assignment]
@@ -105,7 +105,7 @@ class ProcessServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _process_service_pb2.GetProcessRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_process_service_pb2.GetProcessResponse, _abc.Awaitable[_process_service_pb2.GetProcessResponse]]:
-        """GetProcess returns one version, by default the latest. NOT_FOUND when there is
+        """GetProcess returns one version, by default the live one. NOT_FOUND when there is
         none.
         """
 
@@ -115,7 +115,7 @@ class ProcessServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _process_service_pb2.ListProcessesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_process_service_pb2.ListProcessesResponse, _abc.Awaitable[_process_service_pb2.ListProcessesResponse]]:
-        """ListProcesses returns the latest version of every process. It is a registry:
+        """ListProcesses returns the live version of every process, or else the latest. It is a registry:
         ordered by name, without a filter.
         """
 

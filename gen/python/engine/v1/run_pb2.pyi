@@ -145,9 +145,17 @@ class _RejectionCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Rejecti
     REJECTION_CODE_RUN_NOT_PAUSED: _RejectionCode.ValueType  # 15
     """Only a paused run can be resumed."""
     REJECTION_CODE_NOT_PARKED: _RejectionCode.ValueType  # 16
-    """Nothing in the run waits for that approval."""
+    """No transition of the run waits for that approval."""
     REJECTION_CODE_NO_IMAGE: _RejectionCode.ValueType  # 17
     """The other version of the workflow has no place for the run (S17.1)."""
+    REJECTION_CODE_TOO_EARLY: _RejectionCode.ValueType  # 100
+    """The run has not been in the state for long enough (S25.6)."""
+    REJECTION_CODE_OUTSIDE_WINDOW: _RejectionCode.ValueType  # 101
+    """The window of the transition is closed (S25.7)."""
+    REJECTION_CODE_NOT_DUE: _RejectionCode.ValueType  # 102
+    """Only of Interlock's own steps: time has made nothing due."""
+    REJECTION_CODE_FROZEN: _RejectionCode.ValueType  # 103
+    """A freeze stops the transition (S25.12)."""
 
 class RejectionCode(_RejectionCode, metaclass=_RejectionCodeEnumTypeWrapper):
     """RejectionCode is why a transition was refused (S2.7)."""
@@ -189,9 +197,17 @@ limit.
 REJECTION_CODE_RUN_NOT_PAUSED: RejectionCode.ValueType  # 15
 """Only a paused run can be resumed."""
 REJECTION_CODE_NOT_PARKED: RejectionCode.ValueType  # 16
-"""Nothing in the run waits for that approval."""
+"""No transition of the run waits for that approval."""
 REJECTION_CODE_NO_IMAGE: RejectionCode.ValueType  # 17
 """The other version of the workflow has no place for the run (S17.1)."""
+REJECTION_CODE_TOO_EARLY: RejectionCode.ValueType  # 100
+"""The run has not been in the state for long enough (S25.6)."""
+REJECTION_CODE_OUTSIDE_WINDOW: RejectionCode.ValueType  # 101
+"""The window of the transition is closed (S25.7)."""
+REJECTION_CODE_NOT_DUE: RejectionCode.ValueType  # 102
+"""Only of Interlock's own steps: time has made nothing due."""
+REJECTION_CODE_FROZEN: RejectionCode.ValueType  # 103
+"""A freeze stops the transition (S25.12)."""
 Global___RejectionCode: _TypeAlias = RejectionCode  # noqa: Y015
 
 class _GuardOperator:
@@ -278,6 +294,8 @@ class _HoldCauseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HoldCause.V
     """An operator holds it. An operator lifts that."""
     HOLD_CAUSE_SESSION_END: _HoldCause.ValueType  # 2
     """Its session has ended. The session, when it is resumed, or an operator lifts that."""
+    HOLD_CAUSE_STALE: _HoldCause.ValueType  # 3
+    """Its agent was silent for longer than the state bears. An operator lifts that."""
 
 class HoldCause(_HoldCause, metaclass=_HoldCauseEnumTypeWrapper):
     """HoldCause is why a run is held, and thereby who may lift that."""
@@ -288,6 +306,8 @@ HOLD_CAUSE_OPERATOR: HoldCause.ValueType  # 1
 """An operator holds it. An operator lifts that."""
 HOLD_CAUSE_SESSION_END: HoldCause.ValueType  # 2
 """Its session has ended. The session, when it is resumed, or an operator lifts that."""
+HOLD_CAUSE_STALE: HoldCause.ValueType  # 3
+"""Its agent was silent for longer than the state bears. An operator lifts that."""
 Global___HoldCause: _TypeAlias = HoldCause  # noqa: Y015
 
 class _ApprovalOutcome:
@@ -426,6 +446,12 @@ class _HistoryTypeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HistoryTy
     """"tool_result": a tool reported its result. It does not change the run."""
     HISTORY_TYPE_MIGRATED: _HistoryType.ValueType  # 20
     """"migrated": the run has moved to another version of its workflow."""
+    HISTORY_TYPE_REMINDED: _HistoryType.ValueType  # 100
+    """A clock has reminded of the time in the state."""
+    HISTORY_TYPE_STALE: _HistoryType.ValueType  # 101
+    """The agent was silent for longer than the state bears."""
+    HISTORY_TYPE_TIMER_BLOCKED: _HistoryType.ValueType  # 102
+    """A transition by time was due, and no guard let it through."""
 
 class HistoryType(_HistoryType, metaclass=_HistoryTypeEnumTypeWrapper):
     """HistoryType is what a history entry records."""
@@ -472,6 +498,12 @@ HISTORY_TYPE_TOOL_RESULT: HistoryType.ValueType  # 19
 """"tool_result": a tool reported its result. It does not change the run."""
 HISTORY_TYPE_MIGRATED: HistoryType.ValueType  # 20
 """"migrated": the run has moved to another version of its workflow."""
+HISTORY_TYPE_REMINDED: HistoryType.ValueType  # 100
+"""A clock has reminded of the time in the state."""
+HISTORY_TYPE_STALE: HistoryType.ValueType  # 101
+"""The agent was silent for longer than the state bears."""
+HISTORY_TYPE_TIMER_BLOCKED: HistoryType.ValueType  # 102
+"""A transition by time was due, and no guard let it through."""
 Global___HistoryType: _TypeAlias = HistoryType  # noqa: Y015
 
 @_typing.final
@@ -484,10 +516,13 @@ class LegalEvent(_message.Message):
     TARGETS_FIELD_NUMBER: _builtins.int
     GUARDS_FIELD_NUMBER: _builtins.int
     REQUIRES_APPROVAL_FIELD_NUMBER: _builtins.int
+    FROZEN_FIELD_NUMBER: _builtins.int
     event: _builtins.str
     """Name of the event."""
     requires_approval: _builtins.bool
     """True when humans must approve the transition."""
+    frozen: _builtins.bool
+    """True while a freeze stops the transition; Run.freeze has its reason and its end."""
     @_builtins.property
     def targets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Every state that it may lead to, in definition order."""
@@ -503,10 +538,11 @@ class LegalEvent(_message.Message):
         targets: _abc.Iterable[_builtins.str] | None = ...,
         guards: _abc.Iterable[_builtins.str] | None = ...,
         requires_approval: _builtins.bool = ...,
+        frozen: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "guards", b"guards", "requires_approval", b"requires_approval", "targets", b"targets"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "frozen", b"frozen", "guards", b"guards", "requires_approval", b"requires_approval", "targets", b"targets"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -541,7 +577,7 @@ class GuardResult(_message.Message):
     code: _builtins.str
     """Why it failed, for programs, where no comparison did: EVIDENCE_MISSING when what
     must be observed was not, or does not count any more; CLAIMED when the value is
-    right, and comes from somebody who may not claim it (S14). Empty otherwise.
+    right, and its author may not claim it (S14). Empty otherwise.
     """
     message: _builtins.str
     """What it takes and what was found, in words, of a guard that is more than a
@@ -569,7 +605,7 @@ Global___GuardResult: _TypeAlias = GuardResult  # noqa: Y015
 
 @_typing.final
 class Evidence(_message.Message):
-    """Evidence is what Interlock has observed, and agents cannot claim (S14)."""
+    """Evidence is an observation of Interlock, which agents cannot claim (S14)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -617,7 +653,7 @@ Global___Evidence: _TypeAlias = Evidence  # noqa: Y015
 
 @_typing.final
 class Rejection(_message.Message):
-    """Rejection says why a transition was refused and what would be legal (S2.7)."""
+    """Rejection says why a transition was refused and which ones would be legal (S2.7)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -697,6 +733,13 @@ class Run(_message.Message):
     RULES_FIELD_NUMBER: _builtins.int
     USAGE_FIELD_NUMBER: _builtins.int
     EVIDENCE_FIELD_NUMBER: _builtins.int
+    ARRIVED_AT_FIELD_NUMBER: _builtins.int
+    DEADLINE_FIELD_NUMBER: _builtins.int
+    DUES_FIELD_NUMBER: _builtins.int
+    LAST_ACTIVITY_FIELD_NUMBER: _builtins.int
+    FREEZE_FIELD_NUMBER: _builtins.int
+    HALT_FIELD_NUMBER: _builtins.int
+    SCHEDULE_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """Unique id of the run."""
     workflow: _builtins.str
@@ -720,7 +763,7 @@ class Run(_message.Message):
     version: _builtins.int
     """Counts its changes, from 1."""
     status: Global___RunStatus.ValueType
-    """What it is doing."""
+    """Its status."""
     state: _builtins.str
     """The state that it is in."""
     entry: _builtins.int
@@ -732,13 +775,15 @@ class Run(_message.Message):
     outside of forks.
     """
     branch_over: _builtins.bool
-    """True when that branch has ended: nothing is allowed in it."""
+    """True when that branch has ended: no call is allowed in it."""
     superseded_by: _builtins.str
     """The run that the session drives instead, when there is one: this run judges
     nothing then. Only set by GetRun.
     """
     context: _builtins.bytes
     """The context: a UTF-8 JSON object. Only in the FULL view."""
+    schedule: _builtins.str
+    """The schedule that has started it; empty for none."""
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
         """When it was started."""
@@ -785,6 +830,32 @@ class Run(_message.Message):
     def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]:
         """The evidence that the workflow declares, in definition order. Only in the FULL view."""
 
+    @_builtins.property
+    def arrived_at(self) -> _timestamp_pb2.Timestamp:
+        """When it came to its state from another one: the clock of the state counts from there (S25.1)."""
+
+    @_builtins.property
+    def deadline(self) -> _timestamp_pb2.Timestamp:
+        """The latest time at which it ends (S25.8); absent for never."""
+
+    @_builtins.property
+    def dues(self) -> _containers.RepeatedCompositeFieldContainer[Global___Due]:
+        """What time will bring about, the soonest first, as things stand now. Only in the FULL view."""
+
+    @_builtins.property
+    def last_activity(self) -> _timestamp_pb2.Timestamp:
+        """When it made progress last, to the second (S25.1); absent of a run that is not active. Only set by GetRun in the FULL view, by
+        ListRuns and by WatchRun.
+        """
+
+    @_builtins.property
+    def freeze(self) -> Global___RunFreeze:
+        """The freeze that it is under (S25.12); absent for none. Only in the FULL view of one run."""
+
+    @_builtins.property
+    def halt(self) -> Global___RunHalt:
+        """The halt that stops its work (S23.41); absent for none. Only in the FULL view of one run."""
+
     def __init__(
         self,
         *,
@@ -816,14 +887,197 @@ class Run(_message.Message):
         rules: Global___StateRules | None = ...,
         usage: Global___Usage | None = ...,
         evidence: _abc.Iterable[Global___Evidence] | None = ...,
+        arrived_at: _timestamp_pb2.Timestamp | None = ...,
+        deadline: _timestamp_pb2.Timestamp | None = ...,
+        dues: _abc.Iterable[Global___Due] | None = ...,
+        last_activity: _timestamp_pb2.Timestamp | None = ...,
+        freeze: Global___RunFreeze | None = ...,
+        halt: Global___RunHalt | None = ...,
+        schedule: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "child", b"child", "created_at", b"created_at", "fork", b"fork", "interrupt", b"interrupt", "rules", b"rules", "updated_at", b"updated_at", "usage", b"usage", "workflow_meta", b"workflow_meta"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "arrived_at", b"arrived_at", "child", b"child", "created_at", b"created_at", "deadline", b"deadline", "fork", b"fork", "freeze", b"freeze", "halt", b"halt", "interrupt", b"interrupt", "last_activity", b"last_activity", "rules", b"rules", "updated_at", b"updated_at", "usage", b"usage", "workflow_meta", b"workflow_meta"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "branch", b"branch", "branch_over", b"branch_over", "child", b"child", "context", b"context", "created_at", b"created_at", "entry", b"entry", "evidence", b"evidence", "fork", b"fork", "holds", b"holds", "interrupt", b"interrupt", "parent_run_id", b"parent_run_id", "root_run_id", b"root_run_id", "rules", b"rules", "run_id", b"run_id", "session_id", b"session_id", "state", b"state", "status", b"status", "superseded_by", b"superseded_by", "transition_count", b"transition_count", "updated_at", b"updated_at", "usage", b"usage", "version", b"version", "workflow", b"workflow", "workflow_meta", b"workflow_meta", "workflow_version", b"workflow_version", "workspace", b"workspace", "workspace_claimed", b"workspace_claimed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "arrived_at", b"arrived_at", "branch", b"branch", "branch_over", b"branch_over", "child", b"child", "context", b"context", "created_at", b"created_at", "deadline", b"deadline", "dues", b"dues", "entry", b"entry", "evidence", b"evidence", "fork", b"fork", "freeze", b"freeze", "halt", b"halt", "holds", b"holds", "interrupt", b"interrupt", "last_activity", b"last_activity", "parent_run_id", b"parent_run_id", "root_run_id", b"root_run_id", "rules", b"rules", "run_id", b"run_id", "schedule", b"schedule", "session_id", b"session_id", "state", b"state", "status", b"status", "superseded_by", b"superseded_by", "transition_count", b"transition_count", "updated_at", b"updated_at", "usage", b"usage", "version", b"version", "workflow", b"workflow", "workflow_meta", b"workflow_meta", "workflow_version", b"workflow_version", "workspace", b"workspace", "workspace_claimed", b"workspace_claimed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Run: _TypeAlias = Run  # noqa: Y015
+
+@_typing.final
+class RunHalt(_message.Message):
+    """RunHalt stops the work of a run until an operator lifts it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HALT_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    CREATED_BY_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    halt_id: _builtins.str
+    """Id of the halt."""
+    scope: _builtins.str
+    """The scope in words, such as workflow "deploy"."""
+    reason: _builtins.str
+    """Why, as agents and people read it."""
+    created_by: _builtins.str
+    """Name of the principal that made it."""
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was made."""
+
+    def __init__(
+        self,
+        *,
+        halt_id: _builtins.str = ...,
+        scope: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        created_by: _builtins.str = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "created_by", b"created_by", "halt_id", b"halt_id", "reason", b"reason", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RunHalt: _TypeAlias = RunHalt  # noqa: Y015
+
+@_typing.final
+class RunFreeze(_message.Message):
+    """RunFreeze stops some transitions of a run for a time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FREEZE_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    CREATED_BY_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    freeze_id: _builtins.str
+    """Id of the freeze."""
+    reason: _builtins.str
+    """Why, as agents and people read it."""
+    created_by: _builtins.str
+    """Name of the principal that made it."""
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """When it ends."""
+
+    def __init__(
+        self,
+        *,
+        freeze_id: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        created_by: _builtins.str = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_by", b"created_by", "freeze_id", b"freeze_id", "reason", b"reason", "until", b"until"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RunFreeze: _TypeAlias = RunFreeze  # noqa: Y015
+
+@_typing.final
+class Due(_message.Message):
+    """Due is one thing that time brings about in a run, and when (S25)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    EVENT_FIELD_NUMBER: _builtins.int
+    BRANCH_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    BLOCKED_FIELD_NUMBER: _builtins.int
+    TARGETS_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    HOLDS_FIELD_NUMBER: _builtins.int
+    STOPPED_BY_FIELD_NUMBER: _builtins.int
+    LEFT_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """Its kind: deadline, fork, after, stale, or remind. One of stale is only in the answers that have last_activity: progress puts it off."""
+    event: _builtins.str
+    """The event of the transition, such as $after:2h; empty for a reminder."""
+    branch: _builtins.str
+    """The branch; empty outside of forks."""
+    blocked: _builtins.bool
+    """True of a transition that was due, and that no guard let through: it is tried again."""
+    holds: _builtins.bool
+    """True of a silence after which the run is held."""
+    stopped_by: _builtins.str
+    """Why its clock stands still: hold, pause, approval, or branches; empty while the clock runs (S25.2)."""
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """When it is due, if no clock stands still before; absent while its clock stands still."""
+
+    @_builtins.property
+    def targets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The states that it may lead to, in definition order; none for a reminder."""
+
+    @_builtins.property
+    def after(self) -> _duration_pb2.Duration:
+        """The time on the clock at which it is due: of a deadline since the run began, of a silence since the last progress."""
+
+    @_builtins.property
+    def left(self) -> _duration_pb2.Duration:
+        """The time that is left on a clock that stands still."""
+
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        event: _builtins.str = ...,
+        branch: _builtins.str = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+        blocked: _builtins.bool = ...,
+        targets: _abc.Iterable[_builtins.str] | None = ...,
+        after: _duration_pb2.Duration | None = ...,
+        holds: _builtins.bool = ...,
+        stopped_by: _builtins.str = ...,
+        left: _duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "at", b"at", "left", b"left"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "at", b"at", "blocked", b"blocked", "branch", b"branch", "event", b"event", "holds", b"holds", "kind", b"kind", "left", b"left", "stopped_by", b"stopped_by", "targets", b"targets"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Due: _TypeAlias = Due  # noqa: Y015
+
+@_typing.final
+class Cause(_message.Message):
+    """Cause is the clock that has brought a change about (S25.9)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    DUE_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """The kind of the clock: deadline, fork, after, stale, or remind; schedule or trigger of a run that a schedule has started."""
+    @_builtins.property
+    def after(self) -> _duration_pb2.Duration:
+        """The time on the clock."""
+
+    @_builtins.property
+    def due(self) -> _timestamp_pb2.Timestamp:
+        """When it was due. The change is late by the time from there to its own."""
+
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        after: _duration_pb2.Duration | None = ...,
+        due: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "due", b"due"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "due", b"due", "kind", b"kind"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Cause: _TypeAlias = Cause  # noqa: Y015
 
 @_typing.final
 class Hold(_message.Message):
@@ -1314,6 +1568,7 @@ class HistoryEntry(_message.Message):
     CHILD_STATUS_FIELD_NUMBER: _builtins.int
     HOLD_CAUSES_FIELD_NUMBER: _builtins.int
     WARNED_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
     run_version: _builtins.int
     """Version of the run after the change; of a tool result the version that it came
     at.
@@ -1382,6 +1637,10 @@ class HistoryEntry(_message.Message):
     def hold_causes(self) -> _containers.RepeatedScalarFieldContainer[Global___HoldCause.ValueType]:
         """Causes of the holds that were placed, or that were lifted."""
 
+    @_builtins.property
+    def cause(self) -> Global___Cause:
+        """The clock that has brought it about; absent for none."""
+
     def __init__(
         self,
         *,
@@ -1409,10 +1668,11 @@ class HistoryEntry(_message.Message):
         child_status: Global___RunStatus.ValueType = ...,
         hold_causes: _abc.Iterable[Global___HoldCause.ValueType] | None = ...,
         warned: _builtins.bool = ...,
+        cause: Global___Cause | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time", "tool_result", b"tool_result"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "time", b"time", "tool_result", b"tool_result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_id", b"approval_id", "branch", b"branch", "child_run_id", b"child_run_id", "child_status", b"child_status", "data", b"data", "event", b"event", "files", b"files", "from", b"from", "guards", b"guards", "hold_causes", b"hold_causes", "interrupt", b"interrupt", "joins", b"joins", "rationale", b"rationale", "reason", b"reason", "run_version", b"run_version", "safe_next", b"safe_next", "session_id", b"session_id", "status", b"status", "time", b"time", "to", b"to", "tool_result", b"tool_result", "type", b"type", "warned", b"warned", "workflow_version", b"workflow_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_id", b"approval_id", "branch", b"branch", "cause", b"cause", "child_run_id", b"child_run_id", "child_status", b"child_status", "data", b"data", "event", b"event", "files", b"files", "from", b"from", "guards", b"guards", "hold_causes", b"hold_causes", "interrupt", b"interrupt", "joins", b"joins", "rationale", b"rationale", "reason", b"reason", "run_version", b"run_version", "safe_next", b"safe_next", "session_id", b"session_id", "status", b"status", "time", b"time", "to", b"to", "tool_result", b"tool_result", "type", b"type", "warned", b"warned", "workflow_version", b"workflow_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -6,6 +6,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from interlock.gen.engine.v1 import run_pb2 as _run_pb2
@@ -237,6 +238,7 @@ class ListRunsRequest(_message.Message):
     FILTER_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
     RUN_IDS_FIELD_NUMBER: _builtins.int
+    STALE_FOR_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """The most runs to return; 0 for 100. A page may hold less, or none, and not be the
     last: of large runs, and where a filter has no index, at most 2,000 runs are looked
@@ -247,7 +249,8 @@ class ListRunsRequest(_message.Message):
     filter: _builtins.str
     """Which runs to return: key=value terms joined by " AND "; empty for all. A value may
     be quoted, as a JSON string. Keys: status (a RunStatus without its prefix, such as
-    RUNNING), workflow (a name), session_id (the session that drives the run), before (an
+    RUNNING), workflow (a name), session_id (the session that drives the run), schedule (the name of
+    the schedule that has started it), before (an
     id: only runs that are older) and id_prefix (how ids begin), which have an index; and
     text (a part of the workflow, the state, the session or the id, in either case),
     not_status and not_workflow (several are separated by commas, each percent-encoded),
@@ -259,6 +262,12 @@ class ListRunsRequest(_message.Message):
     def run_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Only these runs; none for all."""
 
+    @_builtins.property
+    def stale_for(self) -> _duration_pb2.Duration:
+        """Only active runs that have made no progress for so long, the most silent first; absent for all runs. It goes with page_size and
+        workflow in filter, and answers one page.
+        """
+
     def __init__(
         self,
         *,
@@ -267,10 +276,11 @@ class ListRunsRequest(_message.Message):
         filter: _builtins.str = ...,
         view: _run_pb2.RunView.ValueType = ...,
         run_ids: _abc.Iterable[_builtins.str] | None = ...,
+        stale_for: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["stale_for", b"stale_for"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "page_size", b"page_size", "page_token", b"page_token", "run_ids", b"run_ids", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "page_size", b"page_size", "page_token", b"page_token", "run_ids", b"run_ids", "stale_for", b"stale_for", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

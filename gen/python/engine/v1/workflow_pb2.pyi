@@ -91,6 +91,8 @@ class Workflow(_message.Message):
     DEFINITION_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     CREATED_BY_FIELD_NUMBER: _builtins.int
+    LIVE_VERSION_FIELD_NUMBER: _builtins.int
+    RETIRED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name of the workflow, unique in the namespace among workflows and processes."""
     version: _builtins.int
@@ -101,9 +103,15 @@ class Workflow(_message.Message):
     """The definition as it was written: UTF-8 JSON. Empty in lists."""
     created_by: _builtins.str
     """Name of the principal that registered this version."""
+    live_version: _builtins.int
+    """The version that new runs get; 0 when none is live yet."""
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
         """When this version was registered."""
+
+    @_builtins.property
+    def retired(self) -> Global___Retirement:
+        """Set when no new runs are started."""
 
     def __init__(
         self,
@@ -114,11 +122,45 @@ class Workflow(_message.Message):
         definition: _builtins.bytes = ...,
         created_at: _timestamp_pb2.Timestamp | None = ...,
         created_by: _builtins.str = ...,
+        live_version: _builtins.int = ...,
+        retired: Global___Retirement | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "retired", b"retired"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "created_by", b"created_by", "definition", b"definition", "digest", b"digest", "name", b"name", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "created_by", b"created_by", "definition", b"definition", "digest", b"digest", "live_version", b"live_version", "name", b"name", "retired", b"retired", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Workflow: _TypeAlias = Workflow  # noqa: Y015
+
+@_typing.final
+class Retirement(_message.Message):
+    """Retirement is the end of the new runs of a workflow or process. Those that run go on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AT_FIELD_NUMBER: _builtins.int
+    BY_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    by: _builtins.str
+    """Name of the principal that retired it."""
+    reason: _builtins.str
+    """Why; may be empty."""
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """When it was retired."""
+
+    def __init__(
+        self,
+        *,
+        at: _timestamp_pb2.Timestamp | None = ...,
+        by: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "by", b"by", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Retirement: _TypeAlias = Retirement  # noqa: Y015

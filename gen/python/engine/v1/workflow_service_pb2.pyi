@@ -57,19 +57,37 @@ class RegisterWorkflowRequest(_message.Message):
 
     DEFINITION_FIELD_NUMBER: _builtins.int
     IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    STAGED_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    EXPECTED_DIGEST_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
     definition: _builtins.bytes
     """The definition: UTF-8 JSON of at most 1 MiB."""
     idempotency_key: _builtins.str
     """A repeated request with the same key returns the first response. Empty for none."""
+    staged: _builtins.bool
+    """True to store the version without making it live: runs get it once its set is applied, or
+    it is promoted. For operators.
+    """
+    expected_version: _builtins.int
+    """The version that must be live, else ABORTED with VERSION_CONFLICT; 0 for any."""
+    expected_digest: _builtins.str
+    """The digest that must be live, else ABORTED with VERSION_CONFLICT; empty for any."""
+    dry_run: _builtins.bool
+    """True to store nothing and answer what would be stored."""
     def __init__(
         self,
         *,
         definition: _builtins.bytes = ...,
         idempotency_key: _builtins.str = ...,
+        staged: _builtins.bool = ...,
+        expected_version: _builtins.int = ...,
+        expected_digest: _builtins.str = ...,
+        dry_run: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["definition", b"definition", "idempotency_key", b"idempotency_key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["definition", b"definition", "dry_run", b"dry_run", "expected_digest", b"expected_digest", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "staged", b"staged"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -120,7 +138,7 @@ class GetWorkflowRequest(_message.Message):
     name: _builtins.str
     """Name of the workflow."""
     version: _builtins.int
-    """Number of the version; 0 for the latest."""
+    """Number of the version; 0 for the live one."""
     def __init__(
         self,
         *,
@@ -197,7 +215,7 @@ class ListWorkflowsResponse(_message.Message):
     """page_token of the next page; empty when this is the last."""
     @_builtins.property
     def workflows(self) -> _containers.RepeatedCompositeFieldContainer[_workflow_pb2.Workflow]:
-        """The latest version of each workflow, by name, without definitions."""
+        """Of each workflow the live version, or else the latest: by name, without definitions."""
 
     def __init__(
         self,
@@ -303,7 +321,7 @@ class PlanMigrationRequest(_message.Message):
     from_version: _builtins.int
     """The version that runs have now."""
     to_version: _builtins.int
-    """The version to move them to; 0 for the latest."""
+    """The version to move them to; 0 for the live one."""
     max_states: _builtins.int
     """The most pairs of conditions to compare; 0 for 20,000."""
     @_builtins.property
@@ -447,3 +465,153 @@ class Stay(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Stay: _TypeAlias = Stay  # noqa: Y015
+
+@_typing.final
+class PromoteWorkflowRequest(_message.Message):
+    """PromoteWorkflowRequest names the version to make live."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name of the workflow or process."""
+    version: _builtins.int
+    """Number of the version."""
+    expected_version: _builtins.int
+    """The version that must be live now, else ABORTED with VERSION_CONFLICT; 0 for any."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        version: _builtins.int = ...,
+        expected_version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expected_version", b"expected_version", "name", b"name", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PromoteWorkflowRequest: _TypeAlias = PromoteWorkflowRequest  # noqa: Y015
+
+@_typing.final
+class PromoteWorkflowResponse(_message.Message):
+    """PromoteWorkflowResponse is the version that is live now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKFLOW_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def workflow(self) -> _workflow_pb2.Workflow:
+        """The live version."""
+
+    def __init__(
+        self,
+        *,
+        workflow: _workflow_pb2.Workflow | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["workflow", b"workflow"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["workflow", b"workflow"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PromoteWorkflowResponse: _TypeAlias = PromoteWorkflowResponse  # noqa: Y015
+
+@_typing.final
+class RetireWorkflowRequest(_message.Message):
+    """RetireWorkflowRequest names the workflow or process to retire."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name of the workflow or process."""
+    reason: _builtins.str
+    """Why, for those whose start is refused; may be empty."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RetireWorkflowRequest: _TypeAlias = RetireWorkflowRequest  # noqa: Y015
+
+@_typing.final
+class RetireWorkflowResponse(_message.Message):
+    """RetireWorkflowResponse is the retired workflow or process."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKFLOW_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def workflow(self) -> _workflow_pb2.Workflow:
+        """Its live version."""
+
+    def __init__(
+        self,
+        *,
+        workflow: _workflow_pb2.Workflow | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["workflow", b"workflow"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["workflow", b"workflow"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RetireWorkflowResponse: _TypeAlias = RetireWorkflowResponse  # noqa: Y015
+
+@_typing.final
+class RestoreWorkflowRequest(_message.Message):
+    """RestoreWorkflowRequest names the workflow or process to restore."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name of the workflow or process."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RestoreWorkflowRequest: _TypeAlias = RestoreWorkflowRequest  # noqa: Y015
+
+@_typing.final
+class RestoreWorkflowResponse(_message.Message):
+    """RestoreWorkflowResponse is the restored workflow or process."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKFLOW_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def workflow(self) -> _workflow_pb2.Workflow:
+        """Its live version."""
+
+    def __init__(
+        self,
+        *,
+        workflow: _workflow_pb2.Workflow | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["workflow", b"workflow"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["workflow", b"workflow"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RestoreWorkflowResponse: _TypeAlias = RestoreWorkflowResponse  # noqa: Y015

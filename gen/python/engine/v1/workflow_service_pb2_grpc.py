@@ -61,6 +61,21 @@ class WorkflowServiceStub:
                 request_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationRequest.SerializeToString,
                 response_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationResponse.FromString,
                 _registered_method=True)
+        self.PromoteWorkflow = channel.unary_unary(
+                '/interlock.engine.v1.WorkflowService/PromoteWorkflow',
+                request_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PromoteWorkflowRequest.SerializeToString,
+                response_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PromoteWorkflowResponse.FromString,
+                _registered_method=True)
+        self.RetireWorkflow = channel.unary_unary(
+                '/interlock.engine.v1.WorkflowService/RetireWorkflow',
+                request_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RetireWorkflowRequest.SerializeToString,
+                response_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RetireWorkflowResponse.FromString,
+                _registered_method=True)
+        self.RestoreWorkflow = channel.unary_unary(
+                '/interlock.engine.v1.WorkflowService/RestoreWorkflow',
+                request_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RestoreWorkflowRequest.SerializeToString,
+                response_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RestoreWorkflowResponse.FromString,
+                _registered_method=True)
 
 
 class WorkflowServiceServicer:
@@ -78,7 +93,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetWorkflow(self, request, context):
-        """GetWorkflow returns one version, by default the latest. NOT_FOUND when there is
+        """GetWorkflow returns one version, by default the live one. NOT_FOUND when there is
         none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -86,8 +101,8 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListWorkflows(self, request, context):
-        """ListWorkflows returns the latest version of every workflow. It is a registry:
-        ordered by name, without a filter.
+        """ListWorkflows returns the live version of every workflow, or else the latest. It is a
+        registry: ordered by name, without a filter.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -103,6 +118,28 @@ class WorkflowServiceServicer:
     def PlanMigration(self, request, context):
         """PlanMigration says what moving running runs to another version would newly allow, or
         that it allows nothing new (S17.3). It moves none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PromoteWorkflow(self, request, context):
+        """PromoteWorkflow makes a version of a workflow or process live: new runs get it. It may be
+        an older version again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RetireWorkflow(self, request, context):
+        """RetireWorkflow ends the new runs of a workflow or process. Those that run go on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RestoreWorkflow(self, request, context):
+        """RestoreWorkflow undoes RetireWorkflow.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -135,6 +172,21 @@ def add_WorkflowServiceServicer_to_server(servicer, server):
                     servicer.PlanMigration,
                     request_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationRequest.FromString,
                     response_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationResponse.SerializeToString,
+            ),
+            'PromoteWorkflow': grpc.unary_unary_rpc_method_handler(
+                    servicer.PromoteWorkflow,
+                    request_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PromoteWorkflowRequest.FromString,
+                    response_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PromoteWorkflowResponse.SerializeToString,
+            ),
+            'RetireWorkflow': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetireWorkflow,
+                    request_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RetireWorkflowRequest.FromString,
+                    response_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RetireWorkflowResponse.SerializeToString,
+            ),
+            'RestoreWorkflow': grpc.unary_unary_rpc_method_handler(
+                    servicer.RestoreWorkflow,
+                    request_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RestoreWorkflowRequest.FromString,
+                    response_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RestoreWorkflowResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -274,6 +326,87 @@ class WorkflowService:
             '/interlock.engine.v1.WorkflowService/PlanMigration',
             interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationRequest.SerializeToString,
             interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PromoteWorkflow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.engine.v1.WorkflowService/PromoteWorkflow',
+            interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PromoteWorkflowRequest.SerializeToString,
+            interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PromoteWorkflowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetireWorkflow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.engine.v1.WorkflowService/RetireWorkflow',
+            interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RetireWorkflowRequest.SerializeToString,
+            interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RetireWorkflowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RestoreWorkflow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.engine.v1.WorkflowService/RestoreWorkflow',
+            interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RestoreWorkflowRequest.SerializeToString,
+            interlock_dot_engine_dot_v1_dot_workflow__service__pb2.RestoreWorkflowResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -42,12 +42,12 @@ class WorkflowServiceStub:
     INVALID_ARGUMENT with one BadRequest violation per problem.
     """
     GetWorkflow: _grpc.UnaryUnaryMultiCallable[_workflow_service_pb2.GetWorkflowRequest, _workflow_service_pb2.GetWorkflowResponse]
-    """GetWorkflow returns one version, by default the latest. NOT_FOUND when there is
+    """GetWorkflow returns one version, by default the live one. NOT_FOUND when there is
     none.
     """
     ListWorkflows: _grpc.UnaryUnaryMultiCallable[_workflow_service_pb2.ListWorkflowsRequest, _workflow_service_pb2.ListWorkflowsResponse]
-    """ListWorkflows returns the latest version of every workflow. It is a registry:
-    ordered by name, without a filter.
+    """ListWorkflows returns the live version of every workflow, or else the latest. It is a
+    registry: ordered by name, without a filter.
     """
     ValidateWorkflow: _grpc.UnaryUnaryMultiCallable[_workflow_service_pb2.ValidateWorkflowRequest, _workflow_service_pb2.ValidateWorkflowResponse]
     """ValidateWorkflow returns every problem of a definition and stores nothing."""
@@ -55,6 +55,14 @@ class WorkflowServiceStub:
     """PlanMigration says what moving running runs to another version would newly allow, or
     that it allows nothing new (S17.3). It moves none.
     """
+    PromoteWorkflow: _grpc.UnaryUnaryMultiCallable[_workflow_service_pb2.PromoteWorkflowRequest, _workflow_service_pb2.PromoteWorkflowResponse]
+    """PromoteWorkflow makes a version of a workflow or process live: new runs get it. It may be
+    an older version again.
+    """
+    RetireWorkflow: _grpc.UnaryUnaryMultiCallable[_workflow_service_pb2.RetireWorkflowRequest, _workflow_service_pb2.RetireWorkflowResponse]
+    """RetireWorkflow ends the new runs of a workflow or process. Those that run go on."""
+    RestoreWorkflow: _grpc.UnaryUnaryMultiCallable[_workflow_service_pb2.RestoreWorkflowRequest, _workflow_service_pb2.RestoreWorkflowResponse]
+    """RestoreWorkflow undoes RetireWorkflow."""
 
 @_typing.type_check_only
 class WorkflowServiceAsyncStub(WorkflowServiceStub):
@@ -69,12 +77,12 @@ class WorkflowServiceAsyncStub(WorkflowServiceStub):
     INVALID_ARGUMENT with one BadRequest violation per problem.
     """
     GetWorkflow: _aio.UnaryUnaryMultiCallable[_workflow_service_pb2.GetWorkflowRequest, _workflow_service_pb2.GetWorkflowResponse]  # type: ignore[assignment]
-    """GetWorkflow returns one version, by default the latest. NOT_FOUND when there is
+    """GetWorkflow returns one version, by default the live one. NOT_FOUND when there is
     none.
     """
     ListWorkflows: _aio.UnaryUnaryMultiCallable[_workflow_service_pb2.ListWorkflowsRequest, _workflow_service_pb2.ListWorkflowsResponse]  # type: ignore[assignment]
-    """ListWorkflows returns the latest version of every workflow. It is a registry:
-    ordered by name, without a filter.
+    """ListWorkflows returns the live version of every workflow, or else the latest. It is a
+    registry: ordered by name, without a filter.
     """
     ValidateWorkflow: _aio.UnaryUnaryMultiCallable[_workflow_service_pb2.ValidateWorkflowRequest, _workflow_service_pb2.ValidateWorkflowResponse]  # type: ignore[assignment]
     """ValidateWorkflow returns every problem of a definition and stores nothing."""
@@ -82,6 +90,14 @@ class WorkflowServiceAsyncStub(WorkflowServiceStub):
     """PlanMigration says what moving running runs to another version would newly allow, or
     that it allows nothing new (S17.3). It moves none.
     """
+    PromoteWorkflow: _aio.UnaryUnaryMultiCallable[_workflow_service_pb2.PromoteWorkflowRequest, _workflow_service_pb2.PromoteWorkflowResponse]  # type: ignore[assignment]
+    """PromoteWorkflow makes a version of a workflow or process live: new runs get it. It may be
+    an older version again.
+    """
+    RetireWorkflow: _aio.UnaryUnaryMultiCallable[_workflow_service_pb2.RetireWorkflowRequest, _workflow_service_pb2.RetireWorkflowResponse]  # type: ignore[assignment]
+    """RetireWorkflow ends the new runs of a workflow or process. Those that run go on."""
+    RestoreWorkflow: _aio.UnaryUnaryMultiCallable[_workflow_service_pb2.RestoreWorkflowRequest, _workflow_service_pb2.RestoreWorkflowResponse]  # type: ignore[assignment]
+    """RestoreWorkflow undoes RetireWorkflow."""
 
 class WorkflowServiceServicer(metaclass=_abc_1.ABCMeta):
     """WorkflowService owns workflow definitions. Definitions are registered by content,
@@ -105,7 +121,7 @@ class WorkflowServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _workflow_service_pb2.GetWorkflowRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_workflow_service_pb2.GetWorkflowResponse, _abc.Awaitable[_workflow_service_pb2.GetWorkflowResponse]]:
-        """GetWorkflow returns one version, by default the latest. NOT_FOUND when there is
+        """GetWorkflow returns one version, by default the live one. NOT_FOUND when there is
         none.
         """
 
@@ -115,8 +131,8 @@ class WorkflowServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _workflow_service_pb2.ListWorkflowsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_workflow_service_pb2.ListWorkflowsResponse, _abc.Awaitable[_workflow_service_pb2.ListWorkflowsResponse]]:
-        """ListWorkflows returns the latest version of every workflow. It is a registry:
-        ordered by name, without a filter.
+        """ListWorkflows returns the live version of every workflow, or else the latest. It is a
+        registry: ordered by name, without a filter.
         """
 
     @_abc_1.abstractmethod
@@ -136,5 +152,31 @@ class WorkflowServiceServicer(metaclass=_abc_1.ABCMeta):
         """PlanMigration says what moving running runs to another version would newly allow, or
         that it allows nothing new (S17.3). It moves none.
         """
+
+    @_abc_1.abstractmethod
+    def PromoteWorkflow(
+        self,
+        request: _workflow_service_pb2.PromoteWorkflowRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_workflow_service_pb2.PromoteWorkflowResponse, _abc.Awaitable[_workflow_service_pb2.PromoteWorkflowResponse]]:
+        """PromoteWorkflow makes a version of a workflow or process live: new runs get it. It may be
+        an older version again.
+        """
+
+    @_abc_1.abstractmethod
+    def RetireWorkflow(
+        self,
+        request: _workflow_service_pb2.RetireWorkflowRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_workflow_service_pb2.RetireWorkflowResponse, _abc.Awaitable[_workflow_service_pb2.RetireWorkflowResponse]]:
+        """RetireWorkflow ends the new runs of a workflow or process. Those that run go on."""
+
+    @_abc_1.abstractmethod
+    def RestoreWorkflow(
+        self,
+        request: _workflow_service_pb2.RestoreWorkflowRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_workflow_service_pb2.RestoreWorkflowResponse, _abc.Awaitable[_workflow_service_pb2.RestoreWorkflowResponse]]:
+        """RestoreWorkflow undoes RetireWorkflow."""
 
 def add_WorkflowServiceServicer_to_server(servicer: WorkflowServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -77,6 +77,18 @@ class Event(_message.Message):
     TOOLCALL_OUTCOME_FIELD_NUMBER: _builtins.int
     RUN_MIGRATED_FIELD_NUMBER: _builtins.int
     CALL_REFUSED_FIELD_NUMBER: _builtins.int
+    PERSON_CHANGED_FIELD_NUMBER: _builtins.int
+    HALT_CHANGED_FIELD_NUMBER: _builtins.int
+    FREEZE_CHANGED_FIELD_NUMBER: _builtins.int
+    EXCEPTION_CHANGED_FIELD_NUMBER: _builtins.int
+    SESSION_BOUNDED_FIELD_NUMBER: _builtins.int
+    RUN_TIMED_FIELD_NUMBER: _builtins.int
+    BREAK_GLASS_CHANGED_FIELD_NUMBER: _builtins.int
+    SCHEDULE_CHANGED_FIELD_NUMBER: _builtins.int
+    SCHEDULE_HANDLED_FIELD_NUMBER: _builtins.int
+    WORKFLOW_CHANGED_FIELD_NUMBER: _builtins.int
+    DEFINITION_CHANGED_FIELD_NUMBER: _builtins.int
+    SET_APPLIED_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Globally unique and deterministic: the same change always has the same id. It is
     also the NATS message id and the CloudEvents id.
@@ -257,6 +269,58 @@ class Event(_message.Message):
     def call_refused(self) -> Global___CallRefused:
         """Of call.refused."""
 
+    @_builtins.property
+    def person_changed(self) -> Global___PersonChanged:
+        """Of person.created, person.updated, person.deleted, person.invited, person.key_added and
+        person.key_removed.
+        """
+
+    @_builtins.property
+    def halt_changed(self) -> Global___HaltChanged:
+        """Of halt.created and halt.lifted."""
+
+    @_builtins.property
+    def freeze_changed(self) -> Global___FreezeChanged:
+        """Of freeze.created and freeze.lifted."""
+
+    @_builtins.property
+    def exception_changed(self) -> Global___ExceptionChanged:
+        """Of exception.added, exception.confirmed and exception.ended."""
+
+    @_builtins.property
+    def session_bounded(self) -> Global___SessionBounded:
+        """Of session.token.minted, session.token.revoked, session.tokens.revoked and session.narrowed."""
+
+    @_builtins.property
+    def run_timed(self) -> Global___RunTimed:
+        """Of run.reminded, run.stale, run.timer.blocked and run.timer.restored."""
+
+    @_builtins.property
+    def break_glass_changed(self) -> Global___BreakGlassChanged:
+        """Of breakglass.granted, breakglass.confirmed, breakglass.revoked and breakglass.handed_in."""
+
+    @_builtins.property
+    def schedule_changed(self) -> Global___ScheduleChanged:
+        """Of schedule.created, schedule.updated, schedule.paused, schedule.resumed and schedule.deleted."""
+
+    @_builtins.property
+    def schedule_handled(self) -> Global___ScheduleHandled:
+        """Of schedule.fired, schedule.missed, schedule.skipped, schedule.queued and schedule.refused."""
+
+    @_builtins.property
+    def workflow_changed(self) -> Global___WorkflowChanged:
+        """Of workflow.promoted, workflow.retired and workflow.restored."""
+
+    @_builtins.property
+    def definition_changed(self) -> Global___DefinitionChanged:
+        """Of schema.promoted, schema.retired, schema.restored, component.promoted, component.retired
+        and component.restored.
+        """
+
+    @_builtins.property
+    def set_applied(self) -> Global___SetApplied:
+        """Of set.applied and set.shadowed."""
+
     def __init__(
         self,
         *,
@@ -304,12 +368,24 @@ class Event(_message.Message):
         toolcall_outcome: Global___ToolCallOutcome | None = ...,
         run_migrated: Global___RunMigrated | None = ...,
         call_refused: Global___CallRefused | None = ...,
+        person_changed: Global___PersonChanged | None = ...,
+        halt_changed: Global___HaltChanged | None = ...,
+        freeze_changed: Global___FreezeChanged | None = ...,
+        exception_changed: Global___ExceptionChanged | None = ...,
+        session_bounded: Global___SessionBounded | None = ...,
+        run_timed: Global___RunTimed | None = ...,
+        break_glass_changed: Global___BreakGlassChanged | None = ...,
+        schedule_changed: Global___ScheduleChanged | None = ...,
+        schedule_handled: Global___ScheduleHandled | None = ...,
+        workflow_changed: Global___WorkflowChanged | None = ...,
+        definition_changed: Global___DefinitionChanged | None = ...,
+        set_applied: Global___SetApplied | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_changed", b"approval_changed", "call_refused", b"call_refused", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "lease_changed", b"lease_changed", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_migrated", b"run_migrated", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "upstream_changed", b"upstream_changed", "workflow_registered", b"workflow_registered"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_changed", b"approval_changed", "break_glass_changed", b"break_glass_changed", "call_refused", b"call_refused", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "definition_changed", b"definition_changed", "exception_changed", b"exception_changed", "freeze_changed", b"freeze_changed", "halt_changed", b"halt_changed", "lease_changed", b"lease_changed", "payload", b"payload", "person_changed", b"person_changed", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_migrated", b"run_migrated", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_timed", b"run_timed", "run_transitioned", b"run_transitioned", "schedule_changed", b"schedule_changed", "schedule_handled", b"schedule_handled", "schema_registered", b"schema_registered", "session_bounded", b"session_bounded", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "set_applied", b"set_applied", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "upstream_changed", b"upstream_changed", "workflow_changed", b"workflow_changed", "workflow_registered", b"workflow_registered"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_changed", b"approval_changed", "call_refused", b"call_refused", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "entity", b"entity", "entity_id", b"entity_id", "id", b"id", "lease_changed", b"lease_changed", "namespace", b"namespace", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_migrated", b"run_migrated", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "type", b"type", "upstream_changed", b"upstream_changed", "version", b"version", "workflow_registered", b"workflow_registered"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_changed", b"approval_changed", "break_glass_changed", b"break_glass_changed", "call_refused", b"call_refused", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "definition_changed", b"definition_changed", "entity", b"entity", "entity_id", b"entity_id", "exception_changed", b"exception_changed", "freeze_changed", b"freeze_changed", "halt_changed", b"halt_changed", "id", b"id", "lease_changed", b"lease_changed", "namespace", b"namespace", "payload", b"payload", "person_changed", b"person_changed", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_migrated", b"run_migrated", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_timed", b"run_timed", "run_transitioned", b"run_transitioned", "schedule_changed", b"schedule_changed", "schedule_handled", b"schedule_handled", "schema_registered", b"schema_registered", "session_bounded", b"session_bounded", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "set_applied", b"set_applied", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "type", b"type", "upstream_changed", b"upstream_changed", "version", b"version", "workflow_changed", b"workflow_changed", "workflow_registered", b"workflow_registered"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["workflow_registered", "run_started", "run_transitioned", "run_rejected", "run_ended", "run_paused", "run_resumed", "toolcall_decided", "toolcall_reported", "run_forced", "run_interrupted", "run_forked", "run_branch_bound", "run_branch_ended", "run_joined", "run_invoked", "run_child_ended", "schema_registered", "state_changed", "state_deleted", "state_locked", "session_created", "session_changed", "session_granted", "task_changed", "component_changed", "component_committed", "approval_changed", "run_approval_changed", "policy_changed", "decisions_sealed", "upstream_changed", "lease_changed", "toolcall_outcome", "run_migrated", "call_refused"]  # noqa: Y015
+    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["workflow_registered", "run_started", "run_transitioned", "run_rejected", "run_ended", "run_paused", "run_resumed", "toolcall_decided", "toolcall_reported", "run_forced", "run_interrupted", "run_forked", "run_branch_bound", "run_branch_ended", "run_joined", "run_invoked", "run_child_ended", "schema_registered", "state_changed", "state_deleted", "state_locked", "session_created", "session_changed", "session_granted", "task_changed", "component_changed", "component_committed", "approval_changed", "run_approval_changed", "policy_changed", "decisions_sealed", "upstream_changed", "lease_changed", "toolcall_outcome", "run_migrated", "call_refused", "person_changed", "halt_changed", "freeze_changed", "exception_changed", "session_bounded", "run_timed", "break_glass_changed", "schedule_changed", "schedule_handled", "workflow_changed", "definition_changed", "set_applied"]  # noqa: Y015
     _WhichOneofArgType_payload: _TypeAlias = _typing.Literal["payload", b"payload"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_payload) -> _WhichOneofReturnType_payload | None: ...
 
@@ -356,6 +432,8 @@ class RunStarted(_message.Message):
     STATE_FIELD_NUMBER: _builtins.int
     SESSION_ID_FIELD_NUMBER: _builtins.int
     PARENT_RUN_ID_FIELD_NUMBER: _builtins.int
+    SCHEDULE_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
     workflow: _builtins.str
     """Name of its workflow."""
     workflow_version: _builtins.int
@@ -366,6 +444,12 @@ class RunStarted(_message.Message):
     """The session that drives it; empty for none."""
     parent_run_id: _builtins.str
     """The run that invoked it; empty for none."""
+    schedule: _builtins.str
+    """The schedule that has started it; empty for none."""
+    @_builtins.property
+    def cause(self) -> Global___ClockCause:
+        """The time of that schedule; absent for none."""
+
     def __init__(
         self,
         *,
@@ -374,10 +458,12 @@ class RunStarted(_message.Message):
         state: _builtins.str = ...,
         session_id: _builtins.str = ...,
         parent_run_id: _builtins.str = ...,
+        schedule: _builtins.str = ...,
+        cause: Global___ClockCause | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["parent_run_id", b"parent_run_id", "session_id", b"session_id", "state", b"state", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "parent_run_id", b"parent_run_id", "schedule", b"schedule", "session_id", b"session_id", "state", b"state", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -398,6 +484,8 @@ class RunTransitioned(_message.Message):
     SAFE_NEXT_FIELD_NUMBER: _builtins.int
     GUARDS_FIELD_NUMBER: _builtins.int
     BRANCH_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
     event: _builtins.str
     """The event that was fired."""
     to: _builtins.str
@@ -408,9 +496,15 @@ class RunTransitioned(_message.Message):
     """True when the state defines no such event and its safe_next was taken."""
     branch: _builtins.str
     """The branch that it happened in; empty outside of forks."""
+    reason: _builtins.str
+    """Why it was taken by time; empty for a transition that a caller has fired."""
     @_builtins.property
     def guards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Names of the guards that were evaluated and passed."""
+
+    @_builtins.property
+    def cause(self) -> Global___ClockCause:
+        """The clock that has brought it about; absent for none."""
 
     def __init__(
         self,
@@ -421,14 +515,90 @@ class RunTransitioned(_message.Message):
         safe_next: _builtins.bool = ...,
         guards: _abc.Iterable[_builtins.str] | None = ...,
         branch: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        cause: Global___ClockCause | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "event", b"event", "from", b"from", "guards", b"guards", "rationale", b"rationale", "safe_next", b"safe_next", "to", b"to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "cause", b"cause", "event", b"event", "from", b"from", "guards", b"guards", "rationale", b"rationale", "reason", b"reason", "safe_next", b"safe_next", "to", b"to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RunTransitioned: _TypeAlias = RunTransitioned  # noqa: Y015
+
+@_typing.final
+class ClockCause(_message.Message):
+    """ClockCause is the clock that has brought a change about (S25.9)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    DUE_FIELD_NUMBER: _builtins.int
+    LATE_MS_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """What it was: deadline, fork, after, stale, remind, schedule, or trigger."""
+    late_ms: _builtins.int
+    """By how many milliseconds the change was late."""
+    @_builtins.property
+    def due(self) -> _timestamp_pb2.Timestamp:
+        """When it was due."""
+
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        due: _timestamp_pb2.Timestamp | None = ...,
+        late_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["due", b"due"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["due", b"due", "kind", b"kind", "late_ms", b"late_ms"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClockCause: _TypeAlias = ClockCause  # noqa: Y015
+
+@_typing.final
+class RunTimed(_message.Message):
+    """RunTimed announces a reminder (type "reminded"), a silent agent ("stale"), or a transition that was due and that no guard
+    let through ("timer.blocked"), or that what was due waits after a restore ("timer.restored"). The run stays in its state.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    BRANCH_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    EVENT_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    state: _builtins.str
+    """The state that it is in."""
+    branch: _builtins.str
+    """The branch; empty outside of forks."""
+    reason: _builtins.str
+    """What has happened, in one sentence."""
+    event: _builtins.str
+    """The event of the transition that was due; empty for others."""
+    @_builtins.property
+    def cause(self) -> Global___ClockCause:
+        """The clock that has brought it about."""
+
+    def __init__(
+        self,
+        *,
+        state: _builtins.str = ...,
+        branch: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        event: _builtins.str = ...,
+        cause: Global___ClockCause | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "cause", b"cause", "event", b"event", "reason", b"reason", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RunTimed: _TypeAlias = RunTimed  # noqa: Y015
 
 @_typing.final
 class RunRejected(_message.Message):
@@ -513,16 +683,22 @@ class RunPaused(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     REASON_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
     """Why it was paused or held, or who still holds it; may be empty."""
+    @_builtins.property
+    def cause(self) -> Global___ClockCause:
+        """The clock that has held it; absent for none."""
+
     def __init__(
         self,
         *,
         reason: _builtins.str = ...,
+        cause: Global___ClockCause | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -928,6 +1104,7 @@ class ToolCallDecided(_message.Message):
     LIMITS_FIELD_NUMBER: _builtins.int
     JAIL_LEVEL_FIELD_NUMBER: _builtins.int
     JAIL_DIGEST_FIELD_NUMBER: _builtins.int
+    IDENTITY_FIELD_NUMBER: _builtins.int
     call_id: _builtins.str
     """Id of the call."""
     tool: _builtins.str
@@ -971,6 +1148,10 @@ class ToolCallDecided(_message.Message):
         not in it.
         """
 
+    @_builtins.property
+    def identity(self) -> Global___CallIdentity:
+        """Who made the call, as it was known then."""
+
     def __init__(
         self,
         *,
@@ -991,14 +1172,109 @@ class ToolCallDecided(_message.Message):
         limits: _abc.Iterable[Global___LimitUsed] | None = ...,
         jail_level: _builtins.int = ...,
         jail_digest: _builtins.str = ...,
+        identity: Global___CallIdentity | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["identity", b"identity"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "call_id", b"call_id", "capability", b"capability", "code", b"code", "decision", b"decision", "input_digest", b"input_digest", "jail_digest", b"jail_digest", "jail_level", b"jail_level", "limits", b"limits", "message", b"message", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_version", b"run_version", "shadows", b"shadows", "state", b"state", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "call_id", b"call_id", "capability", b"capability", "code", b"code", "decision", b"decision", "identity", b"identity", "input_digest", b"input_digest", "jail_digest", b"jail_digest", "jail_level", b"jail_level", "limits", b"limits", "message", b"message", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_version", b"run_version", "shadows", b"shadows", "state", b"state", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ToolCallDecided: _TypeAlias = ToolCallDecided  # noqa: Y015
+
+@_typing.final
+class CallIdentity(_message.Message):
+    """CallIdentity is who makes a call, and for whom. The actor of the event is the principal."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class AttributesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ROLE_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    VIA_FIELD_NUMBER: _builtins.int
+    PERSON_FIELD_NUMBER: _builtins.int
+    HUMAN_FIELD_NUMBER: _builtins.int
+    HUMAN_ISSUER_FIELD_NUMBER: _builtins.int
+    HUMAN_SOURCE_FIELD_NUMBER: _builtins.int
+    HUMAN_GROUPS_KNOWN_FIELD_NUMBER: _builtins.int
+    AGENT_FIELD_NUMBER: _builtins.int
+    AGENT_VERSION_FIELD_NUMBER: _builtins.int
+    ROOT_SESSION_FIELD_NUMBER: _builtins.int
+    LINEAGE_FIELD_NUMBER: _builtins.int
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    role: _builtins.str
+    """Role of the principal."""
+    token: _builtins.str
+    """Kind of its token: static, session, oidc or person; empty for a caller without one."""
+    via: _builtins.str
+    """How the call came: hook, mcp, rest, grpc, authzen or ext_authz; empty where that is not known."""
+    person: _builtins.str
+    """The person that the principal is; empty for none."""
+    human: _builtins.str
+    """Name of the human on whose behalf the call is made; empty where that is not known."""
+    human_issuer: _builtins.str
+    """Who vouches for the human; empty for people of this deployment."""
+    human_source: _builtins.str
+    """How far the facts of the human are trusted: claimed, gateway, issuer or operator."""
+    human_groups_known: _builtins.bool
+    """True when all groups of the human are known."""
+    agent: _builtins.str
+    """Name of the agent that the session has started from; empty for none."""
+    agent_version: _builtins.int
+    """Version of that agent."""
+    root_session: _builtins.str
+    """Name of the root of the session's tree; empty without a session."""
+    @_builtins.property
+    def lineage(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the sessions above the call's own and of that, the root first."""
+
+    @_builtins.property
+    def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """The attributes of the human that --log-attributes names, as texts."""
+
+    def __init__(
+        self,
+        *,
+        role: _builtins.str = ...,
+        token: _builtins.str = ...,
+        via: _builtins.str = ...,
+        person: _builtins.str = ...,
+        human: _builtins.str = ...,
+        human_issuer: _builtins.str = ...,
+        human_source: _builtins.str = ...,
+        human_groups_known: _builtins.bool = ...,
+        agent: _builtins.str = ...,
+        agent_version: _builtins.int = ...,
+        root_session: _builtins.str = ...,
+        lineage: _abc.Iterable[_builtins.str] | None = ...,
+        attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "agent_version", b"agent_version", "attributes", b"attributes", "human", b"human", "human_groups_known", b"human_groups_known", "human_issuer", b"human_issuer", "human_source", b"human_source", "lineage", b"lineage", "person", b"person", "role", b"role", "root_session", b"root_session", "token", b"token", "via", b"via"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CallIdentity: _TypeAlias = CallIdentity  # noqa: Y015
 
 @_typing.final
 class LimitUsed(_message.Message):
@@ -1426,6 +1702,48 @@ class SessionChanged(_message.Message):
 Global___SessionChanged: _TypeAlias = SessionChanged  # noqa: Y015
 
 @_typing.final
+class SessionBounded(_message.Message):
+    """SessionBounded announces that a session was narrowed, or that a token of it was minted or revoked
+    (S22.27).
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    TOKEN_ID_FIELD_NUMBER: _builtins.int
+    TOKEN_NAME_FIELD_NUMBER: _builtins.int
+    ENTRIES_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name of the session."""
+    token_id: _builtins.str
+    """The token that was minted or revoked; empty for all of them, and for a narrowing."""
+    token_name: _builtins.str
+    """Name of the principal of a token that was minted."""
+    entries: _builtins.int
+    """How many entries narrow the session or the token that was minted; 0 for none."""
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When a token that was minted ends."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        token_id: _builtins.str = ...,
+        token_name: _builtins.str = ...,
+        entries: _builtins.int = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entries", b"entries", "expires_at", b"expires_at", "name", b"name", "token_id", b"token_id", "token_name", b"token_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionBounded: _TypeAlias = SessionBounded  # noqa: Y015
+
+@_typing.final
 class SessionGranted(_message.Message):
     """SessionGranted announces that a session may read a state of another tree, or may no
     longer.
@@ -1578,6 +1896,8 @@ class ApprovalChanged(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     DIGEST_FIELD_NUMBER: _builtins.int
     TERMS_FIELD_NUMBER: _builtins.int
+    RELAY_FIELD_NUMBER: _builtins.int
+    IDENTITY_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     """transition, tool_call or process_step."""
     run_id: _builtins.str
@@ -1598,6 +1918,10 @@ class ApprovalChanged(_message.Message):
     """Why it was cancelled or became stale; empty otherwise."""
     digest: _builtins.str
     """Hex SHA-256 of exactly what can be done with the approval."""
+    relay: _builtins.str
+    """Of a vote: name of the relay that passed it on; empty for none."""
+    identity: _builtins.str
+    """Of a vote: the identity under which the relay knows the person; empty for none."""
     @_builtins.property
     def roles(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Names of the roles that are asked now."""
@@ -1631,10 +1955,12 @@ class ApprovalChanged(_message.Message):
         expires_at: _timestamp_pb2.Timestamp | None = ...,
         digest: _builtins.str = ...,
         terms: _abc.Iterable[_builtins.str] | None = ...,
+        relay: _builtins.str = ...,
+        identity: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approve", b"approve", "asked_by", b"asked_by", "by", b"by", "digest", b"digest", "expires_at", b"expires_at", "kind", b"kind", "message", b"message", "names", b"names", "note", b"note", "reason", b"reason", "roles", b"roles", "run_id", b"run_id", "status", b"status", "terms", b"terms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approve", b"approve", "asked_by", b"asked_by", "by", b"by", "digest", b"digest", "expires_at", b"expires_at", "identity", b"identity", "kind", b"kind", "message", b"message", "names", b"names", "note", b"note", "reason", b"reason", "relay", b"relay", "roles", b"roles", "run_id", b"run_id", "status", b"status", "terms", b"terms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1778,9 +2104,13 @@ class PolicyChanged(_message.Message):
     shadow: _builtins.bool
     """True when the version is a shadow."""
     attachment: _builtins.str
-    """workflow, process, session or role: of an attachment. Empty otherwise."""
+    """workflow, process, session, role, principal, human, group, agent or everyone: of an
+    attachment, one event for each. Empty otherwise.
+    """
     attached_to: _builtins.str
-    """Name of that workflow, process, session or role; empty otherwise."""
+    """Name of that workflow, process, session, role, principal, person, group or agent; "*" for
+    everyone; empty otherwise.
+    """
     def __init__(
         self,
         *,
@@ -1861,7 +2191,7 @@ Global___DecisionsSealed: _TypeAlias = DecisionsSealed  # noqa: Y015
 class CallRefused(_message.Message):
     """CallRefused announces that a caller was refused before there was a decision (type "refused"):
     by its credentials, its role, its session or its namespace. The entity is the principal, or
-    "unknown". A process announces at most one in ten seconds.
+    "unknown". A process announces at most one in ten seconds for a principal and a reason.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1873,6 +2203,9 @@ class CallRefused(_message.Message):
     SESSION_ID_FIELD_NUMBER: _builtins.int
     FROM_FIELD_NUMBER: _builtins.int
     MORE_FIELD_NUMBER: _builtins.int
+    ASKED_SESSION_ID_FIELD_NUMBER: _builtins.int
+    ASKED_RUN_ID_FIELD_NUMBER: _builtins.int
+    ASKED_NAMESPACE_FIELD_NUMBER: _builtins.int
     face: _builtins.str
     """grpc, or http for REST, MCP, hooks and AuthZEN."""
     method: _builtins.str
@@ -1884,7 +2217,15 @@ class CallRefused(_message.Message):
     session_id: _builtins.str
     """The session that the credentials are bound to; empty for none."""
     more: _builtins.int
-    """How many more were refused since the one that was announced before."""
+    """How many more of the principal were refused for the reason since the one that was announced
+    before.
+    """
+    asked_session_id: _builtins.str
+    """The session that the call asked for, if that is another one; empty for none."""
+    asked_run_id: _builtins.str
+    """The run that the call asked for; empty for none."""
+    asked_namespace: _builtins.str
+    """The namespace that the call asked for, if that is another one; empty for none."""
     def __init__(
         self,
         *,
@@ -1894,11 +2235,474 @@ class CallRefused(_message.Message):
         role: _builtins.str = ...,
         session_id: _builtins.str = ...,
         more: _builtins.int = ...,
+        asked_session_id: _builtins.str = ...,
+        asked_run_id: _builtins.str = ...,
+        asked_namespace: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["face", b"face", "from", b"from", "method", b"method", "more", b"more", "reason", b"reason", "role", b"role", "session_id", b"session_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["asked_namespace", b"asked_namespace", "asked_run_id", b"asked_run_id", "asked_session_id", b"asked_session_id", "face", b"face", "from", b"from", "method", b"method", "more", b"more", "reason", b"reason", "role", b"role", "session_id", b"session_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CallRefused: _TypeAlias = CallRefused  # noqa: Y015
+
+@_typing.final
+class PersonChanged(_message.Message):
+    """PersonChanged announces a change of a person, or of a key by which the person logs in. Events of
+    people are in the namespace "default", whatever namespaces the person may call in.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROLES_FIELD_NUMBER: _builtins.int
+    NAMESPACES_FIELD_NUMBER: _builtins.int
+    IDENTITIES_FIELD_NUMBER: _builtins.int
+    CREDENTIAL_ID_FIELD_NUMBER: _builtins.int
+    CREDENTIAL_KIND_FIELD_NUMBER: _builtins.int
+    LABEL_FIELD_NUMBER: _builtins.int
+    credential_id: _builtins.str
+    """Id of the key that was added or removed; empty for none."""
+    credential_kind: _builtins.str
+    """Kind of the key: "passkey", "ssh_key" or "passphrase"."""
+    label: _builtins.str
+    """The person's name of the key."""
+    @_builtins.property
+    def roles(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Roles of the person afterwards."""
+
+    @_builtins.property
+    def namespaces(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Namespaces of the person afterwards."""
+
+    @_builtins.property
+    def identities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names elsewhere afterwards."""
+
+    def __init__(
+        self,
+        *,
+        roles: _abc.Iterable[_builtins.str] | None = ...,
+        namespaces: _abc.Iterable[_builtins.str] | None = ...,
+        identities: _abc.Iterable[_builtins.str] | None = ...,
+        credential_id: _builtins.str = ...,
+        credential_kind: _builtins.str = ...,
+        label: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential_id", b"credential_id", "credential_kind", b"credential_kind", "identities", b"identities", "label", b"label", "namespaces", b"namespaces", "roles", b"roles"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PersonChanged: _TypeAlias = PersonChanged  # noqa: Y015
+
+@_typing.final
+class HaltChanged(_message.Message):
+    """HaltChanged announces that work is stopped, or may go on (types "created" and "lifted"). The
+    entity is the halt. A halt of the whole deployment is announced in the namespace of its request.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """session, workflow, principal, person, human, group, agent, namespace or all."""
+    name: _builtins.str
+    """Name or id of what is stopped; empty for a namespace and for everything."""
+    reason: _builtins.str
+    """Why it was stopped, or why it may go on."""
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        name: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "name", b"name", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HaltChanged: _TypeAlias = HaltChanged  # noqa: Y015
+
+@_typing.final
+class FreezeChanged(_message.Message):
+    """FreezeChanged announces that transitions of workflows are frozen until a time, or that an operator has
+    lifted that before (types "created" and "lifted"). The entity is the freeze. Its end in time is not announced.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKFLOW_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    workflow: _builtins.str
+    """The workflows: a name, in which * stands for any text."""
+    reason: _builtins.str
+    """Why they were frozen, or why no longer."""
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """When it ends, or would have ended."""
+
+    def __init__(
+        self,
+        *,
+        workflow: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "until", b"until", "workflow", b"workflow"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FreezeChanged: _TypeAlias = FreezeChanged  # noqa: Y015
+
+@_typing.final
+class BreakGlassChanged(_message.Message):
+    """BreakGlassChanged announces that a client may make calls while it cannot reach Interlock (type
+    "granted"), that a second operator has confirmed that ("confirmed"), that it was taken back
+    ("revoked"), and that calls were handed in ("handed_in"). The entity is the grant.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    TOOLS_FIELD_NUMBER: _builtins.int
+    COMMANDS_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    PENDING_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
+    ALTERED_FIELD_NUMBER: _builtins.int
+    principal: _builtins.str
+    """Name of the principal that it is for."""
+    reason: _builtins.str
+    """Why it was made."""
+    pending: _builtins.bool
+    """True while a second operator has to confirm it."""
+    calls: _builtins.int
+    """How many calls were handed in now."""
+    altered: _builtins.str
+    """Why the spool does not hold; empty for one that does."""
+    @_builtins.property
+    def tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the tools."""
+
+    @_builtins.property
+    def commands(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The command lines; empty for no bound."""
+
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """When it ends."""
+
+    def __init__(
+        self,
+        *,
+        principal: _builtins.str = ...,
+        tools: _abc.Iterable[_builtins.str] | None = ...,
+        commands: _abc.Iterable[_builtins.str] | None = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+        reason: _builtins.str = ...,
+        pending: _builtins.bool = ...,
+        calls: _builtins.int = ...,
+        altered: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["altered", b"altered", "calls", b"calls", "commands", b"commands", "pending", b"pending", "principal", b"principal", "reason", b"reason", "tools", b"tools", "until", b"until"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BreakGlassChanged: _TypeAlias = BreakGlassChanged  # noqa: Y015
+
+@_typing.final
+class ExceptionChanged(_message.Message):
+    """ExceptionChanged announces that calls may pass one rule of a policy until a time (type "added"),
+    that a second operator has confirmed that ("confirmed"), or that it has ended before its time
+    ("ended"): an operator ended it, or the rule has changed. The entity is the exception.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    HUMAN_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    PENDING_FIELD_NUMBER: _builtins.int
+    policy: _builtins.str
+    """Name of the policy."""
+    rule: _builtins.str
+    """The rule, as a JSON Pointer into the policy."""
+    principal: _builtins.str
+    """The principal, human, group and session whose calls pass; empty for any."""
+    human: _builtins.str
+    """See principal."""
+    group: _builtins.str
+    """See principal."""
+    session_id: _builtins.str
+    """See principal."""
+    reason: _builtins.str
+    """Why it was made."""
+    pending: _builtins.bool
+    """True while a second operator has to confirm it."""
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """When it ends."""
+
+    def __init__(
+        self,
+        *,
+        policy: _builtins.str = ...,
+        rule: _builtins.str = ...,
+        principal: _builtins.str = ...,
+        human: _builtins.str = ...,
+        group: _builtins.str = ...,
+        session_id: _builtins.str = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+        reason: _builtins.str = ...,
+        pending: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "human", b"human", "pending", b"pending", "policy", b"policy", "principal", b"principal", "reason", b"reason", "rule", b"rule", "session_id", b"session_id", "until", b"until"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExceptionChanged: _TypeAlias = ExceptionChanged  # noqa: Y015
+
+@_typing.final
+class ScheduleChanged(_message.Message):
+    """ScheduleChanged announces a change of a schedule by an operator (types "created", "updated", "paused", "resumed" and
+    "deleted"). The entity is the schedule.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCHEDULE_VERSION_FIELD_NUMBER: _builtins.int
+    WORKFLOW_FIELD_NUMBER: _builtins.int
+    CRON_FIELD_NUMBER: _builtins.int
+    ZONE_FIELD_NUMBER: _builtins.int
+    NEXT_AT_FIELD_NUMBER: _builtins.int
+    schedule_version: _builtins.int
+    """Version of the schedule."""
+    workflow: _builtins.str
+    """Name of the workflow or process that it starts."""
+    cron: _builtins.str
+    """Its expression."""
+    zone: _builtins.str
+    """Its zone."""
+    @_builtins.property
+    def next_at(self) -> _timestamp_pb2.Timestamp:
+        """The next time at which it starts a run; absent for none."""
+
+    def __init__(
+        self,
+        *,
+        schedule_version: _builtins.int = ...,
+        workflow: _builtins.str = ...,
+        cron: _builtins.str = ...,
+        zone: _builtins.str = ...,
+        next_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["next_at", b"next_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cron", b"cron", "next_at", b"next_at", "schedule_version", b"schedule_version", "workflow", b"workflow", "zone", b"zone"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScheduleChanged: _TypeAlias = ScheduleChanged  # noqa: Y015
+
+@_typing.final
+class ScheduleHandled(_message.Message):
+    """ScheduleHandled announces the outcome of a time of a schedule: it has started a run (type "fired"), was missed, found the last
+    run at work ("skipped"), waits for its end ("queued"), or the start was refused.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCHEDULE_VERSION_FIELD_NUMBER: _builtins.int
+    WORKFLOW_FIELD_NUMBER: _builtins.int
+    NOMINAL_AT_FIELD_NUMBER: _builtins.int
+    LATE_MS_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    FIRST_AT_FIELD_NUMBER: _builtins.int
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    TRIGGERED_BY_FIELD_NUMBER: _builtins.int
+    schedule_version: _builtins.int
+    """Version of the schedule."""
+    workflow: _builtins.str
+    """Name of the workflow or process."""
+    late_ms: _builtins.int
+    """By how many milliseconds this was late."""
+    count: _builtins.int
+    """How many times this is about: more than one only of missed ones."""
+    run_id: _builtins.str
+    """The run that was started, or that has not ended; empty for none."""
+    session_id: _builtins.str
+    """The session of a run that was started."""
+    code: _builtins.str
+    """Code of a refusal, such as HALTED; empty for none."""
+    reason: _builtins.str
+    """Why no run was started; empty for a start."""
+    triggered_by: _builtins.str
+    """The operator who has triggered it; empty where it was its time."""
+    @_builtins.property
+    def nominal_at(self) -> _timestamp_pb2.Timestamp:
+        """The time. Of several that were missed, the last."""
+
+    @_builtins.property
+    def first_at(self) -> _timestamp_pb2.Timestamp:
+        """The first of several times that were missed; absent for one."""
+
+    def __init__(
+        self,
+        *,
+        schedule_version: _builtins.int = ...,
+        workflow: _builtins.str = ...,
+        nominal_at: _timestamp_pb2.Timestamp | None = ...,
+        late_ms: _builtins.int = ...,
+        count: _builtins.int = ...,
+        first_at: _timestamp_pb2.Timestamp | None = ...,
+        run_id: _builtins.str = ...,
+        session_id: _builtins.str = ...,
+        code: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        triggered_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["first_at", b"first_at", "nominal_at", b"nominal_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "count", b"count", "first_at", b"first_at", "late_ms", b"late_ms", "nominal_at", b"nominal_at", "reason", b"reason", "run_id", b"run_id", "schedule_version", b"schedule_version", "session_id", b"session_id", "triggered_by", b"triggered_by", "workflow", b"workflow"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScheduleHandled: _TypeAlias = ScheduleHandled  # noqa: Y015
+
+@_typing.final
+class WorkflowChanged(_message.Message):
+    """WorkflowChanged announces that another version of a workflow or process is live (type "promoted"), that it gets no new runs
+    (type "retired"), or gets them again (type "restored").
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKFLOW_VERSION_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    SET_FIELD_NUMBER: _builtins.int
+    workflow_version: _builtins.int
+    """Number of the live version."""
+    digest: _builtins.str
+    """Hex SHA-256 of its canonical definition."""
+    reason: _builtins.str
+    """Why it was retired; may be empty."""
+    set: _builtins.str
+    """The set whose application has changed it; empty for none."""
+    def __init__(
+        self,
+        *,
+        workflow_version: _builtins.int = ...,
+        digest: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        set: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["digest", b"digest", "reason", b"reason", "set", b"set", "workflow_version", b"workflow_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WorkflowChanged: _TypeAlias = WorkflowChanged  # noqa: Y015
+
+@_typing.final
+class DefinitionChanged(_message.Message):
+    """DefinitionChanged announces that a set has made another version of a schema or component live
+    (type "promoted"), has retired it (type "retired"), or has ended that (type "restored").
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DEFINITION_VERSION_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    SET_FIELD_NUMBER: _builtins.int
+    definition_version: _builtins.int
+    """Number of the live version."""
+    digest: _builtins.str
+    """Hex SHA-256 of its canonical definition."""
+    reason: _builtins.str
+    """Why it was retired; may be empty."""
+    set: _builtins.str
+    """The set whose application has changed it."""
+    def __init__(
+        self,
+        *,
+        definition_version: _builtins.int = ...,
+        digest: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        set: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["definition_version", b"definition_version", "digest", b"digest", "reason", b"reason", "set", b"set"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DefinitionChanged: _TypeAlias = DefinitionChanged  # noqa: Y015
+
+@_typing.final
+class SetApplied(_message.Message):
+    """SetApplied announces that the objects of a set were changed in one commit, or that their
+    changes wait as shadows ("shadowed").
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SET_VERSION_FIELD_NUMBER: _builtins.int
+    OBJECTS_FIELD_NUMBER: _builtins.int
+    REPO_FIELD_NUMBER: _builtins.int
+    COMMIT_FIELD_NUMBER: _builtins.int
+    SHADOW_UNTIL_FIELD_NUMBER: _builtins.int
+    set_version: _builtins.int
+    """How often the set was applied, and its changes made shadows."""
+    repo: _builtins.str
+    """Where its files are from; may be empty."""
+    commit: _builtins.str
+    """The commit of those files; may be empty."""
+    @_builtins.property
+    def objects(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Its objects, as KIND/NAME; of a shadow, those that it would change."""
+
+    @_builtins.property
+    def shadow_until(self) -> _timestamp_pb2.Timestamp:
+        """When the shadow is over; absent for an application."""
+
+    def __init__(
+        self,
+        *,
+        set_version: _builtins.int = ...,
+        objects: _abc.Iterable[_builtins.str] | None = ...,
+        repo: _builtins.str = ...,
+        commit: _builtins.str = ...,
+        shadow_until: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["shadow_until", b"shadow_until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit", b"commit", "objects", b"objects", "repo", b"repo", "set_version", b"set_version", "shadow_until", b"shadow_until"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetApplied: _TypeAlias = SetApplied  # noqa: Y015

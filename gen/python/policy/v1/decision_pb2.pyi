@@ -125,6 +125,14 @@ class _DecisionCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decision
     """
     DECISION_CODE_CALL_NOT_ALLOWED: _DecisionCode.ValueType  # 29
     """The state allows the tool, but not with the values of the call."""
+    DECISION_CODE_NARROWED: _DecisionCode.ValueType  # 30
+    """The session, one above it or the caller's token is narrowed to other calls (S22.24)."""
+    DECISION_CODE_HALTED: _DecisionCode.ValueType  # 31
+    """All work in the scope of the call is halted."""
+    DECISION_CODE_UNGOVERNED: _DecisionCode.ValueType  # 32
+    """The call was made by a break-glass grant, while its client could not reach Interlock. It was not decided: the record was
+    handed in afterwards.
+    """
 
 class DecisionCode(_DecisionCode, metaclass=_DecisionCodeEnumTypeWrapper):
     """DecisionCode is why a tool call was not allowed."""
@@ -195,6 +203,14 @@ missing, has the wrong kind, or can be read in two ways.
 """
 DECISION_CODE_CALL_NOT_ALLOWED: DecisionCode.ValueType  # 29
 """The state allows the tool, but not with the values of the call."""
+DECISION_CODE_NARROWED: DecisionCode.ValueType  # 30
+"""The session, one above it or the caller's token is narrowed to other calls (S22.24)."""
+DECISION_CODE_HALTED: DecisionCode.ValueType  # 31
+"""All work in the scope of the call is halted."""
+DECISION_CODE_UNGOVERNED: DecisionCode.ValueType  # 32
+"""The call was made by a break-glass grant, while its client could not reach Interlock. It was not decided: the record was
+handed in afterwards.
+"""
 Global___DecisionCode: _TypeAlias = DecisionCode  # noqa: Y015
 
 @_typing.final
@@ -235,6 +251,10 @@ class DecisionRecord(_message.Message):
     JAIL_LEVEL_FIELD_NUMBER: _builtins.int
     JAIL_DIGEST_FIELD_NUMBER: _builtins.int
     FACTS_FIELD_NUMBER: _builtins.int
+    EXCEPTIONS_FIELD_NUMBER: _builtins.int
+    IDENTITY_FIELD_NUMBER: _builtins.int
+    BREAK_GLASS_GRANT_FIELD_NUMBER: _builtins.int
+    MADE_AT_FIELD_NUMBER: _builtins.int
     partition: _builtins.str
     """The root run, whose decisions are one hash chain."""
     sequence: _builtins.int
@@ -278,7 +298,7 @@ class DecisionRecord(_message.Message):
     input_digest: _builtins.str
     """Hex SHA-256 of the tool's name and input."""
     input: _builtins.bytes
-    """The input, masked: JSON. Empty unless the workflow captures output."""
+    """The input, masked: JSON. Empty if the log does not keep it (S6.9)."""
     estimated_cost_usd: _builtins.str
     """What the call was estimated to cost, in decimal US dollars; empty for none."""
     approval_id: _builtins.str
@@ -301,6 +321,8 @@ class DecisionRecord(_message.Message):
     """The values that conditions of rules have looked at, by pointer or facet, masked: JSON. Empty for
     none.
     """
+    break_glass_grant: _builtins.str
+    """The break-glass grant that the call was made by, without contact; empty for none (S23.52)."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When its commit was made: the time by which rolling limits have counted the call."""
@@ -308,6 +330,18 @@ class DecisionRecord(_message.Message):
     @_builtins.property
     def shadows(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShadowDecision]:
         """What shadows would have decided, where that differs."""
+
+    @_builtins.property
+    def exceptions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the exceptions by which the call has passed rules of policies (S22.13)."""
+
+    @_builtins.property
+    def identity(self) -> Global___Identity:
+        """Who made the call, as it was known then. It stays when sessions, agents and people are gone."""
+
+    @_builtins.property
+    def made_at(self) -> _timestamp_pb2.Timestamp:
+        """When such a call was made, by the clock of its client."""
 
     def __init__(
         self,
@@ -344,14 +378,170 @@ class DecisionRecord(_message.Message):
         jail_level: _builtins.int = ...,
         jail_digest: _builtins.str = ...,
         facts: _builtins.bytes = ...,
+        exceptions: _abc.Iterable[_builtins.str] | None = ...,
+        identity: Global___Identity | None = ...,
+        break_glass_grant: _builtins.str = ...,
+        made_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["identity", b"identity", "made_at", b"made_at", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "branch", b"branch", "call_id", b"call_id", "capability", b"capability", "code", b"code", "committed_us", b"committed_us", "decision", b"decision", "estimated_cost_usd", b"estimated_cost_usd", "facts", b"facts", "hash", b"hash", "input", b"input", "input_digest", b"input_digest", "jail_digest", b"jail_digest", "jail_level", b"jail_level", "lease_id", b"lease_id", "message", b"message", "partition", b"partition", "policy", b"policy", "policy_version", b"policy_version", "principal", b"principal", "raw", b"raw", "rule", b"rule", "run_id", b"run_id", "run_version", b"run_version", "sequence", b"sequence", "session_id", b"session_id", "shadows", b"shadows", "state", b"state", "time", b"time", "tool", b"tool", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "branch", b"branch", "break_glass_grant", b"break_glass_grant", "call_id", b"call_id", "capability", b"capability", "code", b"code", "committed_us", b"committed_us", "decision", b"decision", "estimated_cost_usd", b"estimated_cost_usd", "exceptions", b"exceptions", "facts", b"facts", "hash", b"hash", "identity", b"identity", "input", b"input", "input_digest", b"input_digest", "jail_digest", b"jail_digest", "jail_level", b"jail_level", "lease_id", b"lease_id", "made_at", b"made_at", "message", b"message", "partition", b"partition", "policy", b"policy", "policy_version", b"policy_version", "principal", b"principal", "raw", b"raw", "rule", b"rule", "run_id", b"run_id", "run_version", b"run_version", "sequence", b"sequence", "session_id", b"session_id", "shadows", b"shadows", "state", b"state", "time", b"time", "tool", b"tool", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DecisionRecord: _TypeAlias = DecisionRecord  # noqa: Y015
+
+@_typing.final
+class Identity(_message.Message):
+    """Identity is who makes a call, and for whom."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class AttributesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    ROLE_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    VIA_FIELD_NUMBER: _builtins.int
+    PERSON_FIELD_NUMBER: _builtins.int
+    HUMAN_FIELD_NUMBER: _builtins.int
+    AGENT_FIELD_NUMBER: _builtins.int
+    AGENT_VERSION_FIELD_NUMBER: _builtins.int
+    ROOT_SESSION_FIELD_NUMBER: _builtins.int
+    LINEAGE_FIELD_NUMBER: _builtins.int
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    principal: _builtins.str
+    """Name of the principal."""
+    role: _builtins.str
+    """Role of the principal."""
+    token: _builtins.str
+    """Kind of its token: static, session, oidc or person; empty for a caller without one."""
+    via: _builtins.str
+    """How the call came: hook, mcp, rest, grpc, authzen or ext_authz; empty where no service of
+    Interlock vouches for that.
+    """
+    person: _builtins.str
+    """The person that the principal is; empty for none."""
+    agent: _builtins.str
+    """Name of the agent that the session has started from; empty for none."""
+    agent_version: _builtins.int
+    """Version of that agent."""
+    root_session: _builtins.str
+    """Name of the root of the session's tree; empty without a session."""
+    @_builtins.property
+    def human(self) -> Global___Human:
+        """On whose behalf the call is made, without groups and attributes; absent where that is not
+        known.
+        """
+
+    @_builtins.property
+    def lineage(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the sessions above the call's own and of that, the root first. Of more than 16, those
+        in the middle are left out.
+        """
+
+    @_builtins.property
+    def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """The attributes of the human that --log-attributes names, as texts."""
+
+    def __init__(
+        self,
+        *,
+        principal: _builtins.str = ...,
+        role: _builtins.str = ...,
+        token: _builtins.str = ...,
+        via: _builtins.str = ...,
+        person: _builtins.str = ...,
+        human: Global___Human | None = ...,
+        agent: _builtins.str = ...,
+        agent_version: _builtins.int = ...,
+        root_session: _builtins.str = ...,
+        lineage: _abc.Iterable[_builtins.str] | None = ...,
+        attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["human", b"human"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "agent_version", b"agent_version", "attributes", b"attributes", "human", b"human", "lineage", b"lineage", "person", b"person", "principal", b"principal", "role", b"role", "root_session", b"root_session", "token", b"token", "via", b"via"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Identity: _TypeAlias = Identity  # noqa: Y015
+
+@_typing.final
+class Human(_message.Message):
+    """Human is the person on whose behalf a call is made."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ISSUER_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    GROUPS_KNOWN_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    AUTHENTICATED_AT_FIELD_NUMBER: _builtins.int
+    EXPIRES_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Unique among the people of its issuer."""
+    issuer: _builtins.str
+    """Who vouches for it, such as the URL of an OpenID Connect issuer; empty for people of this
+    deployment.
+    """
+    source: _builtins.str
+    """How far the facts are trusted: claimed, gateway, issuer or operator."""
+    groups_known: _builtins.bool
+    """True when groups has all groups of the person. If it is false, nothing is known of its groups."""
+    attributes: _builtins.bytes
+    """Texts, numbers, bools and lists of texts, by name: a JSON object; empty for none."""
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the groups, as the issuer has them."""
+
+    @_builtins.property
+    def authenticated_at(self) -> _timestamp_pb2.Timestamp:
+        """When the person has logged in; absent where that is not known."""
+
+    @_builtins.property
+    def expires(self) -> _timestamp_pb2.Timestamp:
+        """When the facts end: from then on they are not known. Absent for never."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        issuer: _builtins.str = ...,
+        source: _builtins.str = ...,
+        groups_known: _builtins.bool = ...,
+        groups: _abc.Iterable[_builtins.str] | None = ...,
+        attributes: _builtins.bytes = ...,
+        authenticated_at: _timestamp_pb2.Timestamp | None = ...,
+        expires: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["authenticated_at", b"authenticated_at", "expires", b"expires"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "authenticated_at", b"authenticated_at", "expires", b"expires", "groups", b"groups", "groups_known", b"groups_known", "issuer", b"issuer", "name", b"name", "source", b"source"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Human: _TypeAlias = Human  # noqa: Y015
 
 @_typing.final
 class ShadowDecision(_message.Message):

@@ -7,7 +7,9 @@ isort:skip_file
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from interlock.gen.event.v1 import event_pb2 as _event_pb2
 from interlock.gen.policy.v1 import decision_pb2 as _decision_pb2
 from interlock.gen.policy.v1 import explanation_pb2 as _explanation_pb2
 import builtins as _builtins
@@ -219,3 +221,78 @@ class VerifyDecisionsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___VerifyDecisionsResponse: _TypeAlias = VerifyDecisionsResponse  # noqa: Y015
+
+@_typing.final
+class ListRefusalsRequest(_message.Message):
+    """ListRefusalsRequest asks for the last refused callers of the namespace."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRefusalsRequest: _TypeAlias = ListRefusalsRequest  # noqa: Y015
+
+@_typing.final
+class ListRefusalsResponse(_message.Message):
+    """ListRefusalsResponse has the last refused callers."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REFUSALS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def refusals(self) -> _containers.RepeatedCompositeFieldContainer[Global___Refusal]:
+        """The refusals, newest first."""
+
+    def __init__(
+        self,
+        *,
+        refusals: _abc.Iterable[Global___Refusal] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["refusals", b"refusals"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRefusalsResponse: _TypeAlias = ListRefusalsResponse  # noqa: Y015
+
+@_typing.final
+class Refusal(_message.Message):
+    """Refusal is a caller that was refused before there was a decision, as its event has it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIME_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    REFUSED_FIELD_NUMBER: _builtins.int
+    principal: _builtins.str
+    """The principal; empty when it is not known."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When it was refused."""
+
+    @_builtins.property
+    def refused(self) -> _event_pb2.CallRefused:
+        """The refusal."""
+
+    def __init__(
+        self,
+        *,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        principal: _builtins.str = ...,
+        refused: _event_pb2.CallRefused | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["refused", b"refused", "time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["principal", b"principal", "refused", b"refused", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Refusal: _TypeAlias = Refusal  # noqa: Y015

@@ -50,6 +50,11 @@ class DecisionServiceStub:
                 request_serializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.VerifyDecisionsRequest.SerializeToString,
                 response_deserializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.VerifyDecisionsResponse.FromString,
                 _registered_method=True)
+        self.ListRefusals = channel.unary_unary(
+                '/interlock.policy.v1.DecisionService/ListRefusals',
+                request_serializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListRefusalsRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListRefusalsResponse.FromString,
+                _registered_method=True)
 
 
 class DecisionServiceServicer:
@@ -80,6 +85,14 @@ class DecisionServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListRefusals(self, request, context):
+        """ListRefusals returns the last callers that were refused before there was a decision, the
+        newest first: at most 100 in a namespace.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_DecisionServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -97,6 +110,11 @@ def add_DecisionServiceServicer_to_server(servicer, server):
                     servicer.VerifyDecisions,
                     request_deserializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.VerifyDecisionsRequest.FromString,
                     response_serializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.VerifyDecisionsResponse.SerializeToString,
+            ),
+            'ListRefusals': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListRefusals,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListRefusalsRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListRefusalsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -181,6 +199,33 @@ class DecisionService:
             '/interlock.policy.v1.DecisionService/VerifyDecisions',
             interlock_dot_policy_dot_v1_dot_decision__service__pb2.VerifyDecisionsRequest.SerializeToString,
             interlock_dot_policy_dot_v1_dot_decision__service__pb2.VerifyDecisionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListRefusals(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.DecisionService/ListRefusals',
+            interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListRefusalsRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListRefusalsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -46,6 +46,10 @@ class DecisionServiceStub:
     """VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a
     changed, missing or reordered record.
     """
+    ListRefusals: _grpc.UnaryUnaryMultiCallable[_decision_service_pb2.ListRefusalsRequest, _decision_service_pb2.ListRefusalsResponse]
+    """ListRefusals returns the last callers that were refused before there was a decision, the
+    newest first: at most 100 in a namespace.
+    """
 
 @_typing.type_check_only
 class DecisionServiceAsyncStub(DecisionServiceStub):
@@ -63,6 +67,10 @@ class DecisionServiceAsyncStub(DecisionServiceStub):
     VerifyDecisions: _aio.UnaryUnaryMultiCallable[_decision_service_pb2.VerifyDecisionsRequest, _decision_service_pb2.VerifyDecisionsResponse]  # type: ignore[assignment]
     """VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a
     changed, missing or reordered record.
+    """
+    ListRefusals: _aio.UnaryUnaryMultiCallable[_decision_service_pb2.ListRefusalsRequest, _decision_service_pb2.ListRefusalsResponse]  # type: ignore[assignment]
+    """ListRefusals returns the last callers that were refused before there was a decision, the
+    newest first: at most 100 in a namespace.
     """
 
 class DecisionServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -96,6 +104,16 @@ class DecisionServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_decision_service_pb2.VerifyDecisionsResponse, _abc.Awaitable[_decision_service_pb2.VerifyDecisionsResponse]]:
         """VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a
         changed, missing or reordered record.
+        """
+
+    @_abc_1.abstractmethod
+    def ListRefusals(
+        self,
+        request: _decision_service_pb2.ListRefusalsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_decision_service_pb2.ListRefusalsResponse, _abc.Awaitable[_decision_service_pb2.ListRefusalsResponse]]:
+        """ListRefusals returns the last callers that were refused before there was a decision, the
+        newest first: at most 100 in a namespace.
         """
 
 def add_DecisionServiceServicer_to_server(servicer: DecisionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -46,6 +46,9 @@ class CheckToolCallRequest(_message.Message):
     DENIED_BECAUSE_FIELD_NUMBER: _builtins.int
     JAIL_LEVEL_FIELD_NUMBER: _builtins.int
     REAL_NAMES_FIELD_NUMBER: _builtins.int
+    OBSERVE_FIELD_NUMBER: _builtins.int
+    HUMAN_FIELD_NUMBER: _builtins.int
+    AS_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; empty for the run that session_id drives."""
     session_id: _builtins.str
@@ -92,10 +95,21 @@ class CheckToolCallRequest(_message.Message):
     """The level of the jail that the caller runs the command in if it is allowed, 1 to 3; 0 for no
     jail.
     """
+    observe: _builtins.bool
+    """Record the call also where nothing judges it: in a session without a run, to which no policy applies. It is
+    allowed then, with the code NOT_ENFORCED and the message "observed". It has no effect on any other call.
+    """
     @_builtins.property
     def real_names(self) -> _containers.RepeatedCompositeFieldContainer[Global___RealName]:
         """Files of the call whose real names are others, where the files are the caller's: a link leads there.
         A rule counts them in addition to the names in the input.
+        """
+
+    @_builtins.property
+    def human(self) -> _decision_pb2.Human:
+        """The person on whose behalf the call is made, as the caller says. Its source is gateway if the
+        caller may speak for people, or else claimed, whatever it has here.
+        Absent for the human of the session and of interlock-for.
         """
 
     def __init__(
@@ -115,14 +129,166 @@ class CheckToolCallRequest(_message.Message):
         denied_because: _builtins.str = ...,
         jail_level: _builtins.int = ...,
         real_names: _abc.Iterable[Global___RealName] | None = ...,
+        observe: _builtins.bool = ...,
+        human: _decision_pb2.Human | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["as", b"as", "human", b"human"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "call_id", b"call_id", "denied_because", b"denied_because", "dry_run", b"dry_run", "estimated_cost_usd", b"estimated_cost_usd", "explain", b"explain", "folder", b"folder", "input", b"input", "jail_level", b"jail_level", "qualified_tool", b"qualified_tool", "real_names", b"real_names", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as", b"as", "branch", b"branch", "call_id", b"call_id", "denied_because", b"denied_because", "dry_run", b"dry_run", "estimated_cost_usd", b"estimated_cost_usd", "explain", b"explain", "folder", b"folder", "human", b"human", "input", b"input", "jail_level", b"jail_level", "observe", b"observe", "qualified_tool", b"qualified_tool", "real_names", b"real_names", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CheckToolCallRequest: _TypeAlias = CheckToolCallRequest  # noqa: Y015
+
+@_typing.final
+class CallAs(_message.Message):
+    """CallAs is the caller of a call that an operator tries. What is empty is as for the operator's own
+    call, except of the human: one that is given has all that is known, from an operator.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    HUMAN_FIELD_NUMBER: _builtins.int
+    AGENT_FIELD_NUMBER: _builtins.int
+    principal: _builtins.str
+    """Name of the principal; its role is then agent."""
+    agent: _builtins.str
+    """The agent that the session has started from."""
+    @_builtins.property
+    def human(self) -> _decision_pb2.Human:
+        """The human."""
+
+    def __init__(
+        self,
+        *,
+        principal: _builtins.str = ...,
+        human: _decision_pb2.Human | None = ...,
+        agent: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["human", b"human"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "human", b"human", "principal", b"principal"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CallAs: _TypeAlias = CallAs  # noqa: Y015
+
+@_typing.final
+class WhoAmIRequest(_message.Message):
+    """WhoAmIRequest may name a session."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """The session that the caller acts in; empty for that of its token."""
+    def __init__(
+        self,
+        *,
+        session_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["session_id", b"session_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhoAmIRequest: _TypeAlias = WhoAmIRequest  # noqa: Y015
+
+@_typing.final
+class WhoAmIResponse(_message.Message):
+    """WhoAmIResponse is a caller."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    ROLE_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    TOKEN_ID_FIELD_NUMBER: _builtins.int
+    NAMESPACE_FIELD_NUMBER: _builtins.int
+    NAMESPACES_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    BRANCH_FIELD_NUMBER: _builtins.int
+    PERSON_FIELD_NUMBER: _builtins.int
+    PRESENCE_FIELD_NUMBER: _builtins.int
+    RELAY_FIELD_NUMBER: _builtins.int
+    VIA_FIELD_NUMBER: _builtins.int
+    EXPIRES_FIELD_NUMBER: _builtins.int
+    HUMAN_FIELD_NUMBER: _builtins.int
+    AGENT_FIELD_NUMBER: _builtins.int
+    LINEAGE_FIELD_NUMBER: _builtins.int
+    MAY_FIELD_NUMBER: _builtins.int
+    principal: _builtins.str
+    """Name of the principal."""
+    role: _builtins.str
+    """Its role."""
+    token: _builtins.str
+    """Kind of its token: static, session, oidc or person; empty for a caller without one."""
+    token_id: _builtins.str
+    """Names its token without revealing it; may be empty."""
+    namespace: _builtins.str
+    """The namespace of this call."""
+    session_id: _builtins.str
+    """The session that it acts in; empty for none."""
+    branch: _builtins.str
+    """The only branch of the session's run that it may act in; empty for any."""
+    person: _builtins.str
+    """The person that it is; empty for none."""
+    presence: _builtins.str
+    """How that person has shown to be there: passkey, touch, passphrase or oidc; empty for nothing."""
+    relay: _builtins.str
+    """The program that has passed on the person's request; empty for none."""
+    via: _builtins.str
+    """How the call came, as in Identity."""
+    agent: _builtins.str
+    """Name of the agent that the session has started from; empty for none."""
+    may: _builtins.str
+    """What it may do, in a sentence."""
+    @_builtins.property
+    def namespaces(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The namespaces that it may call in; "*" is every one."""
+
+    @_builtins.property
+    def expires(self) -> _timestamp_pb2.Timestamp:
+        """When its token ends; absent where that is not known."""
+
+    @_builtins.property
+    def human(self) -> _decision_pb2.Human:
+        """On whose behalf it acts; absent where that is not known."""
+
+    @_builtins.property
+    def lineage(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the sessions above its own and of that, the root first."""
+
+    def __init__(
+        self,
+        *,
+        principal: _builtins.str = ...,
+        role: _builtins.str = ...,
+        token: _builtins.str = ...,
+        token_id: _builtins.str = ...,
+        namespace: _builtins.str = ...,
+        namespaces: _abc.Iterable[_builtins.str] | None = ...,
+        session_id: _builtins.str = ...,
+        branch: _builtins.str = ...,
+        person: _builtins.str = ...,
+        presence: _builtins.str = ...,
+        relay: _builtins.str = ...,
+        via: _builtins.str = ...,
+        expires: _timestamp_pb2.Timestamp | None = ...,
+        human: _decision_pb2.Human | None = ...,
+        agent: _builtins.str = ...,
+        lineage: _abc.Iterable[_builtins.str] | None = ...,
+        may: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expires", b"expires", "human", b"human"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "branch", b"branch", "expires", b"expires", "human", b"human", "lineage", b"lineage", "may", b"may", "namespace", b"namespace", "namespaces", b"namespaces", "person", b"person", "presence", b"presence", "principal", b"principal", "relay", b"relay", "role", b"role", "session_id", b"session_id", "token", b"token", "token_id", b"token_id", "via", b"via"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhoAmIResponse: _TypeAlias = WhoAmIResponse  # noqa: Y015
 
 @_typing.final
 class RealName(_message.Message):

@@ -75,6 +75,11 @@ class PolicyEnforcerServiceStub:
                 request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalRequest.SerializeToString,
                 response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalResponse.FromString,
                 _registered_method=True)
+        self.WhoAmI = channel.unary_unary(
+                '/interlock.policy.v1.PolicyEnforcerService/WhoAmI',
+                request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.WhoAmIRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.WhoAmIResponse.FromString,
+                _registered_method=True)
         self.CheckToolCalls = channel.stream_stream(
                 '/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls',
                 request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallsRequest.SerializeToString,
@@ -148,6 +153,13 @@ class PolicyEnforcerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WhoAmI(self, request, context):
+        """WhoAmI returns who the caller is here, and on whose behalf it acts.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CheckToolCalls(self, request_iterator, context):
         """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
         request message gets one response message with the same correlation_id. Responses
@@ -199,6 +211,11 @@ def add_PolicyEnforcerServiceServicer_to_server(servicer, server):
                     servicer.ReportRefusal,
                     request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalRequest.FromString,
                     response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalResponse.SerializeToString,
+            ),
+            'WhoAmI': grpc.unary_unary_rpc_method_handler(
+                    servicer.WhoAmI,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.WhoAmIRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.WhoAmIResponse.SerializeToString,
             ),
             'CheckToolCalls': grpc.stream_stream_rpc_method_handler(
                     servicer.CheckToolCalls,
@@ -423,6 +440,33 @@ class PolicyEnforcerService:
             '/interlock.policy.v1.PolicyEnforcerService/ReportRefusal',
             interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalRequest.SerializeToString,
             interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WhoAmI(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyEnforcerService/WhoAmI',
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.WhoAmIRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.WhoAmIResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -62,6 +62,8 @@ class PolicyEnforcerServiceStub:
     """ReportRefusal announces a caller that a gateway without a store has refused before there was
     a decision. Only services may report one.
     """
+    WhoAmI: _grpc.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.WhoAmIRequest, _policy_enforcer_service_pb2.WhoAmIResponse]
+    """WhoAmI returns who the caller is here, and on whose behalf it acts."""
     CheckToolCalls: _grpc.StreamStreamMultiCallable[_policy_enforcer_service_pb2.CheckToolCallsRequest, _policy_enforcer_service_pb2.CheckToolCallsResponse]
     """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
     request message gets one response message with the same correlation_id. Responses
@@ -101,6 +103,8 @@ class PolicyEnforcerServiceAsyncStub(PolicyEnforcerServiceStub):
     """ReportRefusal announces a caller that a gateway without a store has refused before there was
     a decision. Only services may report one.
     """
+    WhoAmI: _aio.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.WhoAmIRequest, _policy_enforcer_service_pb2.WhoAmIResponse]  # type: ignore[assignment]
+    """WhoAmI returns who the caller is here, and on whose behalf it acts."""
     CheckToolCalls: _aio.StreamStreamMultiCallable[_policy_enforcer_service_pb2.CheckToolCallsRequest, _policy_enforcer_service_pb2.CheckToolCallsResponse]  # type: ignore[assignment]
     """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
     request message gets one response message with the same correlation_id. Responses
@@ -185,6 +189,14 @@ class PolicyEnforcerServiceServicer(metaclass=_abc_1.ABCMeta):
         """ReportRefusal announces a caller that a gateway without a store has refused before there was
         a decision. Only services may report one.
         """
+
+    @_abc_1.abstractmethod
+    def WhoAmI(
+        self,
+        request: _policy_enforcer_service_pb2.WhoAmIRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_enforcer_service_pb2.WhoAmIResponse, _abc.Awaitable[_policy_enforcer_service_pb2.WhoAmIResponse]]:
+        """WhoAmI returns who the caller is here, and on whose behalf it acts."""
 
     @_abc_1.abstractmethod
     def CheckToolCalls(

@@ -39,6 +39,20 @@ class _AttachmentKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Attach
     """A session and all sessions below it."""
     ATTACHMENT_KIND_ROLE: _AttachmentKind.ValueType  # 4
     """The principals of a role."""
+    ATTACHMENT_KIND_PRINCIPAL: _AttachmentKind.ValueType  # 5
+    """One principal."""
+    ATTACHMENT_KIND_HUMAN: _AttachmentKind.ValueType  # 6
+    """The calls that are made on behalf of a person. A call for which it is not known on whose
+    behalf it is made counts as one.
+    """
+    ATTACHMENT_KIND_GROUP: _AttachmentKind.ValueType  # 7
+    """The calls that are made on behalf of the people of a group. A call for which the groups are
+    not known counts as one.
+    """
+    ATTACHMENT_KIND_AGENT: _AttachmentKind.ValueType  # 8
+    """The sessions that were started from an agent, and all below them."""
+    ATTACHMENT_KIND_EVERYONE: _AttachmentKind.ValueType  # 9
+    """Every call in the namespace."""
 
 class AttachmentKind(_AttachmentKind, metaclass=_AttachmentKindEnumTypeWrapper):
     """AttachmentKind is what a policy is attached to."""
@@ -53,6 +67,20 @@ ATTACHMENT_KIND_SESSION: AttachmentKind.ValueType  # 3
 """A session and all sessions below it."""
 ATTACHMENT_KIND_ROLE: AttachmentKind.ValueType  # 4
 """The principals of a role."""
+ATTACHMENT_KIND_PRINCIPAL: AttachmentKind.ValueType  # 5
+"""One principal."""
+ATTACHMENT_KIND_HUMAN: AttachmentKind.ValueType  # 6
+"""The calls that are made on behalf of a person. A call for which it is not known on whose
+behalf it is made counts as one.
+"""
+ATTACHMENT_KIND_GROUP: AttachmentKind.ValueType  # 7
+"""The calls that are made on behalf of the people of a group. A call for which the groups are
+not known counts as one.
+"""
+ATTACHMENT_KIND_AGENT: AttachmentKind.ValueType  # 8
+"""The sessions that were started from an agent, and all below them."""
+ATTACHMENT_KIND_EVERYONE: AttachmentKind.ValueType  # 9
+"""Every call in the namespace."""
 Global___AttachmentKind: _TypeAlias = AttachmentKind  # noqa: Y015
 
 class _Measure:
@@ -115,6 +143,8 @@ class _LimitScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LimitScope
     """The calls of one root session and all sessions below it."""
     LIMIT_SCOPE_ENTRY: _LimitScope.ValueType  # 4
     """The calls of one entry of a state."""
+    LIMIT_SCOPE_HUMAN: _LimitScope.ValueType  # 5
+    """The calls on behalf of one human."""
 
 class LimitScope(_LimitScope, metaclass=_LimitScopeEnumTypeWrapper):
     """LimitScope is whose calls a limit counts together."""
@@ -129,6 +159,8 @@ LIMIT_SCOPE_SESSION: LimitScope.ValueType  # 3
 """The calls of one root session and all sessions below it."""
 LIMIT_SCOPE_ENTRY: LimitScope.ValueType  # 4
 """The calls of one entry of a state."""
+LIMIT_SCOPE_HUMAN: LimitScope.ValueType  # 5
+"""The calls on behalf of one human."""
 Global___LimitScope: _TypeAlias = LimitScope  # noqa: Y015
 
 class _Period:
@@ -228,7 +260,9 @@ class Attachment(_message.Message):
     kind: Global___AttachmentKind.ValueType
     """What kind of thing it is."""
     id: _builtins.str
-    """Name of the workflow, process or role; of a session its id or name."""
+    """Name of the workflow, process, role, principal, person, group or agent; of a session its id
+    or name. Empty or "*" for everyone.
+    """
     def __init__(
         self,
         *,

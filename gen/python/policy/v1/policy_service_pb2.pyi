@@ -9,6 +9,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from interlock.gen.policy.v1 import exception_pb2 as _exception_pb2
 from interlock.gen.policy.v1 import policy_pb2 as _policy_pb2
 import builtins as _builtins
 import sys
@@ -31,6 +32,10 @@ class RegisterPolicyRequest(_message.Message):
     DEFINITION_FIELD_NUMBER: _builtins.int
     SHADOW_FIELD_NUMBER: _builtins.int
     IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    STAGED_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    EXPECTED_DIGEST_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name of the policy: lower-case letters, digits, dots, dashes and underscores. Empty
     for the "name" in the definition.
@@ -41,6 +46,16 @@ class RegisterPolicyRequest(_message.Message):
     """True to make it the shadow, false to make it live."""
     idempotency_key: _builtins.str
     """A repeated request with the same key returns the first response. Empty for none."""
+    staged: _builtins.bool
+    """True to store the version without making it live: calls are judged by it once its set is applied,
+    or it is promoted.
+    """
+    expected_version: _builtins.int
+    """The version that must be live, else ABORTED with VERSION_CONFLICT; 0 for any."""
+    expected_digest: _builtins.str
+    """The digest that must be live, else ABORTED with VERSION_CONFLICT; empty for any."""
+    dry_run: _builtins.bool
+    """True to store nothing and answer what would be stored."""
     def __init__(
         self,
         *,
@@ -48,10 +63,14 @@ class RegisterPolicyRequest(_message.Message):
         definition: _builtins.bytes = ...,
         shadow: _builtins.bool = ...,
         idempotency_key: _builtins.str = ...,
+        staged: _builtins.bool = ...,
+        expected_version: _builtins.int = ...,
+        expected_digest: _builtins.str = ...,
+        dry_run: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["definition", b"definition", "idempotency_key", b"idempotency_key", "name", b"name", "shadow", b"shadow"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["definition", b"definition", "dry_run", b"dry_run", "expected_digest", b"expected_digest", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "name", b"name", "shadow", b"shadow", "staged", b"staged"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -203,19 +222,23 @@ class PromotePolicyRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name of the policy."""
     version: _builtins.int
     """Number of the version."""
+    expected_version: _builtins.int
+    """The version that must be live now, else ABORTED with VERSION_CONFLICT; 0 for any."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         version: _builtins.int = ...,
+        expected_version: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expected_version", b"expected_version", "name", b"name", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -295,16 +318,16 @@ class AttachPolicyRequest(_message.Message):
     name: _builtins.str
     """Name of the policy."""
     @_builtins.property
-    def to(self) -> _policy_pb2.Attachment:
+    def to(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.Attachment]:
         """What to attach it to."""
 
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
-        to: _policy_pb2.Attachment | None = ...,
+        to: _abc.Iterable[_policy_pb2.Attachment] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["to", b"to"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
     _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "to", b"to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
@@ -351,7 +374,7 @@ class DetachPolicyRequest(_message.Message):
         *,
         name: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["from", b"from"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
     _ClearFieldArgType: _TypeAlias = _typing.Literal["from", b"from", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
@@ -440,6 +463,7 @@ class GetPolicyUsageRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     PRINCIPAL_FIELD_NUMBER: _builtins.int
     SESSION_ID_FIELD_NUMBER: _builtins.int
+    HUMAN_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name of the policy."""
     principal: _builtins.str
@@ -450,16 +474,21 @@ class GetPolicyUsageRequest(_message.Message):
     """A session, for limits per session. Empty leaves those out; for a caller that is
     bound to a session it is that one.
     """
+    human: _builtins.str
+    """A human, for limits per human: the name of a person, or the issuer, # and the name
+    there. Empty leaves those out; for an agent it is the human of its session.
+    """
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         principal: _builtins.str = ...,
         session_id: _builtins.str = ...,
+        human: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "principal", b"principal", "session_id", b"session_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["human", b"human", "name", b"name", "principal", b"principal", "session_id", b"session_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -472,18 +501,24 @@ class GetPolicyUsageResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     USAGES_FIELD_NUMBER: _builtins.int
+    EXCEPTIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def usages(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.Usage]:
         """One per limit, in the order of the rules."""
+
+    @_builtins.property
+    def exceptions(self) -> _containers.RepeatedCompositeFieldContainer[_exception_pb2.Exception]:
+        """The exceptions from its rules that have not ended."""
 
     def __init__(
         self,
         *,
         usages: _abc.Iterable[_policy_pb2.Usage] | None = ...,
+        exceptions: _abc.Iterable[_exception_pb2.Exception] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["usages", b"usages"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["exceptions", b"exceptions", "usages", b"usages"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

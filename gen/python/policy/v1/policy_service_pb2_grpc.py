@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from interlock.gen.policy.v1 import exception_pb2 as interlock_dot_policy_dot_v1_dot_exception__pb2
 from interlock.gen.policy.v1 import policy_service_pb2 as interlock_dot_policy_dot_v1_dot_policy__service__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -86,6 +87,26 @@ class PolicyServiceStub:
                 request_serializer=interlock_dot_policy_dot_v1_dot_policy__service__pb2.SimulatePolicyRequest.SerializeToString,
                 response_deserializer=interlock_dot_policy_dot_v1_dot_policy__service__pb2.SimulatePolicyResponse.FromString,
                 _registered_method=True)
+        self.AddException = channel.unary_unary(
+                '/interlock.policy.v1.PolicyService/AddException',
+                request_serializer=interlock_dot_policy_dot_v1_dot_exception__pb2.AddExceptionRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_exception__pb2.AddExceptionResponse.FromString,
+                _registered_method=True)
+        self.ListExceptions = channel.unary_unary(
+                '/interlock.policy.v1.PolicyService/ListExceptions',
+                request_serializer=interlock_dot_policy_dot_v1_dot_exception__pb2.ListExceptionsRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_exception__pb2.ListExceptionsResponse.FromString,
+                _registered_method=True)
+        self.ConfirmException = channel.unary_unary(
+                '/interlock.policy.v1.PolicyService/ConfirmException',
+                request_serializer=interlock_dot_policy_dot_v1_dot_exception__pb2.ConfirmExceptionRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_exception__pb2.ConfirmExceptionResponse.FromString,
+                _registered_method=True)
+        self.EndException = channel.unary_unary(
+                '/interlock.policy.v1.PolicyService/EndException',
+                request_serializer=interlock_dot_policy_dot_v1_dot_exception__pb2.EndExceptionRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_exception__pb2.EndExceptionResponse.FromString,
+                _registered_method=True)
 
 
 class PolicyServiceServicer:
@@ -135,8 +156,8 @@ class PolicyServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AttachPolicy(self, request, context):
-        """AttachPolicy makes a policy judge the calls of a workflow, a process, a session with
-        all below it, or a role.
+        """AttachPolicy makes a policy judge the calls of workflows, processes, sessions with all
+        below them, agents, roles, principals, people, groups or everyone, in one commit.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -168,6 +189,36 @@ class PolicyServiceServicer:
     def SimulatePolicy(self, request, context):
         """SimulatePolicy replays recorded calls against a candidate and returns those that it
         would decide otherwise.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AddException(self, request, context):
+        """AddException lets calls pass one rule of a policy until a time. The rule must permit
+        exceptions. Where the policy demands four eyes, it counts once another operator has
+        confirmed it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListExceptions(self, request, context):
+        """ListExceptions returns the exceptions that have not ended.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ConfirmException(self, request, context):
+        """ConfirmException is the second operator's consent to an exception.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EndException(self, request, context):
+        """EndException ends an exception before its time.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -225,6 +276,26 @@ def add_PolicyServiceServicer_to_server(servicer, server):
                     servicer.SimulatePolicy,
                     request_deserializer=interlock_dot_policy_dot_v1_dot_policy__service__pb2.SimulatePolicyRequest.FromString,
                     response_serializer=interlock_dot_policy_dot_v1_dot_policy__service__pb2.SimulatePolicyResponse.SerializeToString,
+            ),
+            'AddException': grpc.unary_unary_rpc_method_handler(
+                    servicer.AddException,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_exception__pb2.AddExceptionRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_exception__pb2.AddExceptionResponse.SerializeToString,
+            ),
+            'ListExceptions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListExceptions,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_exception__pb2.ListExceptionsRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_exception__pb2.ListExceptionsResponse.SerializeToString,
+            ),
+            'ConfirmException': grpc.unary_unary_rpc_method_handler(
+                    servicer.ConfirmException,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_exception__pb2.ConfirmExceptionRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_exception__pb2.ConfirmExceptionResponse.SerializeToString,
+            ),
+            'EndException': grpc.unary_unary_rpc_method_handler(
+                    servicer.EndException,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_exception__pb2.EndExceptionRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_exception__pb2.EndExceptionResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -499,6 +570,114 @@ class PolicyService:
             '/interlock.policy.v1.PolicyService/SimulatePolicy',
             interlock_dot_policy_dot_v1_dot_policy__service__pb2.SimulatePolicyRequest.SerializeToString,
             interlock_dot_policy_dot_v1_dot_policy__service__pb2.SimulatePolicyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AddException(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyService/AddException',
+            interlock_dot_policy_dot_v1_dot_exception__pb2.AddExceptionRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_exception__pb2.AddExceptionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListExceptions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyService/ListExceptions',
+            interlock_dot_policy_dot_v1_dot_exception__pb2.ListExceptionsRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_exception__pb2.ListExceptionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ConfirmException(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyService/ConfirmException',
+            interlock_dot_policy_dot_v1_dot_exception__pb2.ConfirmExceptionRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_exception__pb2.ConfirmExceptionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EndException(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyService/EndException',
+            interlock_dot_policy_dot_v1_dot_exception__pb2.EndExceptionRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_exception__pb2.EndExceptionResponse.FromString,
             options,
             channel_credentials,
             insecure,

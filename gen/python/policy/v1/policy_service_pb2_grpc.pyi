@@ -6,6 +6,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from interlock.gen.policy.v1 import exception_pb2 as _exception_pb2
 from interlock.gen.policy.v1 import policy_service_pb2 as _policy_service_pb2
 import abc as _abc_1
 import grpc as _grpc
@@ -57,8 +58,8 @@ class PolicyServiceStub:
     by number.
     """
     AttachPolicy: _grpc.UnaryUnaryMultiCallable[_policy_service_pb2.AttachPolicyRequest, _policy_service_pb2.AttachPolicyResponse]
-    """AttachPolicy makes a policy judge the calls of a workflow, a process, a session with
-    all below it, or a role.
+    """AttachPolicy makes a policy judge the calls of workflows, processes, sessions with all
+    below them, agents, roles, principals, people, groups or everyone, in one commit.
     """
     DetachPolicy: _grpc.UnaryUnaryMultiCallable[_policy_service_pb2.DetachPolicyRequest, _policy_service_pb2.DetachPolicyResponse]
     """DetachPolicy undoes AttachPolicy."""
@@ -73,6 +74,17 @@ class PolicyServiceStub:
     """SimulatePolicy replays recorded calls against a candidate and returns those that it
     would decide otherwise.
     """
+    AddException: _grpc.UnaryUnaryMultiCallable[_exception_pb2.AddExceptionRequest, _exception_pb2.AddExceptionResponse]
+    """AddException lets calls pass one rule of a policy until a time. The rule must permit
+    exceptions. Where the policy demands four eyes, it counts once another operator has
+    confirmed it.
+    """
+    ListExceptions: _grpc.UnaryUnaryMultiCallable[_exception_pb2.ListExceptionsRequest, _exception_pb2.ListExceptionsResponse]
+    """ListExceptions returns the exceptions that have not ended."""
+    ConfirmException: _grpc.UnaryUnaryMultiCallable[_exception_pb2.ConfirmExceptionRequest, _exception_pb2.ConfirmExceptionResponse]
+    """ConfirmException is the second operator's consent to an exception."""
+    EndException: _grpc.UnaryUnaryMultiCallable[_exception_pb2.EndExceptionRequest, _exception_pb2.EndExceptionResponse]
+    """EndException ends an exception before its time."""
 
 @_typing.type_check_only
 class PolicyServiceAsyncStub(PolicyServiceStub):
@@ -102,8 +114,8 @@ class PolicyServiceAsyncStub(PolicyServiceStub):
     by number.
     """
     AttachPolicy: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.AttachPolicyRequest, _policy_service_pb2.AttachPolicyResponse]  # type: ignore[assignment]
-    """AttachPolicy makes a policy judge the calls of a workflow, a process, a session with
-    all below it, or a role.
+    """AttachPolicy makes a policy judge the calls of workflows, processes, sessions with all
+    below them, agents, roles, principals, people, groups or everyone, in one commit.
     """
     DetachPolicy: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.DetachPolicyRequest, _policy_service_pb2.DetachPolicyResponse]  # type: ignore[assignment]
     """DetachPolicy undoes AttachPolicy."""
@@ -118,6 +130,17 @@ class PolicyServiceAsyncStub(PolicyServiceStub):
     """SimulatePolicy replays recorded calls against a candidate and returns those that it
     would decide otherwise.
     """
+    AddException: _aio.UnaryUnaryMultiCallable[_exception_pb2.AddExceptionRequest, _exception_pb2.AddExceptionResponse]  # type: ignore[assignment]
+    """AddException lets calls pass one rule of a policy until a time. The rule must permit
+    exceptions. Where the policy demands four eyes, it counts once another operator has
+    confirmed it.
+    """
+    ListExceptions: _aio.UnaryUnaryMultiCallable[_exception_pb2.ListExceptionsRequest, _exception_pb2.ListExceptionsResponse]  # type: ignore[assignment]
+    """ListExceptions returns the exceptions that have not ended."""
+    ConfirmException: _aio.UnaryUnaryMultiCallable[_exception_pb2.ConfirmExceptionRequest, _exception_pb2.ConfirmExceptionResponse]  # type: ignore[assignment]
+    """ConfirmException is the second operator's consent to an exception."""
+    EndException: _aio.UnaryUnaryMultiCallable[_exception_pb2.EndExceptionRequest, _exception_pb2.EndExceptionResponse]  # type: ignore[assignment]
+    """EndException ends an exception before its time."""
 
 class PolicyServiceServicer(metaclass=_abc_1.ABCMeta):
     """PolicyService owns policies: who may call what, how often, and at what cost (S7).
@@ -180,8 +203,8 @@ class PolicyServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _policy_service_pb2.AttachPolicyRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_policy_service_pb2.AttachPolicyResponse, _abc.Awaitable[_policy_service_pb2.AttachPolicyResponse]]:
-        """AttachPolicy makes a policy judge the calls of a workflow, a process, a session with
-        all below it, or a role.
+        """AttachPolicy makes a policy judge the calls of workflows, processes, sessions with all
+        below them, agents, roles, principals, people, groups or everyone, in one commit.
         """
 
     @_abc_1.abstractmethod
@@ -220,5 +243,40 @@ class PolicyServiceServicer(metaclass=_abc_1.ABCMeta):
         """SimulatePolicy replays recorded calls against a candidate and returns those that it
         would decide otherwise.
         """
+
+    @_abc_1.abstractmethod
+    def AddException(
+        self,
+        request: _exception_pb2.AddExceptionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_exception_pb2.AddExceptionResponse, _abc.Awaitable[_exception_pb2.AddExceptionResponse]]:
+        """AddException lets calls pass one rule of a policy until a time. The rule must permit
+        exceptions. Where the policy demands four eyes, it counts once another operator has
+        confirmed it.
+        """
+
+    @_abc_1.abstractmethod
+    def ListExceptions(
+        self,
+        request: _exception_pb2.ListExceptionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_exception_pb2.ListExceptionsResponse, _abc.Awaitable[_exception_pb2.ListExceptionsResponse]]:
+        """ListExceptions returns the exceptions that have not ended."""
+
+    @_abc_1.abstractmethod
+    def ConfirmException(
+        self,
+        request: _exception_pb2.ConfirmExceptionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_exception_pb2.ConfirmExceptionResponse, _abc.Awaitable[_exception_pb2.ConfirmExceptionResponse]]:
+        """ConfirmException is the second operator's consent to an exception."""
+
+    @_abc_1.abstractmethod
+    def EndException(
+        self,
+        request: _exception_pb2.EndExceptionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_exception_pb2.EndExceptionResponse, _abc.Awaitable[_exception_pb2.EndExceptionResponse]]:
+        """EndException ends an exception before its time."""
 
 def add_PolicyServiceServicer_to_server(servicer: PolicyServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

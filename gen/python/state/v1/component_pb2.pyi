@@ -66,6 +66,9 @@ class Component(_message.Message):
     CREATED_AT_FIELD_NUMBER: _builtins.int
     UPDATED_AT_FIELD_NUMBER: _builtins.int
     COMPONENT_ID_FIELD_NUMBER: _builtins.int
+    DEFINITION_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    UPDATED_BY_FIELD_NUMBER: _builtins.int
     slug: _builtins.str
     """Unique short name of the component."""
     name: _builtins.str
@@ -79,11 +82,17 @@ class Component(_message.Message):
     initial_values: _builtins.bytes
     """The values that a first execution begins with: a JSON object. Empty for none."""
     version: _builtins.int
-    """Counts the changes of the definition, from 1."""
+    """Number of this version of the definition, from 1."""
     component_id: _builtins.str
     """Unique id of the component; empty for one that was created before there were ids, until
     its definition changes.
     """
+    definition: _builtins.bytes
+    """The definition as it was given: UTF-8 JSON. Empty in lists."""
+    digest: _builtins.str
+    """Hex SHA-256 of the canonical JSON (RFC 8785) of the definition."""
+    updated_by: _builtins.str
+    """Name of the principal that stored this version."""
     @_builtins.property
     def tags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Words to find it by."""
@@ -110,10 +119,13 @@ class Component(_message.Message):
         created_at: _timestamp_pb2.Timestamp | None = ...,
         updated_at: _timestamp_pb2.Timestamp | None = ...,
         component_id: _builtins.str = ...,
+        definition: _builtins.bytes = ...,
+        digest: _builtins.str = ...,
+        updated_by: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "updated_at", b"updated_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["component_id", b"component_id", "created_at", b"created_at", "description", b"description", "initial_values", b"initial_values", "name", b"name", "persistence", b"persistence", "schema_definition", b"schema_definition", "slug", b"slug", "tags", b"tags", "updated_at", b"updated_at", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["component_id", b"component_id", "created_at", b"created_at", "definition", b"definition", "description", b"description", "digest", b"digest", "initial_values", b"initial_values", "name", b"name", "persistence", b"persistence", "schema_definition", b"schema_definition", "slug", b"slug", "tags", b"tags", "updated_at", b"updated_at", "updated_by", b"updated_by", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -28,19 +28,25 @@ class CreateComponentRequest(_message.Message):
 
     DEFINITION_FIELD_NUMBER: _builtins.int
     IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    STAGED_FIELD_NUMBER: _builtins.int
     definition: _builtins.bytes
     """The component as JSON: name, slug, schema_definition, persistence, ..."""
     idempotency_key: _builtins.str
     """A repeated request with the same key returns the first response. Empty for none."""
+    staged: _builtins.bool
+    """True to store the definition as a version that is not live, whether or not there is such a
+    component: an application of a set makes it live.
+    """
     def __init__(
         self,
         *,
         definition: _builtins.bytes = ...,
         idempotency_key: _builtins.str = ...,
+        staged: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["definition", b"definition", "idempotency_key", b"idempotency_key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["definition", b"definition", "idempotency_key", b"idempotency_key", "staged", b"staged"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

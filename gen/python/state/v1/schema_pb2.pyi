@@ -32,6 +32,8 @@ class Schema(_message.Message):
     CREATED_AT_FIELD_NUMBER: _builtins.int
     CREATED_BY_FIELD_NUMBER: _builtins.int
     DIGEST_FIELD_NUMBER: _builtins.int
+    LIVE_VERSION_FIELD_NUMBER: _builtins.int
+    RETIRED_FIELD_NUMBER: _builtins.int
     schema_id: _builtins.str
     """Unique id of this version."""
     name: _builtins.str
@@ -46,9 +48,15 @@ class Schema(_message.Message):
     """Name of the principal that registered this version."""
     digest: _builtins.str
     """Hex SHA-256 of the canonical JSON (RFC 8785) of the schema."""
+    live_version: _builtins.int
+    """The version that new states get; 0 when none is live yet."""
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
         """When this version was registered."""
+
+    @_builtins.property
+    def retired(self) -> Global___SchemaRetirement:
+        """Set when no new state gets the schema."""
 
     def __init__(
         self,
@@ -61,11 +69,45 @@ class Schema(_message.Message):
         created_at: _timestamp_pb2.Timestamp | None = ...,
         created_by: _builtins.str = ...,
         digest: _builtins.str = ...,
+        live_version: _builtins.int = ...,
+        retired: Global___SchemaRetirement | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "retired", b"retired"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "created_by", b"created_by", "description", b"description", "digest", b"digest", "json_schema", b"json_schema", "name", b"name", "schema_id", b"schema_id", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "created_by", b"created_by", "description", b"description", "digest", b"digest", "json_schema", b"json_schema", "live_version", b"live_version", "name", b"name", "retired", b"retired", "schema_id", b"schema_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Schema: _TypeAlias = Schema  # noqa: Y015
+
+@_typing.final
+class SchemaRetirement(_message.Message):
+    """SchemaRetirement is the end of the new states of a schema. Those that are there stay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AT_FIELD_NUMBER: _builtins.int
+    BY_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    by: _builtins.str
+    """Name of the principal that retired it."""
+    reason: _builtins.str
+    """Why; may be empty."""
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """When it was retired."""
+
+    def __init__(
+        self,
+        *,
+        at: _timestamp_pb2.Timestamp | None = ...,
+        by: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "by", b"by", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SchemaRetirement: _TypeAlias = SchemaRetirement  # noqa: Y015

@@ -30,6 +30,7 @@ class RegisterSchemaRequest(_message.Message):
     JSON_SCHEMA_FIELD_NUMBER: _builtins.int
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    STAGED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name of the schema."""
     json_schema: _builtins.bytes
@@ -38,6 +39,8 @@ class RegisterSchemaRequest(_message.Message):
     """What the schema is for; may be empty."""
     idempotency_key: _builtins.str
     """A repeated request with the same key returns the first response. Empty for none."""
+    staged: _builtins.bool
+    """True to store the version without making it live: an application of a set does that."""
     def __init__(
         self,
         *,
@@ -45,10 +48,11 @@ class RegisterSchemaRequest(_message.Message):
         json_schema: _builtins.bytes = ...,
         description: _builtins.str = ...,
         idempotency_key: _builtins.str = ...,
+        staged: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "idempotency_key", b"idempotency_key", "json_schema", b"json_schema", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "idempotency_key", b"idempotency_key", "json_schema", b"json_schema", "name", b"name", "staged", b"staged"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -63,7 +67,7 @@ class RegisterSchemaResponse(_message.Message):
     SCHEMA_FIELD_NUMBER: _builtins.int
     CREATED_FIELD_NUMBER: _builtins.int
     created: _builtins.bool
-    """False when exactly this content was the latest version already."""
+    """False when exactly this content was the live version, or with staged the latest, already."""
     @_builtins.property
     def schema(self) -> _schema_pb2.Schema:
         """The new version, or the existing one with this content."""
@@ -93,7 +97,7 @@ class GetSchemaRequest(_message.Message):
     name: _builtins.str
     """Name of the schema."""
     version: _builtins.int
-    """Number of the version; 0 for the latest."""
+    """Number of the version; 0 for the live one."""
     def __init__(
         self,
         *,
@@ -170,7 +174,7 @@ class ListSchemasResponse(_message.Message):
     """page_token of the next page; empty when this is the last."""
     @_builtins.property
     def schemas(self) -> _containers.RepeatedCompositeFieldContainer[_schema_pb2.Schema]:
-        """The latest version of each schema, by name, without json_schema."""
+        """The live version of each schema, or else the latest, by name, without json_schema."""
 
     def __init__(
         self,

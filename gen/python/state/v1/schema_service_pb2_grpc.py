@@ -62,15 +62,15 @@ class SchemaServiceServicer:
     """
 
     def RegisterSchema(self, request, context):
-        """RegisterSchema stores a schema as the next version of its name. The content of the
-        latest version returns that version with created = false.
+        """RegisterSchema stores a schema as the next version of its name, and makes it live. The
+        content of the live version returns that version with created = false.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSchema(self, request, context):
-        """GetSchema returns one version of a schema, by default the latest. NOT_FOUND when
+        """GetSchema returns one version of a schema, by default the live one. NOT_FOUND when
         there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -78,7 +78,7 @@ class SchemaServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListSchemas(self, request, context):
-        """ListSchemas returns the latest version of every schema. It is a registry: ordered by
+        """ListSchemas returns the live version of every schema. It is a registry: ordered by
         name, without a filter.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -35,15 +35,15 @@ class SchemaServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> SchemaServiceAsyncStub: ...
     RegisterSchema: _grpc.UnaryUnaryMultiCallable[_schema_service_pb2.RegisterSchemaRequest, _schema_service_pb2.RegisterSchemaResponse]
-    """RegisterSchema stores a schema as the next version of its name. The content of the
-    latest version returns that version with created = false.
+    """RegisterSchema stores a schema as the next version of its name, and makes it live. The
+    content of the live version returns that version with created = false.
     """
     GetSchema: _grpc.UnaryUnaryMultiCallable[_schema_service_pb2.GetSchemaRequest, _schema_service_pb2.GetSchemaResponse]
-    """GetSchema returns one version of a schema, by default the latest. NOT_FOUND when
+    """GetSchema returns one version of a schema, by default the live one. NOT_FOUND when
     there is none.
     """
     ListSchemas: _grpc.UnaryUnaryMultiCallable[_schema_service_pb2.ListSchemasRequest, _schema_service_pb2.ListSchemasResponse]
-    """ListSchemas returns the latest version of every schema. It is a registry: ordered by
+    """ListSchemas returns the live version of every schema. It is a registry: ordered by
     name, without a filter.
     """
     ListSchemaVersions: _grpc.UnaryUnaryMultiCallable[_schema_service_pb2.ListSchemaVersionsRequest, _schema_service_pb2.ListSchemaVersionsResponse]
@@ -55,15 +55,15 @@ class SchemaServiceAsyncStub(SchemaServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     RegisterSchema: _aio.UnaryUnaryMultiCallable[_schema_service_pb2.RegisterSchemaRequest, _schema_service_pb2.RegisterSchemaResponse]  # type: ignore[assignment]
-    """RegisterSchema stores a schema as the next version of its name. The content of the
-    latest version returns that version with created = false.
+    """RegisterSchema stores a schema as the next version of its name, and makes it live. The
+    content of the live version returns that version with created = false.
     """
     GetSchema: _aio.UnaryUnaryMultiCallable[_schema_service_pb2.GetSchemaRequest, _schema_service_pb2.GetSchemaResponse]  # type: ignore[assignment]
-    """GetSchema returns one version of a schema, by default the latest. NOT_FOUND when
+    """GetSchema returns one version of a schema, by default the live one. NOT_FOUND when
     there is none.
     """
     ListSchemas: _aio.UnaryUnaryMultiCallable[_schema_service_pb2.ListSchemasRequest, _schema_service_pb2.ListSchemasResponse]  # type: ignore[assignment]
-    """ListSchemas returns the latest version of every schema. It is a registry: ordered by
+    """ListSchemas returns the live version of every schema. It is a registry: ordered by
     name, without a filter.
     """
     ListSchemaVersions: _aio.UnaryUnaryMultiCallable[_schema_service_pb2.ListSchemaVersionsRequest, _schema_service_pb2.ListSchemaVersionsResponse]  # type: ignore[assignment]
@@ -78,8 +78,8 @@ class SchemaServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _schema_service_pb2.RegisterSchemaRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_schema_service_pb2.RegisterSchemaResponse, _abc.Awaitable[_schema_service_pb2.RegisterSchemaResponse]]:
-        """RegisterSchema stores a schema as the next version of its name. The content of the
-        latest version returns that version with created = false.
+        """RegisterSchema stores a schema as the next version of its name, and makes it live. The
+        content of the live version returns that version with created = false.
         """
 
     @_abc_1.abstractmethod
@@ -88,7 +88,7 @@ class SchemaServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _schema_service_pb2.GetSchemaRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_schema_service_pb2.GetSchemaResponse, _abc.Awaitable[_schema_service_pb2.GetSchemaResponse]]:
-        """GetSchema returns one version of a schema, by default the latest. NOT_FOUND when
+        """GetSchema returns one version of a schema, by default the live one. NOT_FOUND when
         there is none.
         """
 
@@ -98,7 +98,7 @@ class SchemaServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _schema_service_pb2.ListSchemasRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_schema_service_pb2.ListSchemasResponse, _abc.Awaitable[_schema_service_pb2.ListSchemasResponse]]:
-        """ListSchemas returns the latest version of every schema. It is a registry: ordered by
+        """ListSchemas returns the live version of every schema. It is a registry: ordered by
         name, without a filter.
         """
 

@@ -162,6 +162,8 @@ class Session(_message.Message):
     ERROR_FIELD_NUMBER: _builtins.int
     HAS_RESULT_FIELD_NUMBER: _builtins.int
     NO_CALLBACK_FIELD_NUMBER: _builtins.int
+    ONLY_FIELD_NUMBER: _builtins.int
+    HUMAN_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     """Unique id of the session."""
     name: _builtins.str
@@ -206,6 +208,10 @@ class Session(_message.Message):
     """True when it has a result; GetSessionResult returns that (S15.3)."""
     no_callback: _builtins.bool
     """True when its parent is not called back."""
+    only: _builtins.bytes
+    """Entries that all calls of it and of those below it must meet, as a JSON list (S22.24);
+    empty for none.
+    """
     @_builtins.property
     def callbacks(self) -> _containers.RepeatedCompositeFieldContainer[Global___Callback]:
         """Callbacks of children that are not delivered."""
@@ -229,6 +235,12 @@ class Session(_message.Message):
     @_builtins.property
     def grants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of states of other trees that it may read."""
+
+    @_builtins.property
+    def human(self) -> Global___SessionHuman:
+        """On whose behalf it works: set when it was created, and inherited by its children. Absent where
+        that is not known.
+        """
 
     def __init__(
         self,
@@ -260,14 +272,150 @@ class Session(_message.Message):
         error: _builtins.str = ...,
         has_result: _builtins.bool = ...,
         no_callback: _builtins.bool = ...,
+        only: _builtins.bytes = ...,
+        human: Global___SessionHuman | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "ended_at", b"ended_at", "updated_at", b"updated_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "ended_at", b"ended_at", "human", b"human", "updated_at", b"updated_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "agent", b"agent", "attempts", b"attempts", "callbacks", b"callbacks", "created_at", b"created_at", "depth", b"depth", "ended_at", b"ended_at", "error", b"error", "grants", b"grants", "has_result", b"has_result", "labels", b"labels", "name", b"name", "no_callback", b"no_callback", "open_children", b"open_children", "parent_session_id", b"parent_session_id", "parent_session_name", b"parent_session_name", "root_session_id", b"root_session_id", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "state_update_status", b"state_update_status", "status", b"status", "subject", b"subject", "task_id", b"task_id", "updated_at", b"updated_at", "version", b"version", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "agent", b"agent", "attempts", b"attempts", "callbacks", b"callbacks", "created_at", b"created_at", "depth", b"depth", "ended_at", b"ended_at", "error", b"error", "grants", b"grants", "has_result", b"has_result", "human", b"human", "labels", b"labels", "name", b"name", "no_callback", b"no_callback", "only", b"only", "open_children", b"open_children", "parent_session_id", b"parent_session_id", "parent_session_name", b"parent_session_name", "root_session_id", b"root_session_id", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "state_update_status", b"state_update_status", "status", b"status", "subject", b"subject", "task_id", b"task_id", "updated_at", b"updated_at", "version", b"version", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Session: _TypeAlias = Session  # noqa: Y015
+
+@_typing.final
+class SessionToken(_message.Message):
+    """SessionToken is a token that is bound to a session and that the session's record lists
+    (S22.20). It is shown without its secret.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKEN_ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    BRANCH_FIELD_NUMBER: _builtins.int
+    ONLY_FIELD_NUMBER: _builtins.int
+    MINTED_BY_FIELD_NUMBER: _builtins.int
+    MINTED_WITH_FIELD_NUMBER: _builtins.int
+    ISSUED_AT_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    REVOKED_AT_FIELD_NUMBER: _builtins.int
+    REVOKED_BY_FIELD_NUMBER: _builtins.int
+    HUMAN_FIELD_NUMBER: _builtins.int
+    token_id: _builtins.str
+    """Unique id of the token."""
+    name: _builtins.str
+    """Name of the principal."""
+    session: _builtins.str
+    """The only session that it may act in."""
+    branch: _builtins.str
+    """The only branch of the session's run; empty for any."""
+    only: _builtins.bytes
+    """Entries that its calls must meet in addition to those of its session, as a JSON list;
+    empty for none.
+    """
+    minted_by: _builtins.str
+    """Who asked for it."""
+    minted_with: _builtins.str
+    """The session token that it was asked for with, and with which it ends; empty for none."""
+    revoked_by: _builtins.str
+    """Who has revoked it; empty if nobody has."""
+    @_builtins.property
+    def issued_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was minted."""
+
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ends."""
+
+    @_builtins.property
+    def revoked_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was revoked. Absent if it was not."""
+
+    @_builtins.property
+    def human(self) -> Global___SessionHuman:
+        """On whose behalf it acts; absent for the human of its session."""
+
+    def __init__(
+        self,
+        *,
+        token_id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        session: _builtins.str = ...,
+        branch: _builtins.str = ...,
+        only: _builtins.bytes = ...,
+        minted_by: _builtins.str = ...,
+        minted_with: _builtins.str = ...,
+        issued_at: _timestamp_pb2.Timestamp | None = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+        revoked_at: _timestamp_pb2.Timestamp | None = ...,
+        revoked_by: _builtins.str = ...,
+        human: Global___SessionHuman | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at", "human", b"human", "issued_at", b"issued_at", "revoked_at", b"revoked_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "expires_at", b"expires_at", "human", b"human", "issued_at", b"issued_at", "minted_by", b"minted_by", "minted_with", b"minted_with", "name", b"name", "only", b"only", "revoked_at", b"revoked_at", "revoked_by", b"revoked_by", "session", b"session", "token_id", b"token_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionToken: _TypeAlias = SessionToken  # noqa: Y015
+
+@_typing.final
+class SessionHuman(_message.Message):
+    """SessionHuman is the person on whose behalf a session works."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ISSUER_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    GROUPS_KNOWN_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    AUTHENTICATED_AT_FIELD_NUMBER: _builtins.int
+    EXPIRES_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Unique among the people of its issuer."""
+    issuer: _builtins.str
+    """Who vouches for it; empty for people of this deployment."""
+    source: _builtins.str
+    """How far the facts are trusted: claimed, gateway, issuer or operator."""
+    groups_known: _builtins.bool
+    """True when groups has all groups of the person."""
+    attributes: _builtins.bytes
+    """Texts, numbers, bools and lists of texts, by name: a JSON object; empty for none."""
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the groups, as the issuer has them."""
+
+    @_builtins.property
+    def authenticated_at(self) -> _timestamp_pb2.Timestamp:
+        """When the person has logged in; absent where that is not known."""
+
+    @_builtins.property
+    def expires(self) -> _timestamp_pb2.Timestamp:
+        """When the facts end: from then on they are not known. Absent for never."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        issuer: _builtins.str = ...,
+        source: _builtins.str = ...,
+        groups_known: _builtins.bool = ...,
+        groups: _abc.Iterable[_builtins.str] | None = ...,
+        attributes: _builtins.bytes = ...,
+        authenticated_at: _timestamp_pb2.Timestamp | None = ...,
+        expires: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["authenticated_at", b"authenticated_at", "expires", b"expires"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "authenticated_at", b"authenticated_at", "expires", b"expires", "groups", b"groups", "groups_known", b"groups_known", "issuer", b"issuer", "name", b"name", "source", b"source"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionHuman: _TypeAlias = SessionHuman  # noqa: Y015
 
 @_typing.final
 class Callback(_message.Message):

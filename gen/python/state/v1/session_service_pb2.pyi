@@ -60,6 +60,7 @@ class CreateSessionRequest(_message.Message):
     SESSION_FIELD_NUMBER: _builtins.int
     NO_CALLBACK_FIELD_NUMBER: _builtins.int
     AGENT_FIELD_NUMBER: _builtins.int
+    ONLY_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     """Id of the session. Minted when empty."""
     name: _builtins.str
@@ -92,6 +93,10 @@ class CreateSessionRequest(_message.Message):
     """True when its parent is not called back (S15.4): it looks for the result itself."""
     agent: _builtins.str
     """Name of the agent that it starts from (S15.10); empty for none."""
+    only: _builtins.bytes
+    """Entries that all calls of it and of those below it must meet, as a JSON list (S22.24);
+    empty for none.
+    """
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Labels that a runner must have to take its tasks."""
@@ -112,10 +117,11 @@ class CreateSessionRequest(_message.Message):
         session: _builtins.str = ...,
         no_callback: _builtins.bool = ...,
         agent: _builtins.str = ...,
+        only: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "agent", b"agent", "labels", b"labels", "name", b"name", "no_callback", b"no_callback", "parent", b"parent", "prompt", b"prompt", "session", b"session", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "subject", b"subject", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "agent", b"agent", "labels", b"labels", "name", b"name", "no_callback", b"no_callback", "only", b"only", "parent", b"parent", "prompt", b"prompt", "session", b"session", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "subject", b"subject", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -570,3 +576,259 @@ class GrantStateAccessResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GrantStateAccessResponse: _TypeAlias = GrantStateAccessResponse  # noqa: Y015
+
+@_typing.final
+class NarrowSessionRequest(_message.Message):
+    """NarrowSessionRequest says which calls a session is narrowed to."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    ONLY_FIELD_NUMBER: _builtins.int
+    REPLACE_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """The session, by id or name."""
+    session: _builtins.str
+    """The session that acts, by id or name; empty for none."""
+    only: _builtins.bytes
+    """Entries, as a JSON list: they are added to those that there are."""
+    replace: _builtins.bool
+    """True for the entries to replace those that there are; without entries, the session is
+    not narrowed any more. Operators only.
+    """
+    def __init__(
+        self,
+        *,
+        session_id: _builtins.str = ...,
+        session: _builtins.str = ...,
+        only: _builtins.bytes = ...,
+        replace: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["only", b"only", "replace", b"replace", "session", b"session", "session_id", b"session_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NarrowSessionRequest: _TypeAlias = NarrowSessionRequest  # noqa: Y015
+
+@_typing.final
+class NarrowSessionResponse(_message.Message):
+    """NarrowSessionResponse is the session with its entries."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def session(self) -> _session_pb2.Session:
+        """The session."""
+
+    def __init__(
+        self,
+        *,
+        session: _session_pb2.Session | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["session", b"session"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["session", b"session"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NarrowSessionResponse: _TypeAlias = NarrowSessionResponse  # noqa: Y015
+
+@_typing.final
+class MintSessionTokenRequest(_message.Message):
+    """MintSessionTokenRequest says what a token is for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    FOR_SESSION_FIELD_NUMBER: _builtins.int
+    BRANCH_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    TTL_SECONDS_FIELD_NUMBER: _builtins.int
+    ONLY_FIELD_NUMBER: _builtins.int
+    HUMAN_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """The session, by id or name."""
+    session: _builtins.str
+    """The session that acts, by id or name; empty for none."""
+    for_session: _builtins.str
+    """The session that the token is for, if that is one below: by id or name. It need not be
+    there yet if its name begins with the session's and a slash. Empty for the session itself.
+    """
+    branch: _builtins.str
+    """The only branch of the session's run; empty for any."""
+    name: _builtins.str
+    """Name of the principal: of a token that an agent mints, its own. Empty for the caller's own, or
+    of an operator for the session's name.
+    """
+    ttl_seconds: _builtins.int
+    """How long the token lasts; 0 for an hour, or for what is left of the caller's own token."""
+    only: _builtins.bytes
+    """Entries that its calls must meet in addition to those of its session, as a JSON list;
+    empty for none.
+    """
+    human: _builtins.str
+    """The person of this deployment on whose behalf the token acts; only an operator gives one.
+    Empty for the person whose token is in interlock-for, or for nobody.
+    """
+    def __init__(
+        self,
+        *,
+        session_id: _builtins.str = ...,
+        session: _builtins.str = ...,
+        for_session: _builtins.str = ...,
+        branch: _builtins.str = ...,
+        name: _builtins.str = ...,
+        ttl_seconds: _builtins.int = ...,
+        only: _builtins.bytes = ...,
+        human: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "for_session", b"for_session", "human", b"human", "name", b"name", "only", b"only", "session", b"session", "session_id", b"session_id", "ttl_seconds", b"ttl_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MintSessionTokenRequest: _TypeAlias = MintSessionTokenRequest  # noqa: Y015
+
+@_typing.final
+class MintSessionTokenResponse(_message.Message):
+    """MintSessionTokenResponse is the token, which is shown this once."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKEN_FIELD_NUMBER: _builtins.int
+    SECRET_FIELD_NUMBER: _builtins.int
+    secret: _builtins.str
+    """The token itself."""
+    @_builtins.property
+    def token(self) -> _session_pb2.SessionToken:
+        """What the token is for."""
+
+    def __init__(
+        self,
+        *,
+        token: _session_pb2.SessionToken | None = ...,
+        secret: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["secret", b"secret", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MintSessionTokenResponse: _TypeAlias = MintSessionTokenResponse  # noqa: Y015
+
+@_typing.final
+class ListSessionTokensRequest(_message.Message):
+    """ListSessionTokensRequest names a session."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """The session, by id or name."""
+    session: _builtins.str
+    """The session that acts, by id or name; empty for none."""
+    def __init__(
+        self,
+        *,
+        session_id: _builtins.str = ...,
+        session: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["session", b"session", "session_id", b"session_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSessionTokensRequest: _TypeAlias = ListSessionTokensRequest  # noqa: Y015
+
+@_typing.final
+class ListSessionTokensResponse(_message.Message):
+    """ListSessionTokensResponse has the tokens of a session."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKENS_FIELD_NUMBER: _builtins.int
+    REVOKED_UNTIL_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tokens(self) -> _containers.RepeatedCompositeFieldContainer[_session_pb2.SessionToken]:
+        """The tokens that were minted at it and have not expired, oldest first."""
+
+    @_builtins.property
+    def revoked_until(self) -> _timestamp_pb2.Timestamp:
+        """All tokens of it and of those below it that were issued until then are revoked. Absent if they never were."""
+
+    def __init__(
+        self,
+        *,
+        tokens: _abc.Iterable[_session_pb2.SessionToken] | None = ...,
+        revoked_until: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["revoked_until", b"revoked_until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["revoked_until", b"revoked_until", "tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSessionTokensResponse: _TypeAlias = ListSessionTokensResponse  # noqa: Y015
+
+@_typing.final
+class RevokeSessionTokensRequest(_message.Message):
+    """RevokeSessionTokensRequest names a token, or a session."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    TOKEN_ID_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """The session, by id or name."""
+    session: _builtins.str
+    """The session that acts, by id or name; empty for none."""
+    token_id: _builtins.str
+    """The token, by its id; empty for all tokens of the session and of those below it."""
+    def __init__(
+        self,
+        *,
+        session_id: _builtins.str = ...,
+        session: _builtins.str = ...,
+        token_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["session", b"session", "session_id", b"session_id", "token_id", b"token_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokeSessionTokensRequest: _TypeAlias = RevokeSessionTokensRequest  # noqa: Y015
+
+@_typing.final
+class RevokeSessionTokensResponse(_message.Message):
+    """RevokeSessionTokensResponse has the tokens that are left."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKENS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tokens(self) -> _containers.RepeatedCompositeFieldContainer[_session_pb2.SessionToken]:
+        """The tokens that were minted at the session and have not expired, oldest first."""
+
+    def __init__(
+        self,
+        *,
+        tokens: _abc.Iterable[_session_pb2.SessionToken] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokeSessionTokensResponse: _TypeAlias = RevokeSessionTokensResponse  # noqa: Y015

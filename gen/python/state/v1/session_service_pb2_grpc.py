@@ -76,6 +76,26 @@ class SessionServiceStub:
                 request_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.GrantStateAccessRequest.SerializeToString,
                 response_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.GrantStateAccessResponse.FromString,
                 _registered_method=True)
+        self.NarrowSession = channel.unary_unary(
+                '/interlock.state.v1.SessionService/NarrowSession',
+                request_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.NarrowSessionRequest.SerializeToString,
+                response_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.NarrowSessionResponse.FromString,
+                _registered_method=True)
+        self.MintSessionToken = channel.unary_unary(
+                '/interlock.state.v1.SessionService/MintSessionToken',
+                request_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.MintSessionTokenRequest.SerializeToString,
+                response_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.MintSessionTokenResponse.FromString,
+                _registered_method=True)
+        self.ListSessionTokens = channel.unary_unary(
+                '/interlock.state.v1.SessionService/ListSessionTokens',
+                request_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.ListSessionTokensRequest.SerializeToString,
+                response_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.ListSessionTokensResponse.FromString,
+                _registered_method=True)
+        self.RevokeSessionTokens = channel.unary_unary(
+                '/interlock.state.v1.SessionService/RevokeSessionTokens',
+                request_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.RevokeSessionTokensRequest.SerializeToString,
+                response_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.RevokeSessionTokensResponse.FromString,
+                _registered_method=True)
 
 
 class SessionServiceServicer:
@@ -144,6 +164,37 @@ class SessionServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def NarrowSession(self, request, context):
+        """NarrowSession adds entries that all calls of a session and of those below it must meet
+        (S22.24). Only an operator replaces or removes entries.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def MintSessionToken(self, request, context):
+        """MintSessionToken makes a token for a session or one below it, with no more rights than
+        the caller's own (S22.20).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSessionTokens(self, request, context):
+        """ListSessionTokens returns the tokens that were minted at a session and have not expired.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeSessionTokens(self, request, context):
+        """RevokeSessionTokens ends one token, or all tokens of a session and of those below it
+        (S22.21).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_SessionServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -186,6 +237,26 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.GrantStateAccess,
                     request_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.GrantStateAccessRequest.FromString,
                     response_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.GrantStateAccessResponse.SerializeToString,
+            ),
+            'NarrowSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.NarrowSession,
+                    request_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.NarrowSessionRequest.FromString,
+                    response_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.NarrowSessionResponse.SerializeToString,
+            ),
+            'MintSessionToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.MintSessionToken,
+                    request_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.MintSessionTokenRequest.FromString,
+                    response_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.MintSessionTokenResponse.SerializeToString,
+            ),
+            'ListSessionTokens': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSessionTokens,
+                    request_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.ListSessionTokensRequest.FromString,
+                    response_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.ListSessionTokensResponse.SerializeToString,
+            ),
+            'RevokeSessionTokens': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeSessionTokens,
+                    request_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.RevokeSessionTokensRequest.FromString,
+                    response_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.RevokeSessionTokensResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -406,6 +477,114 @@ class SessionService:
             '/interlock.state.v1.SessionService/GrantStateAccess',
             interlock_dot_state_dot_v1_dot_session__service__pb2.GrantStateAccessRequest.SerializeToString,
             interlock_dot_state_dot_v1_dot_session__service__pb2.GrantStateAccessResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def NarrowSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.state.v1.SessionService/NarrowSession',
+            interlock_dot_state_dot_v1_dot_session__service__pb2.NarrowSessionRequest.SerializeToString,
+            interlock_dot_state_dot_v1_dot_session__service__pb2.NarrowSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def MintSessionToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.state.v1.SessionService/MintSessionToken',
+            interlock_dot_state_dot_v1_dot_session__service__pb2.MintSessionTokenRequest.SerializeToString,
+            interlock_dot_state_dot_v1_dot_session__service__pb2.MintSessionTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSessionTokens(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.state.v1.SessionService/ListSessionTokens',
+            interlock_dot_state_dot_v1_dot_session__service__pb2.ListSessionTokensRequest.SerializeToString,
+            interlock_dot_state_dot_v1_dot_session__service__pb2.ListSessionTokensResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeSessionTokens(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.state.v1.SessionService/RevokeSessionTokens',
+            interlock_dot_state_dot_v1_dot_session__service__pb2.RevokeSessionTokensRequest.SerializeToString,
+            interlock_dot_state_dot_v1_dot_session__service__pb2.RevokeSessionTokensResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -62,6 +62,20 @@ class SessionServiceStub:
     """GrantStateAccess lets a session of another tree read a state, or takes that back
     (S10.9). Operators only.
     """
+    NarrowSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.NarrowSessionRequest, _session_service_pb2.NarrowSessionResponse]
+    """NarrowSession adds entries that all calls of a session and of those below it must meet
+    (S22.24). Only an operator replaces or removes entries.
+    """
+    MintSessionToken: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.MintSessionTokenRequest, _session_service_pb2.MintSessionTokenResponse]
+    """MintSessionToken makes a token for a session or one below it, with no more rights than
+    the caller's own (S22.20).
+    """
+    ListSessionTokens: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ListSessionTokensRequest, _session_service_pb2.ListSessionTokensResponse]
+    """ListSessionTokens returns the tokens that were minted at a session and have not expired."""
+    RevokeSessionTokens: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.RevokeSessionTokensRequest, _session_service_pb2.RevokeSessionTokensResponse]
+    """RevokeSessionTokens ends one token, or all tokens of a session and of those below it
+    (S22.21).
+    """
 
 @_typing.type_check_only
 class SessionServiceAsyncStub(SessionServiceStub):
@@ -95,6 +109,20 @@ class SessionServiceAsyncStub(SessionServiceStub):
     GrantStateAccess: _aio.UnaryUnaryMultiCallable[_session_service_pb2.GrantStateAccessRequest, _session_service_pb2.GrantStateAccessResponse]  # type: ignore[assignment]
     """GrantStateAccess lets a session of another tree read a state, or takes that back
     (S10.9). Operators only.
+    """
+    NarrowSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.NarrowSessionRequest, _session_service_pb2.NarrowSessionResponse]  # type: ignore[assignment]
+    """NarrowSession adds entries that all calls of a session and of those below it must meet
+    (S22.24). Only an operator replaces or removes entries.
+    """
+    MintSessionToken: _aio.UnaryUnaryMultiCallable[_session_service_pb2.MintSessionTokenRequest, _session_service_pb2.MintSessionTokenResponse]  # type: ignore[assignment]
+    """MintSessionToken makes a token for a session or one below it, with no more rights than
+    the caller's own (S22.20).
+    """
+    ListSessionTokens: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ListSessionTokensRequest, _session_service_pb2.ListSessionTokensResponse]  # type: ignore[assignment]
+    """ListSessionTokens returns the tokens that were minted at a session and have not expired."""
+    RevokeSessionTokens: _aio.UnaryUnaryMultiCallable[_session_service_pb2.RevokeSessionTokensRequest, _session_service_pb2.RevokeSessionTokensResponse]  # type: ignore[assignment]
+    """RevokeSessionTokens ends one token, or all tokens of a session and of those below it
+    (S22.21).
     """
 
 class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -174,6 +202,44 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_session_service_pb2.GrantStateAccessResponse, _abc.Awaitable[_session_service_pb2.GrantStateAccessResponse]]:
         """GrantStateAccess lets a session of another tree read a state, or takes that back
         (S10.9). Operators only.
+        """
+
+    @_abc_1.abstractmethod
+    def NarrowSession(
+        self,
+        request: _session_service_pb2.NarrowSessionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.NarrowSessionResponse, _abc.Awaitable[_session_service_pb2.NarrowSessionResponse]]:
+        """NarrowSession adds entries that all calls of a session and of those below it must meet
+        (S22.24). Only an operator replaces or removes entries.
+        """
+
+    @_abc_1.abstractmethod
+    def MintSessionToken(
+        self,
+        request: _session_service_pb2.MintSessionTokenRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.MintSessionTokenResponse, _abc.Awaitable[_session_service_pb2.MintSessionTokenResponse]]:
+        """MintSessionToken makes a token for a session or one below it, with no more rights than
+        the caller's own (S22.20).
+        """
+
+    @_abc_1.abstractmethod
+    def ListSessionTokens(
+        self,
+        request: _session_service_pb2.ListSessionTokensRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.ListSessionTokensResponse, _abc.Awaitable[_session_service_pb2.ListSessionTokensResponse]]:
+        """ListSessionTokens returns the tokens that were minted at a session and have not expired."""
+
+    @_abc_1.abstractmethod
+    def RevokeSessionTokens(
+        self,
+        request: _session_service_pb2.RevokeSessionTokensRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.RevokeSessionTokensResponse, _abc.Awaitable[_session_service_pb2.RevokeSessionTokensResponse]]:
+        """RevokeSessionTokens ends one token, or all tokens of a session and of those below it
+        (S22.21).
         """
 
 def add_SessionServiceServicer_to_server(servicer: SessionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -37,7 +37,7 @@ class CreateStateRequest(_message.Message):
     schema_name: _builtins.str
     """Name of the schema that it conforms to."""
     schema_version: _builtins.int
-    """Version of that schema; 0 for the latest."""
+    """Version of that schema; 0 for the live one."""
     data: _builtins.bytes
     """The document: UTF-8 JSON."""
     session: _builtins.str
@@ -319,7 +319,7 @@ class MigrateStateRequest(_message.Message):
     session: _builtins.str
     """The session that acts, by id or name; empty for none."""
     schema_version: _builtins.int
-    """Version of the schema; 0 for the latest."""
+    """Version of the schema; 0 for the live one."""
     patch: _builtins.bytes
     """A JSON Patch (RFC 6902) that makes the data conform; empty for none."""
     expected_version: _builtins.int

@@ -10,9 +10,13 @@ outcome. `interlock.sync.Interlock` is the same without `await`. Adapters of fra
 docs/adapters.md.
 """
 
+import importlib
+from typing import Any
+
 from . import patch
 from ._async.client import Interlock
 from ._async.stream import Stream
+from ._glass import BreakGlass
 from ._target import DEFAULT_SERVER, TLS
 from .errors import (
     UNDECIDED,
@@ -31,9 +35,14 @@ from .types import (
     Agent,
     Approval,
     ApprovalKind,
+    ApprovalStatement,
+    ApprovalStats,
     ApprovalStatus,
+    Attachment,
+    AttachmentKind,
     Branch,
     BranchStatus,
+    Caller,
     Change,
     Command,
     Component,
@@ -43,27 +52,61 @@ from .types import (
     DecisionRecord,
     DecisionValue,
     Definition,
+    DefinitionKind,
+    DefinitionSet,
+    Due,
+    DueKind,
     Evidence,
+    ExceptionScope,
     Execution,
+    Freeze,
     GuardResult,
+    Halt,
+    HaltKind,
+    HaltScope,
     HistoryEntry,
+    Hold,
+    HoldCause,
+    Human,
+    Identity,
     Interrupted,
     Jail,
     Lease,
     LegalEvent,
+    MissedTimes,
     OpenCall,
     Ping,
+    PolicyException,
     Problem,
+    QuestionCount,
+    Refusal,
     Report,
     Result,
     Run,
+    RunFreeze,
+    RunHalt,
     RunStatus,
+    Schedule,
+    ScheduleCounts,
+    ScheduleOutcome,
+    ScheduleOverlap,
+    ScheduleResult,
+    ScheduleSpec,
+    ScheduleStatus,
     Session,
     SessionStatus,
+    SessionToken,
+    SetChange,
+    SetObject,
+    SetShadow,
     Settlement,
+    ShadowedObject,
+    SigningKey,
     State,
     StateUpdate,
+    StopCause,
     Stopped,
+    Triggered,
     Turn,
     Usage,
     Vote,
@@ -72,10 +115,23 @@ from .types import (
 __version__ = "0.1.0"
 
 __all__ = [
-    "DEFAULT_SERVER", "TLS", "UNDECIDED", "Agent", "Approval", "ApprovalKind", "ApprovalStatus", "AwaitingApproval", "Branch",
-    "BranchStatus", "Change", "Command", "Component", "ConfigurationError", "Cost", "Decision", "DecisionCode", "DecisionRecord",
-    "DecisionValue", "Definition", "Denied", "Evidence", "Execution", "Fault", "GuardResult", "HistoryEntry", "Interlock",
-    "InterlockError", "Interrupted", "Jail", "Lease", "LegalEvent", "OpenCall", "Ping", "Problem", "Rejected",
-    "Report", "ReportError", "Result", "Run", "RunStatus", "Session", "SessionStatus", "Settlement", "State", "StateUpdate",
-    "Stopped", "Stream", "Turn", "Unavailable", "Usage", "Violation", "Vote", "patch", "reason",
+    "DEFAULT_SERVER", "TLS", "UNDECIDED", "Agent", "Approval", "ApprovalKind", "ApprovalStatement", "ApprovalStats",
+    "ApprovalStatus", "Attachment", "AttachmentKind", "AwaitingApproval", "Branch", "BranchStatus", "BreakGlass",
+    "Caller", "Change", "Command", "Component", "ConfigurationError", "Cost", "Decision", "DecisionCode",
+    "DecisionRecord", "DecisionValue", "Definition", "DefinitionKind", "DefinitionSet", "Denied", "Due", "DueKind",
+    "Evidence", "ExceptionScope", "Execution", "Fault", "Freeze", "GuardResult", "Halt", "HaltKind", "HaltScope",
+    "HistoryEntry", "Hold", "HoldCause", "Human", "Identity", "Interlock", "InterlockError", "Interrupted", "Jail",
+    "Lease", "LegalEvent", "MissedTimes", "OpenCall", "Ping", "PolicyException", "Problem", "QuestionCount", "Refusal",
+    "Rejected", "Report", "ReportError", "Result", "Run", "RunFreeze", "RunHalt", "RunStatus", "Schedule",
+    "ScheduleCounts", "ScheduleOutcome", "ScheduleOverlap", "ScheduleResult", "ScheduleSpec", "ScheduleStatus",
+    "Session", "SessionStatus", "SessionToken", "SetChange", "SetObject", "SetShadow", "Settlement", "ShadowedObject",
+    "SigningKey", "State", "StateUpdate", "StopCause", "Stopped", "Stream", "Triggered", "Turn", "Unavailable",
+    "Usage", "Violation", "Vote", "patch", "reason",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Imports `interlock.sync` at its first use, so that `import interlock` is enough."""
+    if name == "sync":
+        return importlib.import_module(".sync", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

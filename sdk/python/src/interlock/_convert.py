@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from typing import Any, cast
 
 from google.protobuf import json_format
-from google.protobuf.timestamp_pb2 import Timestamp
 
-from . import _json
+from . import _json, _who
+from ._words import time, word
 from .errors import AwaitingApproval, Rejected, Unavailable
-from .gen.approval.v1 import approval_pb2
+from .gen.approval.v1 import approval_pb2, approval_service_pb2
 from .gen.engine.v1 import process_pb2, process_service_pb2, run_pb2, run_service_pb2
 from .gen.policy.v1 import decision_pb2, explanation_pb2, policy_enforcer_service_pb2, policy_pb2
 from .gen.state.v1 import agent_pb2, component_pb2, session_pb2, state_pb2
@@ -18,6 +17,7 @@ from .types import (
     Agent,
     Approval,
     ApprovalKind,
+    ApprovalStats,
     ApprovalStatus,
     Branch,
     BranchStatus,
@@ -28,45 +28,39 @@ from .types import (
     DecisionRecord,
     DecisionValue,
     Definition,
+    Due,
+    DueKind,
     Evidence,
     Execution,
     GuardResult,
     HistoryEntry,
+    Hold,
+    HoldCause,
     Interrupted,
     Jail,
     Lease,
     LegalEvent,
     OpenCall,
     Problem,
+    QuestionCount,
     Report,
     Run,
+    RunFreeze,
+    RunHalt,
     RunStatus,
     Session,
     SessionStatus,
     State,
     StateUpdate,
+    StopCause,
     Turn,
     Usage,
     Vote,
 )
 
 
-def word(enum: Any, value: int, prefix: str) -> str:
-    """A value of an enum without its prefix, empty for unspecified; a number for one that this version does not know."""
-    if value == 0:
-        return ""
-    try:
-        return str(enum.Name(value)).removeprefix(prefix)
-    except ValueError:
-        return str(value)
-
-
-def time(stamp: Timestamp, there: bool) -> datetime | None:
-    return stamp.ToDatetime(tzinfo=timezone.utc) if there else None
-
-
 def legal_events(events: Any) -> tuple[LegalEvent, ...]:
-    return tuple(LegalEvent(e.event, tuple(e.targets), tuple(e.guards), e.requires_approval) for e in events)
+    return tuple(LegalEvent(e.event, tuple(e.targets), tuple(e.guards), e.requires_approval, e.frozen) for e in events)
 
 
 def decision(
@@ -143,6 +137,9 @@ def decision_record(r: decision_pb2.DecisionRecord) -> DecisionRecord:
         message=r.message,
         rule=r.rule,
         approval_id=r.approval_id,
+        policy=r.policy,
+        identity=_who.identity(r),
+        exceptions=tuple(r.exceptions),
     )
 
 
@@ -195,8 +192,60 @@ def run(r: run_pb2.Run, *, resumed: bool = False, note: str = "") -> Run:
             Evidence(e.name, e.held, time(e.since, e.HasField("since")), e.voided_by, e.missing, e.needs, e.tree)
             for e in r.evidence
         ),
+        schedule=r.schedule,
+        arrived_at=time(r.arrived_at, r.HasField("arrived_at")),
+        deadline=time(r.deadline, r.HasField("deadline")),
+        last_activity=time(r.last_activity, r.HasField("last_activity")),
+        dues=tuple(due(d) for d in r.dues),
+        holds=tuple(
+            Hold(
+                h.by,
+                cast("HoldCause", word(run_pb2.HoldCause, h.cause, "HOLD_CAUSE_").lower()),
+                h.reason,
+                time(h.since, h.HasField("since")),
+            )
+            for h in r.holds
+        ),
         resumed=resumed,
         note=note,
+        freeze=RunFreeze(
+            r.freeze.freeze_id, r.freeze.reason, r.freeze.created_by, time(r.freeze.until, r.freeze.HasField("until"))
+        )
+        if r.HasField("freeze")
+        else None,
+        halt=RunHalt(
+            r.halt.halt_id,
+            r.halt.scope,
+            r.halt.reason,
+            r.halt.created_by,
+            time(r.halt.created_at, r.halt.HasField("created_at")),
+        )
+        if r.HasField("halt")
+        else None,
+    )
+
+
+def due(d: run_pb2.Due) -> Due:
+    return Due(
+        kind=cast("DueKind", d.kind),
+        event=d.event,
+        branch=d.branch,
+        after_seconds=d.after.ToTimedelta().total_seconds(),
+        at=time(d.at, d.HasField("at")),
+        stopped_by=cast("StopCause", d.stopped_by),
+        left_seconds=d.left.ToTimedelta().total_seconds(),
+        blocked=d.blocked,
+        targets=tuple(d.targets),
+        holds=d.holds,
+    )
+
+
+def approval_stats(r: approval_service_pb2.GetApprovalStatsResponse) -> ApprovalStats:
+    return ApprovalStats(
+        questions=tuple(
+            QuestionCount(q.what, q.asked_by, q.asked, q.granted, q.rejected, q.expired, q.quick, q.hint) for q in r.questions
+        ),
+        complete=r.complete,
     )
 
 
@@ -287,6 +336,9 @@ def session(s: session_pb2.Session) -> Session:
         error=s.error,
         created_at=time(s.created_at, s.HasField("created_at")),
         updated_at=time(s.updated_at, s.HasField("updated_at")),
+        agent=s.agent,
+        only=_json.loads(s.only),
+        human=_who.human(s),
     )
 
 
@@ -342,6 +394,7 @@ def approval(a: approval_pb2.Approval) -> Approval:
         decided_at=time(a.decided_at, a.HasField("decided_at")),
         used_by=a.used_by,
         may_decide=a.you.may_decide,
+        principal=a.asker.principal,
     )
 
 

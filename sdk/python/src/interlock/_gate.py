@@ -34,7 +34,7 @@ from ._async import io
 from ._async.client import Interlock
 from ._outcome import result_of
 from ._sync.client import Interlock as SyncInterlock
-from .errors import UNDECIDED, AwaitingApproval, Denied, ReportError
+from .errors import UNDECIDED, AwaitingApproval, Denied, Fault, ReportError
 from .types import Decision, Result, Run
 
 if TYPE_CHECKING:
@@ -144,12 +144,17 @@ class Gate:
         session: str | Callable[[Any], str] = "",
         tool_name: Callable[[str], str] | None = None,
         folder: str | Callable[[Any], str] = "",
+        human: str | Callable[[Any], str] = "",
+        only: Any = None,
     ) -> None:
         self._client = client
         self._twin: Client | None = None
         self._session = session
         self._tool_name = tool_name
         self._folder = folder
+        self._human = human
+        self._only = only
+        self._narrowed: set[str] = set()
         self._held: OrderedDict[Key, list[Verdict]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -161,6 +166,42 @@ class Gate:
         if not isinstance(named, str) or not named:
             raise TypeError(f"the function `session` has named no session, but returned {named!r}")
         return named
+
+    def human(self, context: Any = None) -> str:
+        """The token of the person on whose behalf a conversation is; empty for that of the client. Its exceptions are those of the
+        caller's function."""
+        named = self._human(context) if callable(self._human) else self._human
+        if not isinstance(named, str):
+            raise TypeError(f"the function `human` has returned {named!r}, which is no token")
+        return named
+
+    async def _asking(self, session: str, context: Any) -> Interlock:
+        """The client that asks about a call of a conversation, whose session is narrowed by then."""
+        client, human = self._aio(session), self.human(context)
+        client = client.for_human(human) if human else client
+        if self._only is not None and client.session not in self._narrowed:
+            try:
+                await client.narrow_session(self._only)
+            except Fault as fault:
+                if fault.reason != "NOT_FOUND":
+                    raise
+                await client.create_session(client.session, only=self._only)
+            self._narrowed.add(client.session)
+        return client
+
+    def _asking_sync(self, session: str, context: Any) -> SyncInterlock:
+        """`_asking` without an event loop."""
+        client, human = self._sync(session), self.human(context)
+        client = client.for_human(human) if human else client
+        if self._only is not None and client.session not in self._narrowed:
+            try:
+                client.narrow_session(self._only)
+            except Fault as fault:
+                if fault.reason != "NOT_FOUND":
+                    raise
+                client.create_session(client.session, only=self._only)
+            self._narrowed.add(client.session)
+        return client
 
     def name(self, tool: str) -> str:
         """Interlock's name of a tool."""
@@ -194,7 +235,8 @@ class Gate:
         asked = Verdict(tool, call_id=call_id)
         try:
             asked, body, folder = self._question(asked, args, context, folder)
-            decision = await self._aio(asked.session).check(asked.tool, body, folder=folder, dry_run=dry_run)
+            client = await self._asking(asked.session, context)
+            decision = await client.check(asked.tool, body, folder=folder, dry_run=dry_run)
             return _answer(asked, decision, dry_run)
         except Exception as err:
             return _refused(asked, err)
@@ -206,7 +248,8 @@ class Gate:
         asked = Verdict(tool, call_id=call_id)
         try:
             asked, body, folder = self._question(asked, args, context, folder)
-            decision = self._sync(asked.session).check(asked.tool, body, folder=folder, dry_run=dry_run)
+            client = self._asking_sync(asked.session, context)
+            decision = client.check(asked.tool, body, folder=folder, dry_run=dry_run)
             return _answer(asked, decision, dry_run)
         except Exception as err:
             return _refused(asked, err)

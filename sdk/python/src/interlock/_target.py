@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ._glass import BreakGlass
 from .errors import ConfigurationError
 
 DEFAULT_SERVER = "127.0.0.1:7421"
@@ -45,6 +46,8 @@ class Settings:
     tracer_provider: Any = None
     jail_program: str = "interlock"
     jail_level: int | None = None
+    human: str = field(default="", repr=False)
+    break_glass: BreakGlass | None = None
 
 
 def settings_of(env: Mapping[str, str] = os.environ) -> Settings:
@@ -64,6 +67,14 @@ def settings_of(env: Mapping[str, str] = os.environ) -> Settings:
         state=env.get("WORKFLOW_STATE_ID") or "",
         tls=TLS(ca=ca) if ca else None,
         insecure=insecure.lower() in {"1", "t", "true"},
+        break_glass=BreakGlass(
+            env["INTERLOCK_BREAKGLASS"],
+            env.get("INTERLOCK_PRINCIPAL") or "",
+            env.get("INTERLOCK_BREAKGLASS_KEY") or "",
+            env.get("INTERLOCK_BREAKGLASS_SPOOL") or "",
+        )
+        if env.get("INTERLOCK_BREAKGLASS")
+        else None,
     )
 
 
@@ -151,6 +162,8 @@ def metadata(settings: Settings) -> tuple[tuple[str, str], ...]:
         sent.append(("authorization", "Bearer " + settings.token))
     if settings.namespace:
         sent.append(("interlock-namespace", settings.namespace))
+    if settings.human:
+        sent.append(("interlock-for", "Bearer " + settings.human))
     return tuple(sent)
 
 

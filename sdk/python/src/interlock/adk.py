@@ -57,6 +57,8 @@ class InterlockPlugin(BasePlugin):
         *,
         session: str | Callable[[Any], str] = "",
         tool_name: Callable[[str], str] | None = None,
+        human: str | Callable[[Any], str] = "",
+        only: Any = None,
         hide: bool = True,
         ungated: Collection[str] = (),
         name: str = "interlock",
@@ -68,13 +70,16 @@ class InterlockPlugin(BasePlugin):
             session: The session of a conversation, or a function of ADK's context that says it, such as
                 `lambda context: context.session.id`. The client's own without it.
             tool_name: Interlock's name of a tool. The tools of MCP servers have their own names, without that of the server.
+            human: The own token of the person on whose behalf a conversation is, or a function that says it, of the same as
+                that of `session`; that of the client without it.
+            only: Entries that all calls of each session must meet: sessions are narrowed before their first call (S22.24).
             hide: Whether tools that are not legal in the state are kept from the model.
             ungated: Names of tools that the model's provider runs, such as `google_search` and `code_execution`, so that they
                 cannot be judged, and that may be used all the same.
             name: Name of the plugin.
         """
         super().__init__(name)
-        self._gate = Gate(client, session=session, tool_name=tool_name)
+        self._gate = Gate(client, session=session, tool_name=tool_name, human=human, only=only)
         self._hide = hide
         self._ungated = frozenset(ungated)
         self._ended: dict[str, list[str]] = {}

@@ -41,6 +41,8 @@ def interlock_middleware(
     *,
     session: str | Callable[[Any], str] = "",
     tool_name: Callable[[str], str] | None = None,
+    human: str | Callable[[Any], str] = "",
+    only: Any = None,
     hide: bool = True,
     ungated: Collection[str] = (),
 ) -> list[FunctionMiddleware | ChatMiddleware]:
@@ -51,10 +53,13 @@ def interlock_middleware(
         session: The session of a conversation, or a function of the middleware's context that says it, such as
             `lambda context: context.session.session_id`. The client's own without it.
         tool_name: Interlock's name of a tool. The tools of MCP servers have their own names, without that of the server.
+        human: The own token of the person on whose behalf a conversation is, or a function that says it, of the same as
+            that of `session`; that of the client without it.
+        only: Entries that all calls of each session must meet: sessions are narrowed before their first call (S22.24).
         hide: Whether tools that are not legal in the state are kept from the model.
         ungated: Names of hosted tools, or their types, that may be used though they cannot be judged.
     """
-    gate = Gate(client, session=session, tool_name=tool_name)
+    gate = Gate(client, session=session, tool_name=tool_name, human=human, only=only)
     return [InterlockFunctionMiddleware(gate), InterlockChatMiddleware(gate, hide=hide, ungated=ungated)]
 
 

@@ -63,6 +63,8 @@ def guarded(
     *,
     session: str | Callable[[Any], str] = "",
     tool_name: Callable[[str], str] | None = None,
+    human: str | Callable[[Any], str] = "",
+    only: Any = None,
     timeout: float = 60.0,
     skill_commands: bool | None = None,
 ) -> ClaudeAgentOptions:
@@ -74,6 +76,9 @@ def guarded(
         session: The session of a conversation, or a function of a hook's input that says it; its `session_id` is the conversation
             of Claude Code. The client's own without it.
         tool_name: Interlock's name of a tool. The tools of MCP servers are `mcp__SERVER__TOOL`.
+        human: The own token of the person on whose behalf a conversation is, or a function that says it, of the same as
+            that of `session`; that of the client without it.
+        only: Entries that all calls of each session must meet: sessions are narrowed before their first call (S22.24).
         timeout: Seconds that Claude Code waits for a decision; more than the client's timeout.
         skill_commands: Whether shell commands in the texts of skills and slash commands may run, each after a decision. Without
             it they may where the Claude Code that the SDK brings asks about them, from 2.1.332 on. False switches them off. Say
@@ -85,7 +90,7 @@ def guarded(
         )
     _check_hooks_run(options)
     theirs = dict(options.hooks or {})
-    adapter = _Adapter(Gate(client, session=session, tool_name=tool_name), theirs.pop("PreToolUse", []))
+    adapter = _Adapter(Gate(client, session=session, tool_name=tool_name, human=human, only=only), theirs.pop("PreToolUse", []))
     if requests := theirs.get("PermissionRequest"):
         theirs["PermissionRequest"] = [
             dataclasses.replace(one, hooks=[adapter.requested(hook) for hook in one.hooks]) for one in requests

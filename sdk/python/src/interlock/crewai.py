@@ -51,6 +51,8 @@ class InterlockHooks:
         *,
         session: str | Callable[[Any], str] = "",
         tool_name: Callable[[str], str] | None = None,
+        human: str | Callable[[Any], str] = "",
+        only: Any = None,
         wait: float = 0.0,
     ) -> None:
         """Makes the hooks.
@@ -61,9 +63,12 @@ class InterlockHooks:
                 `lambda context: context.crew.name`. The client's own without it.
             tool_name: Interlock's name of a tool. CrewAI writes names in lower case with _. The tools of MCP servers have their
                 own names, without that of the server.
+            human: The own token of the person on whose behalf a conversation is, or a function that says it, of the same as
+                that of `session`; that of the client without it.
+            only: Entries that all calls of each session must meet: sessions are narrowed before their first call (S22.24).
             wait: Seconds that a call waits for humans to approve it.
         """
-        self._gate = Gate(client, session=session, tool_name=tool_name)
+        self._gate = Gate(client, session=session, tool_name=tool_name, human=human, only=only)
         self._wait = wait
         self._lock = threading.Lock()
         # By the arguments, which are the same object before and after a call; they are kept, so that no others have their id.

@@ -61,6 +61,8 @@ class InterlockMiddleware(AgentMiddleware[Any, Any, Any]):
         *,
         session: str | Callable[[Any], str] = "",
         tool_name: Callable[[str], str] | None = None,
+        human: str | Callable[[Any], str] = "",
+        only: Any = None,
         hide: bool = True,
         ungated: Collection[str] = (),
     ) -> None:
@@ -71,12 +73,15 @@ class InterlockMiddleware(AgentMiddleware[Any, Any, Any]):
             session: The session of a conversation, or a function of the run's config that says it, such as `thread_id`. The
                 client's own without it.
             tool_name: Interlock's name of a tool. The tools of MCP servers have the names that their adapter gives them.
+            human: The own token of the person on whose behalf a conversation is, or a function that says it, of the same as
+                that of `session`; that of the client without it.
+            only: Entries that all calls of each session must meet: sessions are narrowed before their first call (S22.24).
             hide: Whether tools that are not legal in the state are kept from the model.
             ungated: Names of tools that the model's provider runs, so that they cannot be judged, and that may be used all the
                 same.
         """
         super().__init__()
-        self._gate = Gate(client, session=session, tool_name=tool_name)
+        self._gate = Gate(client, session=session, tool_name=tool_name, human=human, only=only)
         self._hide = hide
         self._ungated = frozenset(ungated)
         _adapters.add(self)

@@ -63,6 +63,8 @@ class InterlockGate:
         *,
         session: str | Callable[[Any], str] = "",
         tool_name: Callable[[str], str] | None = None,
+        human: str | Callable[[Any], str] = "",
+        only: Any = None,
         folder: str | Callable[[Any], str] = "",
         hide: bool = True,
         ungated: Collection[str] = (),
@@ -75,12 +77,15 @@ class InterlockGate:
                 without it.
             tool_name: Interlock's name of a tool. The tools of MCP servers have their own names, those of a namespace
                 `NAMESPACE.TOOL`.
+            human: The own token of the person on whose behalf a conversation is, or a function that says it, of the same as
+                that of `session`; that of the client without it.
+            only: Entries that all calls of each session must meet: sessions are narrowed before their first call (S22.24).
             folder: The folder that tools work in, as an absolute path, or a function of the `RunContextWrapper` that says it.
             hide: Whether tools that are not legal in the state are kept from the model. The agent's `model` must be a `Model` for
                 that: a name is resolved by the SDK, out of reach.
             ungated: Names of tools that cannot be judged and may be used all the same.
         """
-        self._gate = Gate(client, session=session, tool_name=tool_name, folder=folder)
+        self._gate = Gate(client, session=session, tool_name=tool_name, folder=folder, human=human, only=only)
         self._hide = hide
         self._ungated = frozenset(ungated)
         self._agents: dict[int, tuple[Any, Any]] = {}

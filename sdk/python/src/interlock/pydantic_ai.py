@@ -70,6 +70,8 @@ class InterlockCapability(AbstractCapability[Any]):
         *,
         session: str | Callable[[Any], str] = "",
         tool_name: Callable[[str], str] | None = None,
+        human: str | Callable[[Any], str] = "",
+        only: Any = None,
         hide: bool = True,
         ungated: Collection[str] = (),
     ) -> None:
@@ -80,11 +82,14 @@ class InterlockCapability(AbstractCapability[Any]):
             session: The session of a conversation, or a function of the `RunContext` that says it, such as
                 `lambda ctx: ctx.conversation_id`. The client's own without it.
             tool_name: Interlock's name of a tool. The tools of MCP servers have their own names, without that of the server.
+            human: The own token of the person on whose behalf a conversation is, or a function that says it, of the same as
+                that of `session`; that of the client without it.
+            only: Entries that all calls of each session must meet: sessions are narrowed before their first call (S22.24).
             hide: Whether tools that are not legal in the state are kept from the model.
             ungated: Kinds of tools that the model's provider runs, such as `web_search`, so that they cannot be judged, and that
                 may be used all the same.
         """
-        self._gate = _Gate(client, session=session, tool_name=tool_name)
+        self._gate = _Gate(client, session=session, tool_name=tool_name, human=human, only=only)
         self._gate.hide, self._gate.ungated = hide, frozenset(ungated)
         self._running: dict[tuple[str | None, str], list[_Attempt]] = {}
         _adapters.add(self._gate)

@@ -9,26 +9,63 @@ from typing import Any, Literal
 
 from .records import (
     Agent,
+    ApprovalStatement,
+    ApprovalStats,
+    Attachment,
+    AttachmentKind,
+    Caller,
     Component,
     Cost,
     DecisionRecord,
     Definition,
+    DefinitionKind,
+    DefinitionSet,
+    ExceptionScope,
     Execution,
+    Freeze,
+    Halt,
+    HaltKind,
+    HaltScope,
     HistoryEntry,
+    Human,
+    Identity,
     Lease,
+    MissedTimes,
     OpenCall,
     Ping,
+    PolicyException,
     Problem,
+    QuestionCount,
+    Refusal,
+    Schedule,
+    ScheduleCounts,
+    ScheduleOutcome,
+    ScheduleOverlap,
+    ScheduleResult,
+    ScheduleSpec,
+    ScheduleStatus,
+    SessionToken,
+    SetChange,
+    SetObject,
+    SetShadow,
+    ShadowedObject,
+    SigningKey,
+    Triggered,
     Turn,
     Usage,
 )
 
 __all__ = [
-    "Agent", "Approval", "ApprovalKind", "ApprovalStatus", "Branch", "BranchStatus", "Change", "Command", "Component", "Cost",
-    "Decision",
-    "DecisionCode", "DecisionRecord", "DecisionValue", "Definition", "Evidence", "Execution", "GuardResult", "HistoryEntry",
-    "Interrupted", "Jail", "Lease", "LegalEvent", "OpenCall", "Ping", "Problem", "Report", "Result", "Run", "RunStatus", "Session",
-    "SessionStatus", "Settlement", "State", "StateUpdate", "Stopped", "Turn", "Usage", "Vote",
+    "Agent", "Approval", "ApprovalKind", "ApprovalStatement", "ApprovalStats", "ApprovalStatus", "Attachment",
+    "AttachmentKind", "Branch", "BranchStatus", "Caller", "Change", "Command", "Component", "Cost", "Decision",
+    "DecisionCode", "DecisionRecord", "DecisionValue", "Definition", "DefinitionKind", "DefinitionSet", "Due",
+    "DueKind", "Evidence", "ExceptionScope", "Execution", "Freeze", "GuardResult", "Halt", "HaltKind", "HaltScope",
+    "HistoryEntry", "Hold", "HoldCause", "Human", "Identity", "Interrupted", "Jail", "Lease", "LegalEvent",
+    "MissedTimes", "OpenCall", "Ping", "PolicyException", "Problem", "QuestionCount", "Refusal", "Report", "Result",
+    "Run", "RunFreeze", "RunHalt", "RunStatus", "Schedule", "ScheduleCounts", "ScheduleOutcome", "ScheduleOverlap",
+    "ScheduleResult", "ScheduleSpec", "ScheduleStatus", "Session", "SessionStatus", "SessionToken", "SetChange",
+    "SetObject", "SetShadow", "Settlement", "ShadowedObject", "SigningKey", "State", "StateUpdate", "StopCause",
+    "Stopped", "Triggered", "Turn", "Usage", "Vote",
 ]  # fmt: skip
 
 # The words of the contracts. A server that is newer than this package may send others.
@@ -39,7 +76,7 @@ DecisionCode = Literal[
     "EDIT_TOO_LARGE", "TOO_MANY_FILES", "MAX_ITERATIONS", "CONTEXT_BUDGET", "RUN_NOT_ACTIVE", "INVALID_INPUT", "POLICY_DENIED",
     "RATE_LIMITED", "BUDGET_EXCEEDED", "EMAIL_DENIED", "APPROVAL_REQUIRED", "APPROVAL_PENDING", "POLICY_UNAVAILABLE",
     "COMMAND_UNKNOWN", "SELF_PROTECTED", "NOT_ENFORCED", "EFFECTS_UNKNOWN", "ACTS_ELSEWHERE", "SIGNALS_PROCESS", "CALLER_DENIED",
-    "JAIL_REQUIRED", "CALL_UNCLEAR", "CALL_NOT_ALLOWED",
+    "JAIL_REQUIRED", "CALL_UNCLEAR", "CALL_NOT_ALLOWED", "NARROWED", "HALTED", "UNGOVERNED",
 ]  # fmt: skip
 RunStatus = Literal[
     "", "RUNNING", "WAITING", "AWAITING_APPROVAL", "PAUSED", "COMPLETED", "FAILED", "BLOCKED", "CANCELLED", "HELD"
@@ -49,6 +86,9 @@ SessionStatus = Literal["", "RUNNING", "FINISHED", "ENDED"]
 StateUpdate = Literal["", "NONE", "PENDING", "COMPLETED", "FAILED", "SKIPPED"]
 ApprovalStatus = Literal["", "PENDING", "GRANTED", "REJECTED", "EXPIRED", "CANCELLED", "USED", "STALE"]
 ApprovalKind = Literal["", "TRANSITION", "TOOL_CALL", "PROCESS_STEP"]
+DueKind = Literal["deadline", "fork", "after", "stale", "remind"]
+StopCause = Literal["", "hold", "pause", "approval", "branches"]
+HoldCause = Literal["", "operator", "session_end", "stale"]
 Settlement = Literal["ok", "failed", "not_executed"]
 
 
@@ -62,6 +102,30 @@ class LegalEvent:
     guards: tuple[str, ...] = ()
     """All guards that it may evaluate, in order."""
     requires_approval: bool = False
+    frozen: bool = False
+    """True while a freeze stops it (S25.12)."""
+
+
+@dataclass(frozen=True)
+class RunHalt:
+    """Stops the work of a run until an operator lifts it (S23.41)."""
+
+    id: str
+    scope: str
+    """In words, such as workflow "deploy"."""
+    reason: str
+    created_by: str
+    created_at: datetime | None
+
+
+@dataclass(frozen=True)
+class RunFreeze:
+    """Stops some transitions of a run until a time (S25.12)."""
+
+    id: str
+    reason: str
+    created_by: str
+    until: datetime | None
 
 
 @dataclass(frozen=True)
@@ -246,6 +310,42 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Due:
+    """One thing that time brings about in a run, and when (S25)."""
+
+    kind: DueKind
+    event: str
+    """That of the transition, such as $after:2h; empty for a reminder."""
+    branch: str
+    """Empty outside of forks."""
+    after_seconds: float
+    """The time on the clock at which it is due: of a deadline since the run began, of a silence since the last progress."""
+    at: datetime | None
+    """When it is due, if no clock stands still before; None while its clock stands still."""
+    stopped_by: StopCause
+    """Why its clock stands still; empty while the clock runs (S25.2)."""
+    left_seconds: float
+    """The time that is left on a clock that stands still."""
+    blocked: bool
+    """Whether it was due, and no guard let it through: it is tried again."""
+    targets: tuple[str, ...]
+    """The states that it may lead to, in definition order."""
+    holds: bool
+    """Whether the run is held after this silence."""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A cause that keeps a run `HELD` until it is lifted (S6.2)."""
+
+    by: str
+    """Name of the principal that holds it."""
+    cause: HoldCause
+    reason: str
+    since: datetime | None
+
+
+@dataclass(frozen=True)
 class Run:
     """One instance of a workflow, as far as its agent must know it."""
 
@@ -288,10 +388,26 @@ class Run:
     updated_at: datetime | None
     evidence: tuple[Evidence, ...] = ()
     """The evidence that the workflow asks for, with its status."""
+    schedule: str = ""
+    """The schedule that has started the run; empty for none."""
+    arrived_at: datetime | None = None
+    """When the run came to its state from another one: the clock of the state counts from there (S25.1)."""
+    deadline: datetime | None = None
+    """The latest time at which the run ends (S25.8); None for never."""
+    last_activity: datetime | None = None
+    """When the run made progress last, to the second; None of a run that is not active, and in the answers of changes."""
+    dues: tuple[Due, ...] = ()
+    """What time will bring about, the soonest first, as things stand now; those whose clock stands still are last."""
+    holds: tuple[Hold, ...] = ()
+    """The causes of a run that is `HELD` (S6.2)."""
     resumed: bool = False
     """Whether `load` has continued a paused run."""
     note: str = ""
     """Why an accepted event had no effect; empty otherwise."""
+    freeze: RunFreeze | None = None
+    """The freeze that the run is under; `legal_events` say what it stops."""
+    halt: RunHalt | None = None
+    """The halt that stops its work; None for none."""
 
     @property
     def ended(self) -> bool:
@@ -327,6 +443,12 @@ class Session:
     error: str
     created_at: datetime | None
     updated_at: datetime | None
+    agent: str = ""
+    """The agent that it has started from; empty for none."""
+    only: Any = None
+    """The entries that all calls of it and of those below it must meet; None for none (S22.24)."""
+    human: Human | None = None
+    """On whose behalf it works, and so do those below it; None where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -419,6 +541,8 @@ class Approval:
     used_by: str = ""
     may_decide: bool = False
     """Whether the caller may decide it."""
+    principal: str = ""
+    """Who asks."""
 
     @property
     def pending(self) -> bool:

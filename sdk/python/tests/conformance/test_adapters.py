@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import os
 import re
@@ -18,7 +19,12 @@ from conformance.harness import CASES, CONFORMANCE, SPEC, Driver, Play, Way, Wor
 from interlock._gate import Verdict
 
 framework = os.environ["ADAPTER"]
-driver: type[Driver] = importlib.import_module(f"conformance.{framework.replace('-', '_')}_driver").Driver
+driving = importlib.import_module(f"conformance.{framework.replace('-', '_')}_driver")
+driver: type[Driver] = driving.Driver
+(entry,) = {
+    "InterlockCapability", "InterlockGate", "InterlockHooks", "InterlockMiddleware", "InterlockPlugin", "guarded",
+    "interlock_middleware",
+} & set(vars(driving))  # fmt: skip
 held: dict[str, bool] = {}
 tried: set[str] = set()
 
@@ -81,6 +87,26 @@ async def test_the_contract_can_fail(governed: Server, proxy: Proxy, tmp_path: P
     monkeypatch.setattr("interlock._gate._verdict", lambda tool, session, decision: Verdict(tool, session, decision=decision))
     with pytest.raises(AssertionError, match="ran"):
         await check(driver(World(governed, proxy, "denied", "", tmp_path)), CASES["denied"])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"only": [{"tools": ["write_note"]}]}, "NARROWED"),
+        ({"human": "no-token"}, "UNAUTHENTICATED"),
+        ({"human": lambda _: None}, "human"),
+    ],
+    ids=["only", "human", "a function that fails"],
+)
+async def test_who_and_how_far(
+    given: Any, said: str, governed: Server, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session of a conversation is narrowed before its first call, and calls are on behalf of a person."""
+    monkeypatch.setattr(driving, entry, functools.partial(getattr(driving, entry), **given))
+    way = Way("a conversation", "judged", lambda made, play: made.run(play, "main", stream=False, sync=False))
+    ran, _, read = await attempt(driver(World(governed, proxy, "way", "", tmp_path)), way, "read_note", {"path": "a"})
+    assert ran == []
+    assert said in read
 
 
 def test_names_of_exceptions_exist() -> None:

@@ -14,6 +14,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/halts"
+	"github.com/interlock-run/interlock/services/internal/personread"
+	"github.com/interlock-run/interlock/services/internal/runnotice"
+	"github.com/interlock-run/interlock/services/internal/sessionread"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
@@ -58,8 +62,27 @@ type Runs interface {
 type Webhooks interface {
 	// Receivers are their names: of [a-z0-9], and the same after a restart.
 	Receivers() []string
+	// Plan returns whether one of them gets an event, and when.
+	Plan(receiver string, r *Record, event string, now time.Time) Plan
+	// PlanRun returns whether one of them gets an event of a run, and when.
+	PlanRun(receiver, namespace string, n *runnotice.Notice, now time.Time) Plan
+	// HearRuns reports that some of them get events of runs.
+	HearRuns() bool
+	// Ordered reports that one of them gets the messages about an approval or a run one after the other,
+	// and of those that wait only the newest: people read it.
+	Ordered(receiver string) bool
 	// Send notifies one of them. An error means that it has to be tried again.
 	Send(ctx context.Context, receiver string, n Notice) error
+}
+
+// Plan describes the delivery of an event to a receiver.
+type Plan struct {
+	// Takes means that it gets the event.
+	Takes bool
+	// NotBefore is the end of quiet hours; zero for at once.
+	NotBefore time.Time
+	// Remind is the interval of reminders of an approval that waits; 0 for none.
+	Remind time.Duration
 }
 
 // Definitions are the workflows and processes of runs, by version.
@@ -75,17 +98,24 @@ type Config struct {
 	Announce    Announcer
 	Runs        Runs
 	Webhooks    Webhooks
+	// Keys are those with which people sign; nil where none is registered. Signing returns the
+	// place where they do; nil for nowhere.
+	Keys    Keys
+	Signing func() Signing
 	// Retention is how long approvals are kept after they became final; 0 forever.
 	Retention time.Duration
 	// Quota is how many questions about calls a principal may have pending; 0 for any number.
 	Quota int64
 	// Leases are the most that a lease may have.
 	Leases consent.LeaseBounds
-	// Observe is notified of the status of each approval that is made or decided; nil if
+	// Measure is notified of the status of each approval that is made or decided; nil if
 	// there is none.
-	Observe func(consent.Status)
+	Measure func(consent.Status)
 	// Timers learns how late timers are; nil if there is none.
 	Timers *sweep.Watch
+	// Relays are the programs that pass on decisions of people, and People those people; nil for none.
+	Relays Relays
+	People People
 	// Clock is time.Now outside of tests.
 	Clock func() time.Time
 	Log   *slog.Logger
@@ -98,14 +128,23 @@ type App struct {
 	runs        Runs
 	webhooks    Webhooks
 	definitions Definitions
+	keys        Keys
+	signing     func() Signing
 	clock       func() time.Time
 	log         *slog.Logger
 	// retention is how long approvals are kept after they became final; 0 forever.
 	retention time.Duration
 	quota     int64
 	leases    consent.LeaseBounds
-	observe   func(consent.Status)
+	measure   func(consent.Status)
 	timers    *sweep.Watch
+	relays    Relays
+	people    People
+	listeners *runnotice.Listeners
+
+	halts    *halts.Reader
+	voters   *personread.Reader
+	sessions *sessionread.Reader
 
 	changes  *wakeup.Hub
 	watchers *watchers
@@ -118,10 +157,14 @@ type App struct {
 
 // New makes the use cases.
 func New(cfg Config) *App {
+	if cfg.Signing == nil {
+		cfg.Signing = func() Signing { return Signing{} }
+	}
 	return &App{
-		store: cfg.Store, announce: cfg.Announce, runs: cfg.Runs, webhooks: cfg.Webhooks, definitions: cfg.Definitions, clock: cfg.Clock, log: cfg.Log,
-		retention: cfg.Retention, quota: cfg.Quota, leases: cfg.Leases, observe: cfg.Observe, timers: cfg.Timers, changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
-		pageBytes: pageBytes,
+		listeners: runnotice.NewListeners(cfg.Store, cfg.Clock, cfg.Webhooks != nil && cfg.Webhooks.HearRuns()),
+		store:     cfg.Store, announce: cfg.Announce, runs: cfg.Runs, webhooks: cfg.Webhooks, definitions: cfg.Definitions, keys: cfg.Keys, signing: cfg.Signing, clock: cfg.Clock, log: cfg.Log,
+		retention: cfg.Retention, quota: cfg.Quota, leases: cfg.Leases, measure: cfg.Measure, timers: cfg.Timers, halts: halts.New(cfg.Store), voters: personread.New(cfg.Store), sessions: sessionread.New(cfg.Store), changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
+		pageBytes: pageBytes, relays: cfg.Relays, people: cfg.People,
 	}
 }
 

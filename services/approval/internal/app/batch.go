@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -34,6 +34,8 @@ type Batch struct {
 	Items   []BatchItem
 	// Key makes the vote happen once; empty does not.
 	Key string
+	// Signature of the votes, over all items in order; nil for none.
+	Signature *Signature
 }
 
 // BatchItem is an approval, and the digest that the caller was shown.
@@ -49,7 +51,11 @@ func (a *App) DecideAll(ctx context.Context, caller Caller, b Batch) ([]*Record,
 	if err := b.check(); err != nil {
 		return nil, err
 	}
-	records, err := retry.Do(ctx, "these approvals", func() ([]*Record, error) { return a.tryBatch(ctx, caller, &b) })
+	proof, err := a.verified(ctx, caller, b.Signature, b.ids()...)
+	if err != nil {
+		return nil, err
+	}
+	records, err := retry.Do(ctx, "these approvals", func() ([]*Record, error) { return a.tryBatch(ctx, caller, &b, proof) })
 	return records, err
 }
 
@@ -69,11 +75,19 @@ func (b *Batch) check() error {
 	return nil
 }
 
+func (b *Batch) ids() []string {
+	ids := make([]string, len(b.Items))
+	for i, item := range b.Items {
+		ids[i] = item.ID
+	}
+	return ids
+}
+
 // at returns the place of an item in the request.
 func (b *Batch) at(i int) string { return fmt.Sprintf("/items/%d", i) }
 
 // tryBatch returns one attempt.
-func (a *App) tryBatch(ctx context.Context, caller Caller, b *Batch) ([]*Record, error) {
+func (a *App) tryBatch(ctx context.Context, caller Caller, b *Batch, proof *proof) ([]*Record, error) {
 	before, err := a.loadBatch(ctx, caller, b)
 	if err != nil {
 		return nil, err
@@ -96,13 +110,22 @@ func (a *App) tryBatch(ctx context.Context, caller Caller, b *Batch) ([]*Record,
 	if err := a.together(before); err != nil {
 		return nil, err
 	}
-	all, err := a.judgeBatch(caller, b, before, now)
+	all, err := a.judgeBatch(caller, b, proof, before, now)
 	if err != nil {
 		return nil, err
 	}
 	whole := store.Batch{Across: true, Idempotency: key.Keep(owner)}
 	after := make([]*Record, len(all))
 	for i, t := range all {
+		if b.Approve {
+			check, err := a.unhalted(ctx, t.after)
+			if err != nil {
+				return nil, err
+			}
+			if !slices.Contains(whole.Checks, check) {
+				whole.Checks = append(whole.Checks, check)
+			}
+		}
 		part, err := t.batch()
 		if err != nil {
 			return nil, err
@@ -155,12 +178,12 @@ func (a *App) loadBatch(ctx context.Context, caller Caller, b *Batch) ([]*Record
 
 // onceBatch returns the idempotency key of a batch and its owner: where a commit stays in
 // one shard, the first of its approvals.
-func (a *App) onceBatch(caller Caller, b *Batch) (store.Key, once.Key) {
+func (a *App) onceBatch(caller Caller, b *Batch) (store.Key, idempotency.Key) {
 	var content strings.Builder
 	for _, item := range b.Items {
 		fmt.Fprintf(&content, "%q %q ", item.ID, item.Digest)
 	}
-	key := once.Of(b.Key, fmt.Sprintf("decide all %q", caller.Principal.Name), fmt.Sprintf("%t %q %s", b.Approve, b.Note, content.String()))
+	key := idempotency.Of(b.Key, fmt.Sprintf("decide all %q", caller.Principal.Name), fmt.Sprintf("%t %q %s", b.Approve, b.Note, content.String()))
 	if !a.store.Spans() {
 		return approvalKey(caller.Namespace, b.Items[0].ID), key
 	}
@@ -260,8 +283,8 @@ func (a *App) together(records []*Record) error {
 
 // judgeBatch casts the vote on each. When one refuses it, none has it, and the refusal names
 // all that do: first callers without a right, then decided approvals.
-func (a *App) judgeBatch(caller Caller, b *Batch, before []*Record, now time.Time) ([]*transaction, error) {
-	by := consent.Approver{Name: caller.Principal.Name, Role: string(caller.Principal.Role)}
+func (a *App) judgeBatch(caller Caller, b *Batch, proof *proof, before []*Record, now time.Time) ([]*transaction, error) {
+	by, intent := approver(caller.Principal), a.intent(caller, b.Approve, b.Note, nil)
 	all := make([]*transaction, len(before))
 	type refusal struct {
 		at int
@@ -271,7 +294,10 @@ func (a *App) judgeBatch(caller Caller, b *Batch, before []*Record, now time.Tim
 	for i, r := range before {
 		due := pass(r.Approval, now)
 		mid := r.with(due.Approval)
-		ruled := mid.Decide(by, consent.Decision{Approve: b.Approve, Note: b.Note, Digest: b.Items[i].Digest}, now)
+		ruled := mid.Decide(by, consent.Decision{Approve: b.Approve, Note: b.Note, Digest: b.Items[i].Digest, Signed: proof.signed()}, now)
+		if refusal := proof.against(mid, intent, document.Value{}); ruled.Refusal == nil && refusal != nil {
+			ruled.Refusal = refusal
+		}
 		if ruled.Refusal == nil && b.Items[i].Digest != mid.Digest { // who rejects has seen it, too
 			ruled.Refusal = &consent.Refusal{
 				Code: consent.CodeChanged, Message: "approval " + r.ID + " is for a different action than the one that was shown; look at it again",

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -21,8 +21,10 @@ type command struct {
 	usedBy string
 	// lease is granted when the command uses the approval for it; nil for none.
 	lease *consent.Lease
+	// acts: it lets an action go on, which a halt refuses.
+	acts bool
 	// once makes the command happen once.
-	once once.Key
+	once idempotency.Key
 }
 
 // change applies a command to an approval and commits the changes, again from the start
@@ -51,6 +53,13 @@ func (a *App) try(ctx context.Context, key store.Key, c command) (*Record, error
 	mid := before.with(due.Approval)
 	ruled := c.apply(mid, now)
 	t := &transaction{app: a, before: before, after: mid.with(ruled.Approval), at: now}
+	if c.acts && ruled.Refusal == nil {
+		check, err := a.unhalted(ctx, before)
+		if err != nil {
+			return nil, err
+		}
+		t.checks = []store.Check{check}
+	}
 	t.announce(interlock, due.Events)
 	t.announce(c.caller.Principal.Name, ruled.Events)
 	if ruled.Changed {

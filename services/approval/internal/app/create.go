@@ -67,7 +67,7 @@ func (a *App) open(ctx context.Context, caller Caller, req consent.Request, q *Q
 	if err != nil {
 		return nil, false, invalid("/kind", err)
 	}
-	t := &transaction{app: a, after: &Record{Approval: result.Approval, Namespace: caller.Namespace, RunID: q.RunID, Why: q.Why, Facts: q.Facts}, at: now}
+	t := &transaction{app: a, after: &Record{Approval: result.Approval, Namespace: caller.Namespace, RunID: q.RunID, Why: q.Why, Facts: q.Facts, Secret: newSecret()}, at: now}
 	t.announce(req.Asker.Principal, result.Events)
 	_, err = t.commit(ctx)
 	switch {

@@ -191,7 +191,7 @@ func TestReuse(t *testing.T) {
 			"run":     func(q *app.Question) { q.RunID = "run_2" },
 			"asker":   func(q *app.Question) { q.Asker.Principal = "agent-8" },
 			"session": func(q *app.Question) { q.Asker.SessionID = "ses_3" },
-			"root":    func(q *app.Question) { q.Asker.RootID = "ses_2" },
+			"root":    func(q *app.Question) { q.Asker.RootSession = "ses_2" },
 			"quorum":  func(q *app.Question) { q.Terms.Required = 2 },
 			"circle":  func(q *app.Question) { q.Terms.Eligible.Names = []string{"alice"} },
 			"time":    func(q *app.Question) { q.Terms.TTL = 2 * time.Hour },

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 )
 
 // Vote is a caller's answer to an approval.
@@ -25,6 +25,8 @@ type Vote struct {
 	Key string
 	// Lease lets later calls pass that are like this one; nil does not (S9.6).
 	Lease *consent.LeaseTerms
+	// Signature of the vote; nil for none.
+	Signature *Signature
 }
 
 // Decide casts the caller's vote. Of all that could make the decision one does, and
@@ -41,14 +43,23 @@ func (a *App) Decide(ctx context.Context, caller Caller, id string, v Vote) (*Re
 			return nil, err
 		}
 	}
-	by := consent.Approver{Name: who.Name, Role: string(who.Role)}
+	by := approver(who)
+	proof, err := a.verified(ctx, caller, v.Signature, id)
+	if err != nil {
+		return nil, err
+	}
+	d.Signed = proof.signed()
+	intent := a.intent(caller, v.Approve, v.Note, v.Lease)
 	lease, err := a.lease(ctx, caller, id, &v)
 	if err != nil {
 		return nil, err
 	}
 	return a.change(ctx, id, command{
-		caller: caller, once: v.once(who.Name), lease: lease,
+		caller: caller, once: v.once(who.Name), lease: lease, acts: v.Approve,
 		apply: func(r *Record, now time.Time) consent.Result {
+			if refusal := proof.against(r, intent, d.Data); refusal != nil {
+				return consent.Result{Approval: r.Approval, Refusal: refusal}
+			}
 			out := r.Decide(by, d, now)
 			if lease != nil && out.Refusal == nil {
 				return leased(out, now)
@@ -72,8 +83,17 @@ func leased(out consent.Result, now time.Time) consent.Result {
 	return used
 }
 
-// bound refuses credentials that belong to a session.
+// approver returns a caller as the core knows approvers.
+func approver(who auth.Principal) consent.Approver {
+	return consent.Approver{Name: who.Name, Role: string(who.Role), Person: who.Person, Relay: who.Relay, Identity: who.Identity}
+}
+
+// bound refuses credentials that belong to a session, and a relay without an identity: its name may be on a list
+// of approvers.
 func bound(who auth.Principal) error {
+	if who.Role == auth.Relay {
+		return fault.New(fault.PermissionDenied, "a relay makes no decision by itself: give as_identity with the identity of the person who decides")
+	}
 	if who.Session == "" {
 		return nil
 	}
@@ -95,10 +115,10 @@ func checkEdit(before *Record, out consent.Result) consent.Result {
 }
 
 // once returns the key of a vote: each caller has keys of their own.
-func (v *Vote) once(name string) once.Key {
+func (v *Vote) once(name string) idempotency.Key {
 	content := fmt.Sprintf("%t %q %q %q", v.Approve, v.Note, v.Edited, v.Digest)
 	if v.Lease != nil {
 		content += fmt.Sprintf(" %q %q %d %d", v.Lease.Pattern, v.Lease.Only, v.Lease.Calls, v.Lease.Minutes)
 	}
-	return once.Of(v.Key, fmt.Sprintf("decide %q", name), content)
+	return idempotency.Of(v.Key, fmt.Sprintf("decide %q", name), content)
 }

@@ -155,6 +155,7 @@ func TestWebhooks(t *testing.T) {
  },
  "id": "default.approval.%[1]s.1.requested",
  "namespace": "default",
+ "text": "Approval wanted: event SHIP\n“Ship it?”\nasked by agent-7, session ses_2\nwho decides: role approver, until 2026-01-02T00:00:00Z\napproval %[1]s is pending: 0 of 2 approvals, until 2026-01-02T00:00:00Z\nhttps://interlock.example.com/ui/approvals/%[1]s",
  "time": "2026-01-01T00:00:00Z",
  "type": "approval.requested"
 }`, granted.ID, granted.Digest)
@@ -163,15 +164,15 @@ func TestWebhooks(t *testing.T) {
 			}
 			in.mu.Unlock()
 		}
-		r.vote(alice, granted.ID, app.Vote{Approve: true, Note: "fine"}) // which is of no interest
+		r.vote(alice, granted.ID, app.Vote{Approve: true, Note: "fine"})
 		r.deliver(time.Hour)
-		one.has(t)
+		one.has(t, "approval.voted PENDING")
 		r.vote(bob, granted.ID, app.Vote{Approve: true})
 		r.ask(func(q *app.Question) {
 			q.Terms = consent.Terms{TTL: time.Hour, Escalation: consent.Escalation{After: time.Minute, To: consent.Approvers{Names: []string{"olga"}}}}
 		})
 		r.deliver(0)
-		one.has(t, "approval.granted GRANTED", "approval.requested PENDING")
+		one.has(t, "approval.voted GRANTED", "approval.granted GRANTED", "approval.requested PENDING")
 		r.advance(time.Minute)
 		r.deliver(0)
 		one.has(t, "approval.escalated PENDING")
@@ -187,12 +188,12 @@ func TestWebhooks(t *testing.T) {
 		}
 		// The messages say how it stands when they are sent.
 		r.deliver(0)
-		one.has(t, "approval.requested REJECTED", "approval.rejected REJECTED", "approval.requested CANCELLED", "approval.cancelled CANCELLED")
+		one.has(t, "approval.requested REJECTED", "approval.voted REJECTED", "approval.rejected REJECTED", "approval.requested CANCELLED", "approval.cancelled CANCELLED")
 		if _, err := r.Consume(t.Context(), engine, granted.ID, granted.Digest, "x", ""); err != nil {
 			t.Fatal(err)
 		}
 		r.deliver(48 * time.Hour)
-		one.has(t)
+		one.has(t, "approval.used USED")
 		if n := len(slices.Compact(slices.Sorted(slices.Values(one.ids)))); n != len(one.ids) {
 			t.Errorf("there were %d messages of %d ids", len(one.ids), n)
 		}

@@ -37,14 +37,31 @@ type Unlocks struct {
 // sentence why not. It is the core's own judgement.
 func (a *App) MayDecide(caller Caller, r *Record) (may bool, why string) {
 	who := caller.Principal
+	if who.Role == auth.Relay {
+		return a.relayMay(r.at(a.now()))
+	}
 	if err := bound(who); err != nil {
 		return false, fault.From(err).Message
 	}
-	may, why = r.MayDecide(consent.Approver{Name: who.Name, Role: string(who.Role)}, a.now())
+	may, why = r.MayDecide(approver(who), a.now())
 	if may && !auth.Allowed("/interlock.approval.v1.ApprovalService/DecideApproval", who.Role) {
 		return false, "the role " + document.Quote(string(who.Role)) + " decides no approvals, regardless of the terms"
 	}
 	return may, why
+}
+
+// Unanswerable returns why no registered people could grant an approval that waits now, where only they decide. It is empty
+// when they could, and when that is not known: no decision depends on it.
+func (a *App) Unanswerable(ctx context.Context, r *Record) string {
+	if r.Standing() != consent.Pending || !r.Terms.Presence && !r.Terms.Distinct {
+		return ""
+	}
+	people, err := a.voters.Voters(ctx, r.Namespace)
+	if err != nil {
+		a.missing(ctx, r, "who can answer", err)
+		return ""
+	}
+	return r.Terms.Unanswerable(r.Asker, people)
 }
 
 // detailTime is how long a reader waits for details.

@@ -9,6 +9,10 @@ import (
 
 // DeliverOnce sends what is due now, and answers when that is over.
 func (a *App) DeliverOnce(ctx context.Context) {
+	a.spreader().Once(ctx)
+	if a.webhooks == nil {
+		return
+	}
 	var all sync.WaitGroup
 	for _, receiver := range a.webhooks.Receivers() {
 		all.Go(func() { a.deliverer(receiver).Once(ctx) })

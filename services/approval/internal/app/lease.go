@@ -55,7 +55,7 @@ func (a *App) lease(ctx context.Context, caller Caller, id string, v *Vote) (*co
 	}
 	why := r.Because()
 	scope := consent.Scope{
-		RunID: r.RunID, Branch: r.subject("branch"), Entry: why.Entry, State: why.State, RootID: r.Asker.RootID,
+		RunID: r.RunID, Branch: r.subject("branch"), Entry: why.Entry, State: why.State, RootSession: r.Asker.RootSession,
 		Policy: why.Policy, PolicyVersion: why.PolicyVersion, Rule: why.Rule, Capability: r.subject("capability"),
 	}
 	l, err := r.Lease(typeid.New(typeid.Lease), terms, scope, caller.Principal.Name, a.now())

@@ -55,7 +55,7 @@ func TestLeaseIsGranted(t *testing.T) {
 		}
 		l, now := all[0], r.clock.Now().UTC()
 		want := consent.Scope{
-			RunID: "run_1", Entry: 3, State: "work", RootID: "ses_1", Policy: "p", PolicyVersion: 2, Rule: "/ask/0", Capability: "bash",
+			RunID: "run_1", Entry: 3, State: "work", RootSession: "ses_1", Policy: "p", PolicyVersion: 2, Rule: "/ask/0", Capability: "bash",
 		}
 		if l.ID != got.UsedBy || l.ApprovalID != id || l.Scope != want || l.Terms != (consent.Terms{}).Digest() || l.SessionID != "ses_2" || l.Left != 5 || l.Calls != 5 ||
 			l.GrantedBy != "alice" || !l.GrantedAt.Equal(now) || !l.ExpiresAt.Equal(now.Add(30*time.Minute)) || !l.Lets(want, now) {

@@ -23,6 +23,11 @@ const (
 
 // Get returns an approval as it stands.
 func (a *App) Get(ctx context.Context, caller Caller, id string) (*Record, error) {
+	if caller.Principal.Role == auth.Relay {
+		if err := a.checkRelay(caller.Principal); err != nil {
+			return nil, err
+		}
+	}
 	r, err := a.load(ctx, approvalKey(caller.Namespace, id))
 	if err != nil {
 		return nil, err
@@ -58,7 +63,7 @@ func (r *Record) readable(p auth.Principal) bool {
 		return true
 	}
 	return p.Name == r.Asker.Principal &&
-		(p.Session == "" || p.Session == r.Asker.SessionID || p.Session == r.Asker.RootID)
+		(p.Session == "" || p.Session == r.Asker.SessionID || p.Session == r.Asker.RootSession)
 }
 
 // Query selects approvals; empty fields select all.
@@ -74,6 +79,11 @@ type Query struct {
 // List returns a page of approvals, newest first, and where the next one begins after:
 // empty when there is none. A page of large approvals has less than Limit of them.
 func (a *App) List(ctx context.Context, caller Caller, q Query) (records []*Record, next string, err error) {
+	if caller.Principal.Role == auth.Relay {
+		if err := a.checkRelay(caller.Principal); err != nil {
+			return nil, "", err
+		}
+	}
 	query := store.Query{Namespace: caller.Namespace, Kind: KindApproval, Labels: map[string]string{}, Descending: true, After: q.After}
 	if q.Standing != "" {
 		query.Labels["status"] = string(q.Standing)

@@ -172,3 +172,32 @@ func TestList(t *testing.T) {
 		}
 	})
 }
+
+// S23.39: approvals of the last 30 days are counted, or those since another time.
+func TestAsked(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		for i := range 4 {
+			r.ask(func(q *app.Question) { q.ID = fmt.Sprintf("apr_%d", i) })
+			r.clock.Advance(20 * 24 * time.Hour)
+		}
+		for name, tc := range map[string]struct {
+			since time.Time
+			want  string
+		}{
+			"the last 30 days": {time.Time{}, "apr_3"},
+			"50 days":          {r.clock.Now().Add(-50 * 24 * time.Hour), "apr_3 apr_2"},
+			"all":              {r.clock.Now().Add(-5000 * time.Hour), "apr_3 apr_2 apr_1 apr_0"},
+			"none":             {r.clock.Now(), ""},
+		} {
+			records, complete, err := r.Asked(t.Context(), olga, tc.since)
+			var ids []string
+			for _, one := range records {
+				ids = append(ids, one.ID)
+			}
+			if got := strings.Join(ids, " "); err != nil || !complete || got != tc.want {
+				t.Errorf("%s: %q, complete %t, %v", name, got, complete, err)
+			}
+		}
+	})
+}

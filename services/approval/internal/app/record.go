@@ -1,12 +1,14 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
@@ -27,6 +29,8 @@ type Record struct {
 	Why Why
 	// Facts are what the call does: JSON of facet.Record; nil where it is not known.
 	Facts json.RawMessage
+	// Secret proves later that a statement of this approval was made here. It is never shown.
+	Secret []byte
 }
 
 // Why is the cause of a question. It is not part of the question.
@@ -65,6 +69,28 @@ func (r *Record) subject(name string) string {
 	return v.Str()
 }
 
+// What returns the request in words. Parts of it are an agent's: show them as data.
+func (r *Record) What() string {
+	why := r.Because()
+	var b strings.Builder
+	switch r.Action.Kind {
+	case consent.ToolCall:
+		fmt.Fprintf(&b, "call of %s", cmp.Or(r.subject("capability"), r.subject("tool"), "a tool"))
+		if why.State != "" {
+			fmt.Fprintf(&b, " in state %s", why.State)
+		}
+	default:
+		fmt.Fprintf(&b, "event %s", cmp.Or(r.subject("event"), "without a name"))
+		if to := r.subject("to"); to != "" {
+			fmt.Fprintf(&b, ", from %s to %s", why.State, to)
+		}
+	}
+	if why.Workflow != "" {
+		fmt.Fprintf(&b, ", of %s", why.Workflow)
+	}
+	return b.String()
+}
+
 // Standing returns how an approval stands, in the contract's words.
 func (r *Record) Standing() consent.Status {
 	if r.Status == consent.Granted && !r.UsedAt.IsZero() {
@@ -101,15 +127,6 @@ func (r *Record) with(next *consent.Approval) *Record {
 	out := *r
 	out.Approval = next
 	return &out
-}
-
-// pass lets time pass for an approval. It expires when its time is up, and not when that
-// is recorded.
-func pass(a *consent.Approval, now time.Time) consent.Result {
-	if now.After(a.ExpiresAt) {
-		now = a.ExpiresAt
-	}
-	return a.Tick(now)
 }
 
 // at returns the record as it stands at a time, also before that is recorded: an expired
@@ -156,10 +173,11 @@ type stored struct {
 	UsedBy string          `json:"used_by,omitempty"`
 	Why    Why             `json:"why,omitzero"`
 	Facts  json.RawMessage `json:"facts,omitempty"`
+	Secret []byte          `json:"secret,omitempty"`
 }
 
 func (r *Record) encode() ([]byte, error) {
-	data, err := json.Marshal(stored{r.Approval, r.RunID, r.UsedBy, r.Why, r.Facts})
+	data, err := json.Marshal(stored{r.Approval, r.RunID, r.UsedBy, r.Why, r.Facts, r.Secret})
 	if err != nil {
 		return nil, fault.From(fmt.Errorf("encode approval: %w", err))
 	}
@@ -172,7 +190,7 @@ func decode(record store.Record) (*Record, error) {
 		return nil, fault.From(fmt.Errorf("decode %s: %w", record.Key, err))
 	}
 	s.Version = record.Version
-	return &Record{Approval: s.Approval, Namespace: record.Key.Namespace, RunID: s.RunID, UsedBy: s.UsedBy, Why: s.Why, Facts: s.Facts}, nil
+	return &Record{Approval: s.Approval, Namespace: record.Key.Namespace, RunID: s.RunID, UsedBy: s.UsedBy, Why: s.Why, Facts: s.Facts, Secret: s.Secret}, nil
 }
 
 // load returns an approval as it is stored.

@@ -17,6 +17,9 @@ var reasons = map[consent.Code]fault.Reason{
 	consent.CodeNotEditable: fault.InvalidRequest,
 	consent.CodeInvalidEdit: fault.InvalidRequest,
 	consent.CodeNote:        fault.InvalidRequest,
+	consent.CodePresence:    fault.PermissionDenied,
+	consent.CodePerson:      fault.PermissionDenied,
+	consent.CodeSignature:   fault.PermissionDenied,
 }
 
 // fields are the parts of a request that a refusal is about.

@@ -56,6 +56,8 @@ type rig struct {
 	hooks     app.Webhooks
 	retention time.Duration
 	quota     int64
+	keys      app.Keys
+	signing   app.Signing
 	*app.App
 }
 
@@ -169,7 +171,7 @@ func (r *rig) said(id string, want ...string) {
 // replica returns another process over a store.
 func (r *rig) replica(s store.Store) *app.App {
 	return app.New(app.Config{
-		Store: s, Announce: announcer, Runs: r.runs, Webhooks: r.hooks, Retention: r.retention, Quota: r.quota, Leases: consent.LeaseBounds{Calls: 100, For: 8 * time.Hour}, Clock: r.clock.Now, Log: slog.New(slog.DiscardHandler),
+		Store: s, Announce: announcer, Runs: r.runs, Webhooks: r.hooks, Retention: r.retention, Quota: r.quota, Keys: r.keys, Signing: func() app.Signing { return r.signing }, Leases: consent.LeaseBounds{Calls: 100, For: 8 * time.Hour}, Clock: r.clock.Now, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
@@ -201,7 +203,7 @@ func (r *rig) before(kind string, do func()) *app.App {
 func question() app.Question {
 	return app.Question{
 		Kind: consent.Transition, Subject: []byte(`{"run_id":"run_1","event":"SHIP"}`), Data: []byte(`{"build":9007199254740993}`), Editable: true,
-		Asker:   consent.Asker{Principal: "agent-7", SessionID: "ses_2", RootID: "ses_1"},
+		Asker:   consent.Asker{Principal: "agent-7", SessionID: "ses_2", RootSession: "ses_1"},
 		Message: "Ship it?", RunID: "run_1",
 	}
 }
@@ -335,4 +337,14 @@ func (e *told) Entry(_ context.Context, _, runID, _ string) (int64, error) {
 		return 0, nil
 	}
 	return 3, nil
+}
+
+// records counts those of a kind.
+func (r *rig) records(kind string) int {
+	r.Helper()
+	page, err := r.store.List(context.Background(), store.Query{Namespace: "default", Kind: kind, Limit: 100})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return len(page.Records)
 }

@@ -32,8 +32,8 @@ func crowd(runID string, asker consent.Asker) (name, value string) {
 	switch {
 	case runID != "":
 		return "run_id", runID
-	case asker.RootID != "":
-		return labelAskedIn, "session " + asker.RootID
+	case asker.RootSession != "":
+		return labelAskedIn, "session " + asker.RootSession
 	case asker.SessionID != "":
 		return labelAskedIn, "session " + asker.SessionID
 	default:

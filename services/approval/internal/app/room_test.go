@@ -72,7 +72,7 @@ func TestRoom(t *testing.T) {
 func TestRoomWithoutARun(t *testing.T) {
 	t.Parallel()
 	for name, asker := range map[string]consent.Asker{
-		"tree":      {Principal: "agent-7", SessionID: "ses_2", RootID: "ses_1"},
+		"tree":      {Principal: "agent-7", SessionID: "ses_2", RootSession: "ses_1"},
 		"session":   {Principal: "agent-7", SessionID: "ses_2"},
 		"principal": {Principal: "agent-7"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/ledger"
@@ -116,8 +117,12 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 	if err := a.forgetLease(ctx, r); err != nil {
 		return err
 	}
+	gone, err := a.forgetTurns(ctx, r)
+	if err != nil {
+		return err
+	}
 	_, err = a.store.Commit(ctx, store.Batch{
-		Deletes: []store.Check{{Key: key, Version: r.Version}}, ClearTimers: []store.TimerID{timer.TimerID, r.timer()},
+		Deletes: append(gone, store.Check{Key: key, Version: r.Version}), ClearTimers: []store.TimerID{timer.TimerID, r.timer()},
 	})
 	if err != nil && !retry.Lost(err) { // it was used in the meantime, and is retried by the next sweep
 		return fault.From(err)
@@ -129,4 +134,13 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 func (a *App) SweepAndSettle(ctx context.Context) {
 	a.SweepOnce(ctx)
 	a.behind.Wait()
+}
+
+// pass lets time pass for an approval. It expires when its time is up, and not when that
+// is recorded.
+func pass(a *consent.Approval, now time.Time) consent.Result {
+	if now.After(a.ExpiresAt) {
+		now = a.ExpiresAt
+	}
+	return a.Tick(now)
 }

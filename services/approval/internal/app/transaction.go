@@ -2,13 +2,14 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -20,9 +21,11 @@ type transaction struct {
 	before, after *Record
 	at            time.Time
 	said          []said
-	once          once.Key
+	once          idempotency.Key
 	// lease is granted with it; nil for none.
 	lease *consent.Lease
+	// checks are its preconditions besides the approval.
+	checks []store.Check
 	// clear are timers that have served their purpose.
 	clear []store.TimerID
 }
@@ -64,8 +67,8 @@ func (t *transaction) commit(ctx context.Context) (replayed bool, err error) {
 // committed notifies observers in this process of the change.
 func (t *transaction) committed() {
 	t.app.Changed(t.after.Namespace, KindApproval, t.after.ID)
-	if t.app.observe != nil && (t.before == nil || t.decided()) {
-		t.app.observe(t.after.Status)
+	if t.app.measure != nil && (t.before == nil || t.decided()) {
+		t.app.measure(t.after.Status)
 	}
 }
 
@@ -83,6 +86,7 @@ func (t *transaction) batch() (store.Batch, error) {
 	if err != nil {
 		return batch, err
 	}
+	batch.Checks = t.checks
 	batch.Puts = []store.Put{{Key: t.after.key(), Expect: expect, Data: data, Labels: t.after.labels()}}
 	if due := next.NextDue(); due.IsZero() {
 		batch.ClearTimers = []store.TimerID{t.after.timer()}
@@ -104,6 +108,10 @@ func (t *transaction) batch() (store.Batch, error) {
 		if err != nil {
 			return batch, err
 		}
+		// Of the messages of one change, an ordered receiver gets the last.
+		batch.SetTimers = slices.DeleteFunc(batch.SetTimers, func(t store.Timer) bool {
+			return slices.ContainsFunc(timers, func(later store.Timer) bool { return later.TimerID == t.TimerID })
+		})
 		batch.SetTimers = append(batch.SetTimers, timers...)
 	}
 	batch.Idempotency, batch.Counters = t.once.Keep(t.after.key()), t.counted()

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -27,7 +28,7 @@ func approvalProto(r *app.Record) *approvalv1.Approval {
 	out := &approvalv1.Approval{
 		ApprovalId: r.ID, Kind: kinds[r.Action.Kind], Status: statuses[r.Standing()],
 		Subject: r.Action.Subject.AppendJSON(nil), Editable: r.Editable, Digest: r.Digest,
-		Asker:   &approvalv1.Asker{Principal: r.Asker.Principal, SessionId: r.Asker.SessionID, RootSessionId: r.Asker.RootID},
+		Asker:   &approvalv1.Asker{Principal: r.Asker.Principal, Person: r.Asker.Person, SessionId: r.Asker.SessionID, RootSessionId: r.Asker.RootSession},
 		Message: r.Message, Terms: protomap.ApprovalTerms(r.Terms), Escalated: r.Escalated, Reason: r.Reason, By: r.By,
 		CreatedAt: timestamppb.New(r.CreatedAt), ExpiresAt: timestamppb.New(r.ExpiresAt), DecidedAt: stamp(r.DecidedAt), UsedAt: stamp(r.UsedAt),
 		UsedBy: r.UsedBy, RunId: r.RunID, Version: r.Version, Outcome: r.Outcome(), Why: whyProto(r.Because()),
@@ -42,14 +43,18 @@ func approvalProto(r *app.Record) *approvalv1.Approval {
 		out.EditedData, out.EditPatch, out.EditedBy = r.Edit.Data.AppendJSON(nil), r.Diff().AppendJSON(nil), r.Edit.By
 	}
 	for _, v := range r.Votes {
-		out.Votes = append(out.Votes, &approvalv1.Vote{By: v.Name, Role: roles[v.Role], Approve: v.Approve, Note: v.Note, Time: timestamppb.New(v.At)})
+		out.Votes = append(out.Votes, &approvalv1.Vote{
+			By: v.Name, Role: roles[v.Role], Approve: v.Approve, Note: v.Note, Time: timestamppb.New(v.At),
+			Person: v.Person, Principal: v.Principal, Relay: v.Relay, Identity: v.Identity, Signature: signedProto(v.Signed),
+		})
 	}
 	return out
 }
 
 // seen returns an approval as the caller sees it.
-func (s *Approvals) seen(by app.Caller, r *app.Record) *approvalv1.Approval {
+func (s *Approvals) seen(ctx context.Context, by app.Caller, r *app.Record) *approvalv1.Approval {
 	out := approvalProto(r)
+	out.NobodyCanAnswer = s.App.Unanswerable(ctx, r)
 	may, why := s.App.MayDecide(by, r)
 	out.You = &approvalv1.Viewer{MayDecide: may, Reason: why}
 	return out

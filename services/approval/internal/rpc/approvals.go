@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/services/approval/internal/app"
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
+	"github.com/interlock-run/interlock/services/internal/redact"
 )
 
 // defaultPageSize is the size of a page without a given one.
@@ -26,6 +27,8 @@ type Approvals struct {
 	approvalv1.UnimplementedApprovalServiceServer
 	peerv1.UnimplementedApprovalPeerServiceServer
 	App *app.App
+	// Masks find the secrets in what a relay shows.
+	Masks redact.Masks
 }
 
 func caller(ctx context.Context) app.Caller {
@@ -38,7 +41,7 @@ func (s *Approvals) CreateApproval(ctx context.Context, req *approvalv1.CreateAp
 	r, created, err := s.App.Create(ctx, caller(ctx), app.Question{
 		ID: req.GetApprovalId(), Kind: kindOf(req.GetKind()), Subject: req.GetSubject(), Data: req.GetData(), Editable: req.GetEditable(),
 		Asker: consent.Asker{
-			Principal: req.GetAsker().GetPrincipal(), SessionID: req.GetAsker().GetSessionId(), RootID: req.GetAsker().GetRootSessionId(),
+			Principal: req.GetAsker().GetPrincipal(), Person: req.GetAsker().GetPerson(), SessionID: req.GetAsker().GetSessionId(), RootSession: req.GetAsker().GetRootSessionId(),
 		},
 		Message: req.GetMessage(), Terms: termsOf(req.GetTerms()), RunID: req.GetRunId(), Reuse: req.GetReuse(), UsedBy: req.GetUsedBy(),
 		SettledUse: req.GetSettledUse(), Why: whyOf(req.GetWhy()), Facts: req.GetFacts(),
@@ -56,13 +59,13 @@ func (s *Approvals) GetApproval(ctx context.Context, req *approvalv1.GetApproval
 		return nil, s.App.NotYet(caller(ctx), req.GetApprovalId(), err)
 	}
 	by := caller(ctx)
-	out := s.seen(by, r)
+	out := s.seen(ctx, by, r)
 	switch by.Principal.Role {
 	case auth.Service, auth.Agent: // which do not decide
 	default:
 		detailed(out, r, s.App.Details(ctx, r))
 	}
-	return &approvalv1.GetApprovalResponse{Approval: out}, nil
+	return &approvalv1.GetApprovalResponse{Approval: s.shown(by, out)}, nil
 }
 
 // ListApprovals implements ApprovalService.
@@ -89,26 +92,30 @@ func (s *Approvals) ListApprovals(ctx context.Context, req *approvalv1.ListAppro
 	resp := &approvalv1.ListApprovalsResponse{NextPageToken: next}
 	by := caller(ctx)
 	for _, r := range records {
-		resp.Approvals = append(resp.Approvals, s.seen(by, r))
+		resp.Approvals = append(resp.Approvals, s.shown(by, s.seen(ctx, by, r)))
 	}
 	return resp, nil
 }
 
 // DecideApproval implements ApprovalService.
 func (s *Approvals) DecideApproval(ctx context.Context, req *approvalv1.DecideApprovalRequest) (*approvalv1.DecideApprovalResponse, error) {
-	r, err := s.App.Decide(ctx, caller(ctx), req.GetApprovalId(), app.Vote{
+	by, err := s.App.Acting(ctx, caller(ctx), req.GetApprovalId(), req.GetAsIdentity())
+	if err != nil {
+		return nil, s.App.NotYet(caller(ctx), req.GetApprovalId(), err)
+	}
+	r, err := s.App.Decide(ctx, by, req.GetApprovalId(), app.Vote{
 		Approve: req.GetApprove(), Note: req.GetNote(), Edited: req.GetEditedData(), Digest: req.GetDigest(), Key: req.GetIdempotencyKey(),
-		Lease: leaseTerms(req.GetLease()),
+		Lease: leaseTerms(req.GetLease()), Signature: signatureOf(req.GetSignature()),
 	})
 	if err != nil {
 		return nil, s.App.NotYet(caller(ctx), req.GetApprovalId(), err)
 	}
-	return &approvalv1.DecideApprovalResponse{Approval: approvalProto(r)}, nil
+	return &approvalv1.DecideApprovalResponse{Approval: s.shown(caller(ctx), approvalProto(r))}, nil
 }
 
 // DecideApprovals implements ApprovalService.
 func (s *Approvals) DecideApprovals(ctx context.Context, req *approvalv1.DecideApprovalsRequest) (*approvalv1.DecideApprovalsResponse, error) {
-	b := app.Batch{Approve: req.GetApprove(), Note: req.GetNote(), Key: req.GetIdempotencyKey()}
+	b := app.Batch{Approve: req.GetApprove(), Note: req.GetNote(), Key: req.GetIdempotencyKey(), Signature: signatureOf(req.GetSignature())}
 	for _, item := range req.GetItems() {
 		b.Items = append(b.Items, app.BatchItem{ID: item.GetApprovalId(), Digest: item.GetDigest()})
 	}
@@ -154,7 +161,7 @@ func (s *Approvals) VoidApproval(ctx context.Context, req *peerv1.VoidApprovalRe
 func (s *Approvals) WatchApproval(req *approvalv1.WatchApprovalRequest, stream grpc.ServerStreamingServer[approvalv1.WatchApprovalResponse]) error {
 	ctx := stream.Context()
 	return s.App.NotYet(caller(ctx), req.GetApprovalId(), s.App.Wait(ctx, caller(ctx), req.GetApprovalId(), func(r *app.Record) error {
-		return stream.Send(&approvalv1.WatchApprovalResponse{Approval: approvalProto(r)})
+		return stream.Send(&approvalv1.WatchApprovalResponse{Approval: s.shown(caller(ctx), approvalProto(r))})
 	}))
 }
 
@@ -162,7 +169,7 @@ func (s *Approvals) WatchApproval(req *approvalv1.WatchApprovalRequest, stream g
 func (s *Approvals) WatchApprovals(_ *approvalv1.WatchApprovalsRequest, stream grpc.ServerStreamingServer[approvalv1.WatchApprovalsResponse]) error {
 	ctx := stream.Context()
 	return s.App.Watch(ctx, caller(ctx), func(r *app.Record) error {
-		return stream.Send(&approvalv1.WatchApprovalsResponse{Approval: approvalProto(r)})
+		return stream.Send(&approvalv1.WatchApprovalsResponse{Approval: s.shown(caller(ctx), approvalProto(r))})
 	})
 }
 
@@ -175,6 +182,8 @@ func termsOf(t *approvalv1.Terms) consent.Terms {
 		Required: int(t.GetRequired()), DenyThreshold: int(t.GetDenyThreshold()), Eligible: approversOf(t.GetEligible()),
 		TTL:        t.GetExpiresAfter().AsDuration(),
 		Escalation: consent.Escalation{After: t.GetEscalateAfter().AsDuration(), To: approversOf(t.GetEscalateTo())},
+		Danger:     consent.Danger(t.GetDanger()),
+		Presence:   t.GetPresence(), Distinct: t.GetDistinctPeople(),
 	}
 	for _, c := range t.GetAlso() {
 		out.Also = append(out.Also, consent.Circle{Term: c.GetTerm(), Required: int(c.GetRequired()), Eligible: approversOf(c.GetEligible())})

@@ -29,6 +29,7 @@ func (Announcer) ApprovalEvent(namespace, actor string, r *app.Record, ev *conse
 	}
 	if v := ev.Vote; v != nil {
 		changed.By, changed.Approve, changed.Note = bus.Clip(v.Name), v.Approve, bus.Clip(v.Note)
+		changed.Relay, changed.Identity = bus.Clip(v.Relay), bus.Clip(v.Identity)
 	}
 	return bus.Encode(&eventv1.Event{
 		Namespace: namespace, Entity: app.KindApproval, EntityId: r.ID, Type: ev.Type,

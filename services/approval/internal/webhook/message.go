@@ -3,10 +3,10 @@ package webhook
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/interlock-run/interlock/services/approval/internal/app"
+	"github.com/interlock-run/interlock/services/internal/runnotice"
 )
 
 // message is the body for a receiver. Text of an agent, which the message to the
@@ -19,8 +19,30 @@ type message struct {
 	// Time is when.
 	Time      time.Time `json:"time"`
 	Namespace string    `json:"namespace"`
+	// Text is ready to show: without markup and without secrets.
+	Text string `json:"text"`
 	// Approval as it stands when this is sent: more may have happened since the event.
-	Approval approval `json:"approval"`
+	Approval *approval `json:"approval,omitempty"`
+	// Run as it stood after the event.
+	Run *run `json:"run,omitempty"`
+}
+
+// run is one without its context.
+type run struct {
+	RunID           string    `json:"run_id"`
+	Version         int64     `json:"version"`
+	Workflow        string    `json:"workflow"`
+	WorkflowVersion int64     `json:"workflow_version"`
+	Status          string    `json:"status"`
+	State           string    `json:"state"`
+	Branch          string    `json:"branch,omitempty"`
+	SessionID       string    `json:"session_id,omitempty"`
+	Owner           string    `json:"owner"`
+	Reason          string    `json:"reason,omitempty"`
+	Cause           string    `json:"cause,omitempty"`
+	Due             time.Time `json:"due,omitzero"`
+	Schedule        string    `json:"schedule,omitempty"`
+	Links           *links    `json:"links,omitempty"`
 }
 
 // approval is one without the data that go with the action.
@@ -58,37 +80,60 @@ type approvers struct {
 }
 
 type vote struct {
-	By      string    `json:"by"`
-	Approve bool      `json:"approve"`
-	Note    string    `json:"note,omitempty"`
-	Time    time.Time `json:"time"`
+	By      string `json:"by"`
+	Approve bool   `json:"approve"`
+	Note    string `json:"note,omitempty"`
+	// Relay has passed the vote on, and knows the voter as Identity.
+	Relay    string    `json:"relay,omitempty"`
+	Identity string    `json:"identity,omitempty"`
+	Time     time.Time `json:"time"`
 }
 
 type links struct {
-	// Self is the page where people decide. It identifies and does not authorise.
+	// Self is the page where people decide, or see the run. It identifies and does not authorise.
 	Self string `json:"self"`
 }
 
 func (r *Receivers) message(n app.Notice) ([]byte, error) {
-	a := n.Record
-	m := message{ID: n.ID, Type: app.KindApproval + "." + n.Type, Time: n.At, Namespace: a.Namespace, Approval: approval{
-		ApprovalID: a.ID, Kind: string(a.Action.Kind), Status: string(a.Standing()), Version: a.Version, RunID: a.RunID,
-		Subject: a.Action.Subject.AppendJSON(nil), Digest: a.Digest, Message: a.Message,
-		Asker:    asker{a.Asker.Principal, a.Asker.SessionID},
-		Required: a.Terms.Required, Eligible: whoDecides(a), Escalated: a.Escalated, Votes: []vote{},
-		Reason: a.Reason, By: a.DecidedBy(), CreatedAt: a.CreatedAt, ExpiresAt: a.ExpiresAt, DecidedAt: a.DecidedAt,
-	}}
-	for _, v := range a.Votes {
-		m.Approval.Votes = append(m.Approval.Votes, vote{v.Name, v.Approve, v.Note, v.At})
-	}
-	if r.public != "" {
-		m.Approval.Links = &links{Self: r.public + "/ui/approvals/" + url.PathEscape(a.ID)}
+	m := message{ID: n.ID, Time: n.At, Namespace: n.Namespace, Text: r.text(n).String()}
+	if n.Run != nil {
+		m.Type, m.Run = runPrefix+n.Type, r.runOf(n.Run)
+	} else {
+		m.Type, m.Approval = app.KindApproval+"."+n.Type, r.approvalOf(n.Record)
 	}
 	body, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode message: %w", err)
 	}
 	return body, nil
+}
+
+func (r *Receivers) runOf(n *runnotice.Notice) *run {
+	out := &run{
+		RunID: n.RunID, Version: n.Version, Workflow: n.Workflow, WorkflowVersion: n.WorkflowVersion, Status: string(n.Status), State: n.State,
+		Branch: n.Branch, SessionID: n.SessionID, Owner: n.Owner, Reason: r.masks.Text(n.Reason), Cause: string(n.Cause), Due: n.Due, Schedule: n.Schedule,
+	}
+	if link := r.link("runs", n.RunID); link != "" {
+		out.Links = &links{Self: link}
+	}
+	return out
+}
+
+func (r *Receivers) approvalOf(a *app.Record) *approval {
+	out := &approval{
+		ApprovalID: a.ID, Kind: string(a.Action.Kind), Status: string(a.Standing()), Version: a.Version, RunID: a.RunID,
+		Subject: a.Action.Subject.AppendJSON(nil), Digest: a.Digest, Message: a.Message,
+		Asker:    asker{a.Asker.Principal, a.Asker.SessionID},
+		Required: a.Terms.Required, Eligible: whoDecides(a), Escalated: a.Escalated, Votes: []vote{},
+		Reason: a.Reason, By: a.DecidedBy(), CreatedAt: a.CreatedAt, ExpiresAt: a.ExpiresAt, DecidedAt: a.DecidedAt,
+	}
+	for _, v := range a.Votes {
+		out.Votes = append(out.Votes, vote{By: v.Name, Approve: v.Approve, Note: v.Note, Relay: v.Relay, Identity: v.Identity, Time: v.At})
+	}
+	if link := r.link("approvals", a.ID); link != "" {
+		out.Links = &links{Self: link}
+	}
+	return out
 }
 
 func whoDecides(a *app.Record) approvers {

@@ -11,6 +11,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/engine/internal/registry"
+	"github.com/interlock-run/interlock/services/engine/internal/schedules"
+	"github.com/interlock-run/interlock/services/internal/sessionread"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
@@ -32,6 +34,7 @@ type App struct {
 	Settlement *Settlement
 	Ends       *Ends
 	Upkeep     *Upkeep
+	Schedules  *schedules.Schedules
 
 	runs      *Runs
 	questions *Questions
@@ -42,6 +45,7 @@ type App struct {
 type Events interface {
 	Announcer
 	registry.Announcer
+	schedules.Announcer
 }
 
 // New joins the parts. clock is time.Now outside of tests.
@@ -49,7 +53,7 @@ func New(st store.Store, announce Events, clock func() time.Time, log *slog.Logg
 	p := &ports.Ports{Store: st, Clock: clock, Log: log, Changed: wakeup.New()}
 	a := &App{Ports: p, Registry: registry.New(p, announce), runs: newRuns(p)}
 	a.Views = &Views{ports: p, registry: a.Registry, runs: a.runs}
-	a.questions = &Questions{ports: p, registry: a.Registry, runs: a.runs}
+	a.questions = &Questions{ports: p, registry: a.Registry, runs: a.runs, sessions: sessionread.New(st)}
 	a.changes = newChanges(p, announce, a.Registry, a.runs, a.Views, a.questions)
 	a.Reads = newReads(p, a.Registry, a.runs, a.Views, a.changes)
 	a.Starts = &Starts{ports: p, registry: a.Registry, runs: a.runs, views: a.Views, changes: a.changes}
@@ -57,11 +61,20 @@ func New(st store.Store, announce Events, clock func() time.Time, log *slog.Logg
 	a.Moves = &Moves{ports: p, registry: a.Registry, runs: a.runs, views: a.Views, changes: a.changes, reads: a.Reads}
 	a.Settlement = &Settlement{ports: p, registry: a.Registry, runs: a.runs, questions: a.questions, changes: a.changes, reads: a.Reads}
 	a.Ends = &Ends{ports: p, runs: a.runs, changes: a.changes}
+	a.Schedules = schedules.New(p, a.Registry, starter{a.Starts, a.runs}, announce)
 	a.Upkeep = &Upkeep{
-		ports: p, runs: a.runs, questions: a.questions, settlement: a.Settlement, ends: a.Ends,
-		bound: bound{at: map[string]time.Time{}, runs: map[string]map[string]bool{}},
+		schedules: a.Schedules,
+		ports:     p, runs: a.runs, questions: a.questions, settlement: a.Settlement, ends: a.Ends,
+		clocks: &Clocks{ports: p, registry: a.Registry, runs: a.runs, changes: a.changes, gaps: &gaps{store: p.Store, clock: p.Clock, log: p.Log}},
+		bound:  bound{at: map[string]time.Time{}, runs: map[string]map[string]bool{}},
 	}
 	return a
+}
+
+// starter starts the runs of schedules, and reads them.
+type starter struct {
+	*Starts
+	*Runs
 }
 
 // Caches returns the caches in memory.

@@ -19,6 +19,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/engine/internal/registry"
+	"github.com/interlock-run/interlock/services/engine/internal/schedules"
+	"github.com/interlock-run/interlock/services/internal/catalog"
 )
 
 const review = `{
@@ -51,6 +53,28 @@ func (a announcer) WorkflowEvent(ns, _ string, v *registry.Version) (store.Event
 		Key: store.Key{Namespace: ns, Kind: registry.KindWorkflow, ID: v.Name}, ID: fmt.Sprintf("%s/%d", v.Name, v.Number),
 		Subject: "interlock." + ns + ".workflow.x.registered", Payload: []byte("registered"),
 	}, nil
+}
+
+func (a announcer) CatalogChanged(ns, _ string, c *catalog.Change, _ time.Time) (store.Event, error) {
+	return store.Event{
+		Key: catalog.Key(ns), ID: fmt.Sprintf("%s/%d/%s", c.Name, c.Revision, c.Type),
+		Subject: "interlock." + ns + ".workflow.x." + c.Type, Payload: []byte(c.Type),
+	}, nil
+}
+
+func (a announcer) ScheduleChanged(ns, _, change string, version int64, s *schedules.Schedule, _ time.Time) (store.Event, error) {
+	return scheduleEvent(ns, change, version, s), nil
+}
+
+func (a announcer) ScheduleHandled(ns, _ string, version int64, s *schedules.Schedule, o *schedules.Outcome) (store.Event, error) {
+	return scheduleEvent(ns, string(o.Result), version, s), nil
+}
+
+func scheduleEvent(ns, change string, version int64, s *schedules.Schedule) store.Event {
+	return store.Event{
+		Key: store.Key{Namespace: ns, Kind: "schedule", ID: s.Name}, ID: fmt.Sprintf("%s/%d/%s", s.Name, version, change),
+		Subject: "interlock." + ns + ".schedule." + s.Name + "." + change, Payload: []byte(change),
+	}
 }
 
 var (

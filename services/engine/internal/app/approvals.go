@@ -16,6 +16,7 @@ import (
 
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/engine/internal/registry"
+	"github.com/interlock-run/interlock/services/internal/sessionread"
 )
 
 // Questions asks humans for approvals, and concludes the questions that are not awaited any more.
@@ -23,6 +24,7 @@ type Questions struct {
 	ports    *ports.Ports
 	registry *registry.Registry
 	runs     *Runs
+	sessions *sessionread.Reader
 }
 
 // A transition that waits for humans is parked in its run's record, by the id of an
@@ -89,16 +91,18 @@ func (qs *Questions) ask(ctx context.Context, key store.Key, run *workflow.Run, 
 	if err != nil {
 		return err
 	}
-	asker := consent.Asker{Principal: at.Approval.Actor, SessionID: run.SessionIn(at.Branch)}
-	if asker.RootID = asker.SessionID; asker.SessionID != "" && qs.ports.Sessions != nil {
+	asker := consent.Asker{Principal: at.Approval.Actor, Person: at.Approval.Person, SessionID: run.SessionIn(at.Branch)}
+	if asker.SessionID != "" {
 		// Without the root a session of the same tree could decide.
-		if asker.RootID, err = qs.ports.Sessions.Root(ctx, key.Namespace, asker.SessionID); err != nil {
+		place, err := qs.sessions.Place(ctx, key.Namespace, asker.SessionID, "")
+		if err != nil {
 			return err
 		}
+		asker.RootSession = place.OutermostName()
 	}
 	kind, action := kindOf(m), at.Asked(kindOf(m))
 	terms := m.ApprovalFor(facet.OfEvent(facet.Event{
-		Data: action.Data, Actor: asker.Principal, Root: asker.RootID, State: at.State, Workflow: run.Workflow,
+		Data: action.Data, Actor: asker.Principal, Root: asker.RootSession, State: at.State, Workflow: run.Workflow,
 	}))
 	err = qs.ports.Approvals.Create(ctx, key.Namespace, run.ID, consent.Request{
 		ID: approvalID, Action: action,

@@ -8,11 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // S9.1: a parked transition fires once humans have agreed, and what they are asked is
@@ -26,7 +29,7 @@ func TestParkedTransitionFires(t *testing.T) {
 	asked := g.humans.asked["default/"+id]
 	at, _ := parked.Asking(id)
 	if asked == nil || asked.RunID != run || asked.Digest != at.Asked(consent.Transition).Digest() || !asked.Editable || asked.Message != "Ship it?" ||
-		asked.Asker != (consent.Asker{Principal: "amir", SessionID: "s", RootID: "s"}) {
+		asked.Asker != (consent.Asker{Principal: "amir", SessionID: "s", RootSession: "s"}) {
 		t.Fatalf("asked for %+v", asked)
 	}
 	if outcome, err := fire(g.App, agent, run, "LOOK", "", ""); err != nil || outcome.Rejection == nil || outcome.Rejection.Code != workflow.RejectApprovalPending {
@@ -432,33 +435,60 @@ func TestRepeatOfAParkedEvent(t *testing.T) {
 	}
 }
 
-// trees is a state-store that knows one tree.
-type trees struct{ err error }
-
-func (s trees) Root(_ context.Context, _, session string) (string, error) {
-	if session == "child" {
-		return "top", s.err
-	}
-	return session, s.err
-}
-
-func (s trees) Lineage(_ context.Context, _, session string, _ bool) ([]string, error) {
-	if session == "child" {
-		return []string{"top", "child"}, s.err
-	}
-	return []string{session}, s.err
-}
-
-// S9.3: nobody is asked before it is known whose tree must not decide.
-func TestAskersTree(t *testing.T) {
+// S24.7: a transition is asked for by the person of the caller, so that the same person does not grant it under another name.
+func TestAskersPerson(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)
-	g.Sessions = trees{fault.New(fault.Unavailable, "away")}
-	id := g.park(g.start("shipping", "child"), "SHIP", "")
-	g.stands(id, "unknown")
-	g.Sessions = trees{}
-	g.pass(firstLook)
-	if asker := g.humans.asked["default/"+id].Asker; asker != (consent.Asker{Principal: "amir", SessionID: "child", RootID: "top"}) {
-		t.Errorf("asked for %+v", asker)
+	ann := ports.Caller{Namespace: "default", Principal: auth.Principal{Name: "ann's token", Role: auth.Operator, Person: "ann"}}
+	outcome, err := fire(g.App, ann, g.start("shipping", "s"), "SHIP", "", "")
+	if err != nil || outcome.ApprovalID == "" {
+		t.Fatalf("%+v, %v", outcome, err)
+	}
+	asked := g.humans.asked["default/"+outcome.ApprovalID]
+	if asked == nil || asked.Asker.Principal != "ann's token" || asked.Asker.Person != "ann" {
+		t.Fatalf("asked by %+v", asked)
+	}
+	if refused := asked.Decide(consent.Approver{Name: "ann", Role: "approver", Person: "ann"}, consent.Decision{Approve: true}, asked.CreatedAt).Refusal; refused == nil || refused.Code != consent.CodeAsker {
+		t.Errorf("she grants it herself: %+v", refused)
+	}
+}
+
+// sessionless is a store whose sessions cannot be read.
+type sessionless struct{ store.Store }
+
+func (s sessionless) Get(ctx context.Context, key store.Key) (store.Record, error) {
+	if key.Kind == ledger.KindSessionRef {
+		return store.Record{}, store.ErrUnavailable
+	}
+	return s.Store.Get(ctx, key)
+}
+
+// S9.3: nobody is asked before it is known whose tree must not decide. The root is that of the tree, or of the name and of what
+// stands above it, as in a decision on a call (S7.9).
+func TestAskersTree(t *testing.T) {
+	t.Parallel()
+	for session, root := range map[string]string{"child": "top", "s": "s", "s/kid": "s", "child/kid": "top"} {
+		t.Run(session, func(t *testing.T) {
+			t.Parallel()
+			g := newGated(t)
+			all := g.store.Store
+			if _, err := all.Commit(t.Context(), store.Batch{Across: true, Puts: []store.Put{
+				{Key: ledger.SessionRef("default", "top"), Data: []byte(`{"id": "ses_1", "name": "top", "home": "ses_1"}`)},
+				{Key: ledger.SessionRef("default", "child"), Data: []byte(`{"id": "ses_2", "name": "child", "home": "ses_2", "parent_home": "ses_1"}`)},
+				{Key: ledger.SessionOf("default", "ses_1"), Data: []byte(`{"id": "ses_1", "name": "top"}`)},
+				{Key: ledger.SessionOf("default", "ses_2"), Data: []byte(`{"id": "ses_2", "name": "child", "parent_home": "ses_1", "depth": 1}`)},
+			}}); err != nil {
+				t.Fatal(err)
+			}
+			run := g.start("shipping", session)
+			g.store.Store = sessionless{all}
+			id := g.park(run, "SHIP", "")
+			g.stands(id, "unknown")
+			g.store.Store = all
+			g.pass(firstLook)
+			if asker := g.humans.asked["default/"+id].Asker; asker != (consent.Asker{Principal: "amir", SessionID: session, RootSession: root}) {
+				t.Errorf("asked for %+v", asker)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -11,8 +12,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/definition"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/halts"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/internal/runnotice"
 
 	"github.com/interlock-run/interlock/services/engine/internal/registry"
 	"github.com/interlock-run/interlock/services/internal/sessionread"
@@ -35,12 +38,15 @@ type Changes struct {
 	// sessions reads which sessions have ended; ended is its last result, which commits check.
 	sessions *sessionread.Reader
 	ended    *snapshot.Cache[store.Key, end]
+	halts    *halts.Reader
+	audience *runnotice.Audience
 }
 
 func newChanges(p *ports.Ports, announce Announcer, registry *registry.Registry, runs *Runs, views *Views, questions *Questions) *Changes {
 	ch := &Changes{
 		ports: p, announce: announce, registry: registry, runs: runs, views: views, questions: questions,
-		sessions: sessionread.New(p.Store), ended: snapshot.New[store.Key, end](65_536),
+		sessions: sessionread.New(p.Store), halts: halts.New(p.Store), ended: snapshot.New[store.Key, end](65_536),
+		audience: runnotice.NewAudience(p.Store, p.Clock),
 	}
 	p.Store.Gate().OnTurn(ch.ended.Clear)
 	return ch
@@ -54,7 +60,7 @@ type request struct {
 
 	expected int64
 	// key makes the request happen once, see requestKey; it may have no name.
-	key once.Key
+	key idempotency.Key
 	// session, when set, drives the run from now on.
 	session string
 	// settles is the approval whose decision this carries out.
@@ -65,6 +71,10 @@ type request struct {
 	tree string
 	// to is the version that the run moves to; only of migrations.
 	to definition.Compiled
+	// once leaves a lost race to the caller, who decides again; fresh decides on no record from memory.
+	once, fresh bool
+	// timer must be as it was read; nil for none. It is cleared unless the change sets it.
+	timer *store.Timer
 }
 
 func (r request) subject() string {
@@ -95,12 +105,19 @@ func (r request) refusedFor(refusal *authority.Refusal, run *workflow.Run, m def
 // again from the start when another request was faster. Then it informs the approval
 // service of the parked approvals. Every change of a run that exists takes this way.
 func (ch *Changes) change(ctx context.Context, caller ports.Caller, r request) (*Outcome, error) {
-	fresh := r.dry // no commit finds out that it was decided on old records
-	done, err := retry.Do(ctx, r.subject(), func() (*committed, error) {
+	fresh := r.dry || r.fresh // no commit of a dry run finds out that it was decided on old records
+	try := func() (*committed, error) {
 		s := ch.newScene(caller, r.target, fresh)
 		fresh = true
 		return s.changeOnce(ctx, caller, r)
-	})
+	}
+	var done *committed
+	var err error
+	if r.once {
+		done, err = try()
+	} else {
+		done, err = retry.Do(ctx, r.subject(), try)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +127,11 @@ func (ch *Changes) change(ctx context.Context, caller ports.Caller, r request) (
 
 // changeOnce makes one try. It loses the race when the refusal may rest on old records.
 func (s *scene) changeOnce(ctx context.Context, caller ports.Caller, r request) (*committed, error) {
+	if r.timer != nil {
+		if stands, err := standing(ctx, s.app.ports.Store, *r.timer); err != nil || !stands {
+			return nil, cmp.Or(err, errTimerGone)
+		}
+	}
 	d, err := s.decideOn(ctx, r)
 	if err != nil {
 		return nil, err
@@ -118,19 +140,14 @@ func (s *scene) changeOnce(ctx context.Context, caller ports.Caller, r request) 
 		return s.answerRefused(ctx, d)
 	}
 	f := newFamily(s.app, caller, s)
-	f.dry, f.tree = r.dry, r.tree
+	f.dry, f.tree, f.freezable = r.dry, r.tree, workflow.Freezable(r.command) || d.aim.At.Run.Parent != nil
 	command, err := f.fillIn(ctx, d.aim.At, d.m, r.command)
 	if err != nil {
 		return nil, err
 	}
-	stepped := f.step(d.aim.At.Run, d.m, command)
-	if stepped.out.Changed && r.to.Machine != nil {
-		stepped.m = r.to
-	}
-	if stepped.out.Changed {
-		if err := f.follow(ctx, stepped, r); err != nil {
-			return nil, err
-		}
+	stepped, err := f.move(ctx, d, command, r)
+	if err != nil {
+		return nil, err
 	}
 	if r.dry {
 		return f.dryRun(ctx, d, stepped)
@@ -170,7 +187,7 @@ type decision struct {
 	aim authority.Aim
 	m   definition.Compiled
 	// key of the request in the branch that it means.
-	key     once.Key
+	key     idempotency.Key
 	refusal error
 }
 
@@ -195,5 +212,8 @@ func (s *scene) decideOn(ctx context.Context, r request) (d decision, err error)
 	}
 	refusal, err = s.permit(ctx, r.op, aim)
 	d.refusal = r.refusedFor(refusal, aim.At.Run, d.m)
+	if err == nil && d.refusal == nil && halting(r.op, r.command) {
+		err = s.halted(ctx, runKey(s.namespace, aim.At.Run.ID), aim.At.Run, aim.At.Branch, "")
+	}
 	return d, err
 }

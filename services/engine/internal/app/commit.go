@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -11,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/internal/runnotice"
 )
 
 // committed is a change that is durable, or the first answer to a repeated request, which
@@ -33,9 +36,10 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 	if err != nil {
 		return nil, err
 	}
-	if err := f.addSteps(&batch); err != nil {
+	if err := f.addSteps(ctx, &batch); err != nil {
 		return nil, err
 	}
+	r.useTimer(&batch, s.out.Rejection, f.now)
 	if err := f.voidResumed(ctx, s, &batch); err != nil {
 		return nil, err
 	}
@@ -51,7 +55,7 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 			return nil, fault.From(err)
 		}
 	}
-	result, err := a.ports.Commit(ctx, batch)
+	result, err := a.write(ctx, batch)
 	if err != nil {
 		for _, s := range f.steps {
 			a.runs.cache.Drop(s.key) // in any case, the snapshot may be old now
@@ -75,6 +79,25 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 	return &committed{outcome: outcome, steps: f.steps}, err
 }
 
+// useTimer makes the timer that a request carries out a condition of the commit, which clears it. What a freeze stops is tried
+// again later.
+func (r *request) useTimer(batch *store.Batch, rejection *workflow.Rejection, now time.Time) {
+	if r.timer == nil {
+		return
+	}
+	id := r.timer.TimerID
+	batch.Unchanged = slices.DeleteFunc(batch.Unchanged, func(t store.Timer) bool { return t.TimerID == id }) // read since
+	batch.Unchanged = append(batch.Unchanged, *r.timer)
+	if rejection != nil && rejection.Code == workflow.RejectFrozen {
+		later := *r.timer
+		later.Due = now.Add(workflow.RetryBlocked)
+		batch.SetTimers = append(batch.SetTimers, later)
+	}
+	if !slices.ContainsFunc(batch.SetTimers, func(t store.Timer) bool { return t.TimerID == id }) && !slices.Contains(batch.ClearTimers, id) {
+		batch.ClearTimers = append(batch.ClearTimers, id)
+	}
+}
+
 // logWarnings puts the warnings of answers into the log of the service (S15.7): who watches
 // that learns of them without subscribing to events.
 func (f *family) logWarnings(ctx context.Context) {
@@ -87,7 +110,7 @@ func (f *family) logWarnings(ctx context.Context) {
 }
 
 // addSteps adds the steps to a batch.
-func (f *family) addSteps(batch *store.Batch) error {
+func (f *family) addSteps(ctx context.Context, batch *store.Batch) error {
 	for _, s := range f.steps {
 		if s.out.Changed {
 			expect := store.Absent
@@ -99,10 +122,15 @@ func (f *family) addSteps(batch *store.Batch) error {
 			}
 			batch.Puts = append(batch.Puts, runPut(s.key, expect, &s.out))
 			batch.SetTimers = append(batch.SetTimers, s.timers(f.now)...)
+			set, clears := s.clockTimers(f.now)
+			batch.SetTimers, batch.ClearTimers = append(batch.SetTimers, set...), append(batch.ClearTimers, clears...)
+			if err := f.app.addSilences(ctx, s, f.now, batch); err != nil {
+				return err
+			}
 			batch.SetTimers = append(batch.SetTimers, s.forgetTimer(f.app.ports.Retention)...)
 			batch.Counters = append(batch.Counters, s.givenBack()...)
 		}
-		if err := f.app.addEvents(batch, f.caller, s.key, &s.out); err != nil {
+		if err := f.app.addEvents(ctx, batch, f.caller, s.key, &s.out); err != nil {
 			return err
 		}
 	}
@@ -115,15 +143,31 @@ func runPut(key store.Key, expect int64, out *workflow.Result) store.Put {
 	}
 }
 
-func (ch *Changes) addEvents(batch *store.Batch, caller ports.Caller, key store.Key, out *workflow.Result) error {
+func (ch *Changes) addEvents(ctx context.Context, batch *store.Batch, caller ports.Caller, key store.Key, out *workflow.Result) error {
+	var notices []runnotice.Notice
 	for i := range out.Events {
 		event, err := ch.announce.RunEvent(key.Namespace, caller.Principal.Name, &out.Run, &out.Events[i], out.Entry.Time)
 		if err != nil {
 			return fault.From(err)
 		}
 		batch.Events = append(batch.Events, event)
+		if n, ok := runnotice.Of(out, &out.Events[i], event.ID); ok {
+			notices = append(notices, n)
+		}
 	}
-	return nil
+	if len(notices) == 0 || ch.audience.None(ctx, batch) {
+		return nil
+	}
+	return runnotice.Say(batch, key, out.Entry.Time, notices...)
+}
+
+// write commits a batch of changes of runs. After an error the remembered receivers may be old.
+func (ch *Changes) write(ctx context.Context, batch store.Batch) (store.Result, error) {
+	result, err := ch.ports.Commit(ctx, batch)
+	if err != nil {
+		ch.audience.Forget()
+	}
+	return result, err
 }
 
 // unbind frees the session of an agent that cancels its run: in the same batch, or where
@@ -151,6 +195,15 @@ func (f *family) unbind(ctx context.Context, s *step, r request, batch *store.Ba
 
 // view shows a run after the commit. A new entry has no counts.
 func (f *family) view(ctx context.Context, at workflow.View) (*View, error) {
+	v, err := f.viewOf(ctx, at)
+	if err == nil {
+		f.scene.fresh = f.scene.fresh || !f.freezable // then the commit has not checked the halts
+		v.Freeze, err = f.scene.freezeOf(ctx, f.key(at.ID), at.Run, "")
+	}
+	return v, err
+}
+
+func (f *family) viewOf(ctx context.Context, at workflow.View) (*View, error) {
 	s := f.stepOf(at.ID)
 	if s != nil && (s.before == nil || at.Entry > s.before.Entries) {
 		v := newView(at, s.m)

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 )
 
 func mustStart(t *testing.T, a *App, caller ports.Caller, req Start) *workflow.Run {
@@ -296,7 +296,7 @@ func TestUsedKeyOfAnotherRequest(t *testing.T) {
 	// The decision on a tool call is kept next to the answers, in another form.
 	owner := runKey("default", run.ID)
 	_, err := a.Store.Commit(t.Context(), store.Batch{Idempotency: &store.Idempotency{
-		Owner: owner, Name: "call/1", Digest: "x", Answer: []byte(`{"verdict":{}}`), TTL: once.Kept,
+		Owner: owner, Name: "call/1", Digest: "x", Answer: []byte(`{"verdict":{}}`), TTL: idempotency.TTL,
 	}})
 	if err != nil {
 		t.Fatal(err)

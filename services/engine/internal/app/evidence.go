@@ -20,7 +20,7 @@ func (f *family) evidenceFor(ctx context.Context, at workflow.View, m definition
 		return nil, nil
 	}
 	key := ledger.EvidenceOf(f.key(at.Root()))
-	record, version, err := f.app.views.observed(ctx, key)
+	record, version, err := f.app.views.evidenceRecord(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +28,8 @@ func (f *family) evidenceFor(ctx context.Context, at workflow.View, m definition
 	return f.app.views.judge(ctx, f.caller.Namespace, at, m.Machine, record, f.treeFor(ctx, &at, m.Machine, &record))
 }
 
-// observed returns the observations of a family, and their version.
-func (vs *Views) observed(ctx context.Context, key store.Key) (evidence.Record, int64, error) {
+// evidenceRecord returns the evidence of a family, and its version.
+func (vs *Views) evidenceRecord(ctx context.Context, key store.Key) (evidence.Record, int64, error) {
 	stored, err := vs.ports.Store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return evidence.Record{}, store.Absent, nil
@@ -86,7 +86,7 @@ func (vs *Views) addEvidence(ctx context.Context, namespace string, v *View, tre
 	if len(specs) == 0 {
 		return nil
 	}
-	record, _, err := vs.observed(ctx, ledger.EvidenceOf(runKey(namespace, v.Run.Root())))
+	record, _, err := vs.evidenceRecord(ctx, ledger.EvidenceOf(runKey(namespace, v.Run.Root())))
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (f *family) voidResumed(ctx context.Context, s *step, batch *store.Batch) e
 		return nil
 	}
 	key := ledger.EvidenceOf(f.key(s.out.Run.Root()))
-	record, version, err := f.app.views.observed(ctx, key)
+	record, version, err := f.app.views.evidenceRecord(ctx, key)
 	if err != nil {
 		return err
 	}

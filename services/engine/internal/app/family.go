@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
@@ -29,6 +31,9 @@ type family struct {
 	steps []*step
 	// dry is true when it will not be committed.
 	dry bool
+	// freezable is true when a freeze may stop the steps; kept is the run that may not end because of one.
+	freezable bool
+	kept      string
 	// tree is the digest of the files of treeOf, once it is known; as the caller says where treeOf is empty.
 	tree, treeOf string
 }
@@ -38,7 +43,9 @@ type step struct {
 	key    store.Key
 	before *workflow.Run // nil when it is new
 	m      definition.Compiled
-	out    workflow.Result
+	// from is the definition before a migration.
+	from definition.Compiled
+	out  workflow.Result
 	// branch of the run that the change began in.
 	branch string
 }
@@ -49,10 +56,36 @@ func newFamily(a *Changes, caller ports.Caller, s *scene) *family {
 
 func (f *family) key(runID string) store.Key { return runKey(f.caller.Namespace, runID) }
 
-func (f *family) step(run *workflow.Run, m definition.Compiled, cmd workflow.Command) *step {
-	s := &step{key: f.key(run.ID), before: run, m: m, out: m.Step(run, cmd, f.now)}
+func (f *family) step(ctx context.Context, run *workflow.Run, m definition.Compiled, cmd workflow.Command) (*step, error) {
+	freeze, err := f.freezeOf(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	s := &step{key: f.key(run.ID), before: run, m: m, from: m, out: m.Under(freeze).Step(run, cmd, f.now)}
 	f.steps = append(f.steps, s)
-	return s
+	return s, nil
+}
+
+// move steps the run that a request is about, and those that this concerns. A run does not end where a freeze stops what
+// follows in the run above.
+func (f *family) move(ctx context.Context, d decision, command workflow.Command, r request) (*step, error) {
+	s, err := f.moveOnce(ctx, d, command, r)
+	if !errors.Is(err, errStopped) {
+		return s, err
+	}
+	f.steps, f.kept = nil, d.aim.At.Run.ID
+	return f.moveOnce(ctx, d, command, r)
+}
+
+func (f *family) moveOnce(ctx context.Context, d decision, command workflow.Command, r request) (*step, error) {
+	s, err := f.step(ctx, d.aim.At.Run, d.m, command)
+	if err != nil || !s.out.Changed {
+		return s, err
+	}
+	if r.to.Machine != nil {
+		s.m = r.to
+	}
+	return s, f.follow(ctx, s, r)
 }
 
 // stepOn steps another run of the family.
@@ -65,7 +98,7 @@ func (f *family) stepOn(ctx context.Context, id string, cmd workflow.Command) (*
 	if err != nil {
 		return nil, err
 	}
-	return f.step(run, m, cmd), nil
+	return f.step(ctx, run, m, cmd)
 }
 
 // fillIn adds to a command the facts that the core cannot know: the branch that it is
@@ -92,7 +125,11 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 			return c, nil
 		}
 		child, id, err := f.newChild(ctx, at.Run, name)
-		c.Child, c.ChildID = child.Machine, id
+		if err != nil || child.Machine == nil {
+			return c, err
+		}
+		freeze, err := f.scene.freezeOf(ctx, f.key(at.Run.ID), at.Run, name)
+		c.Child, c.ChildID = child.Under(freeze), id
 		return c, err
 	case workflow.Grant:
 		lane, waits := at.Run.Asking(c.ApprovalID)
@@ -118,6 +155,12 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 	case workflow.Divert:
 		c.Branch, c.Lost = at.Branch, at.Lost()
 		return c, nil
+	case workflow.Elapse:
+		var err error
+		if c.Due.Kind == workflow.DueAfter {
+			c.Evidence, err = f.evidenceFor(ctx, at.Run.At(c.Due.Branch), m, c.Due.Event)
+		}
+		return c, err
 	default:
 		return cmd, nil
 	}
@@ -133,7 +176,7 @@ func (f *family) askable(lane *workflow.View, m definition.Compiled, fire workfl
 		fire.Unasked = "this engine has no approval service to ask"
 		return fire
 	}
-	asker := consent.Asker{Principal: f.caller.Principal.Name}
+	asker := consent.Asker{Principal: f.caller.Principal.Name, Person: f.caller.Principal.Person}
 	facts := facet.OfEvent(facet.Event{Data: fire.Data, Actor: asker.Principal, State: lane.State, Workflow: lane.Workflow})
 	if err := m.ApprovalFor(facts).Check(asker); err != nil {
 		fire.Unasked = "only you could grant it: " + err.Error()
@@ -146,7 +189,7 @@ func (f *family) askable(lane *workflow.View, m definition.Compiled, fire workfl
 	return fire
 }
 
-// newChild returns the workflow that an event invokes, at its latest version, and
+// newChild returns the workflow that an event invokes, at its live version, and
 // an id for the run, in the parent's shard. No machine stands for a workflow that
 // is not registered (S5.6).
 //
@@ -154,11 +197,17 @@ func (f *family) askable(lane *workflow.View, m definition.Compiled, fire workfl
 // could change it at will.
 func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (definition.Compiled, string, error) {
 	a, namespace := f.app, f.caller.Namespace
+	if err := f.scene.halted(ctx, f.key(run.ID), run, "", name); err != nil {
+		return definition.Compiled{}, "", err
+	}
 	latest, err := a.registry.Workflow(ctx, namespace, name, 0)
 	if fault.ReasonOf(err) == fault.NotFound {
 		return definition.Compiled{}, "", nil
 	}
 	if err != nil {
+		return definition.Compiled{}, "", err
+	}
+	if err := registry.Startable(latest); err != nil {
 		return definition.Compiled{}, "", err
 	}
 	if latest.Role.Drives() {
@@ -255,7 +304,10 @@ func (f *family) abandon(ctx context.Context, id string) error {
 // tellParent lets the run that waited for a child continue.
 func (f *family) tellParent(ctx context.Context, child *step) error {
 	s, err := f.stepOn(ctx, child.out.Run.Parent.RunID, workflow.ChildEnded{Child: child.out.Run, Actor: f.caller.Principal.Name})
-	if err != nil || !s.out.Changed {
+	switch {
+	case err == nil && s.out.Rejection != nil && s.out.Rejection.Code == workflow.RejectFrozen:
+		return errStopped
+	case err != nil || !s.out.Changed:
 		return err
 	}
 	s.branch = s.out.Entry.Branch

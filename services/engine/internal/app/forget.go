@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/internal/runnotice"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 )
 
@@ -100,7 +101,7 @@ func (up *Upkeep) forget(ctx context.Context, timer store.Timer) error {
 // forgetting removes all that is kept of a run, as long as it is as it was.
 func forgetting(namespace string, run *workflow.Run) store.Batch {
 	key := runKey(namespace, run.ID)
-	results := ledger.ResultsOf(key)
+	results, notices := ledger.ResultsOf(key), runnotice.KeyOf(key)
 	batch := store.Batch{
 		Deletes: []store.Check{
 			{Key: key, Version: run.Version},
@@ -108,8 +109,9 @@ func forgetting(namespace string, run *workflow.Run) store.Batch {
 			{Key: ledger.FilesOf(key), Version: store.AnyVersion},
 			{Key: ledger.EvidenceOf(key), Version: store.AnyVersion},
 			{Key: ledger.QuestionsOf(key), Version: store.AnyVersion},
+			{Key: notices, Version: store.AnyVersion},
 		},
-		Forget: []store.Forget{{Key: key, Through: math.MaxInt64}, {Key: results, Through: math.MaxInt64}},
+		Forget: []store.Forget{{Key: key, Through: math.MaxInt64}, {Key: results, Through: math.MaxInt64}, {Key: notices, Through: math.MaxInt64}},
 	}
 	const noEntry = -1
 	for _, entry := range workflow.EntriesLeft(run, &workflow.Run{Lane: workflow.Lane{Entry: noEntry}}) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -37,12 +38,26 @@ func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim
 		return err
 	case refusal != nil:
 		return ports.Refused(refusal)
-	case h.session == "":
-		return nil
+	}
+	if err := h.exists(ctx); err != nil {
+		return err
+	}
+	home, named := runKey(h.namespace, runID), ""
+	if h.session != "" {
+		home = bindingKey(h.namespace, h.session)
+	}
+	if h.Offer != nil {
+		named = h.Offer.Workflow
+	}
+	if err := h.halted(ctx, home, aim.At.Run, branch, named); err != nil || h.session == "" {
+		return err
 	}
 	binding, now, err := h.driven(ctx, h.session)
 	if err != nil {
 		return err
+	}
+	if op == authority.Start && now != nil && now.ID == runID { // the same start of a schedule was faster
+		return &store.ConflictError{Key: runKey(h.namespace, runID)}
 	}
 	record := h.bindings[h.session]
 	next := bindingData(authority.Binding{RunID: runID, Branch: branch, Ended: binding.Ended})
@@ -60,6 +75,39 @@ func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim
 		return nil
 	}
 	return h.pause(ctx, now)
+}
+
+// goesOn refuses a session that has ended: no agent could take up the run of a schedule in it (S25.22). A session that drives the
+// run was open at its start.
+func (h *handover) goesOn(ctx context.Context, runID string) error {
+	if err := h.readBinding(ctx, h.session); err != nil {
+		return err
+	}
+	binding := boundTo(h.bindings[h.session])
+	ended, err := h.readEnd(ctx, h.session)
+	switch {
+	case err != nil:
+		return err
+	case binding.RunID != runID && (ended || binding.Ended):
+		return fault.New(fault.SessionEnded, "session %s has ended, and no agent can work in it; resume it, or give the schedule another one", document.Quote(h.session))
+	}
+	return nil
+}
+
+// exists refuses a session that was not created, where sessions are required (S22.35).
+func (h *handover) exists(ctx context.Context) error {
+	if !h.app.ports.Quotas.RequireSessions || h.session == "" {
+		return nil
+	}
+	there, checks, err := h.app.sessions.Exists(ctx, h.namespace, h.session)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return fault.New(fault.NotFound, "session %s was not created, and --require-sessions refuses runs in such sessions; create it first, with POST /v1/sessions or `interlock session create`", document.Quote(h.session))
+	}
+	h.rest(checks)
+	return nil
 }
 
 // pause pauses the run that the session drove, with its family: in the same batch, or by
@@ -101,7 +149,7 @@ func (h *handover) pause(ctx context.Context, now *workflow.Run) error {
 		return err
 	}
 	h.paused = f.runs()
-	return f.addSteps(&h.batch)
+	return f.addSteps(ctx, &h.batch)
 }
 
 // commit makes the handover durable, with the rest of the batch.
@@ -111,7 +159,7 @@ func (h *handover) commit(ctx context.Context) (store.Result, error) {
 			return store.Result{}, err
 		}
 	}
-	result, err := h.app.ports.Commit(ctx, h.batch)
+	result, err := h.app.write(ctx, h.batch)
 	if err == nil && !result.Replayed {
 		h.app.runs.refresh(h.namespace, h.paused...)
 	}

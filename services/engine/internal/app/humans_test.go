@@ -19,6 +19,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/registry"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -201,7 +202,7 @@ func newGated(t *testing.T) *gated {
 			t.Fatal(err)
 		}
 	}
-	if _, _, _, err := g.Registry.RegisterProcess(t.Context(), operator, []byte(signoff), ""); err != nil {
+	if _, _, _, err := g.Registry.RegisterProcess(t.Context(), operator, []byte(signoff), registry.Terms{}); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -260,8 +261,12 @@ func (g *gated) stands(id, want string) {
 // pass lets time pass, and timers fire.
 func (g *gated) pass(d time.Duration) {
 	g.Helper()
-	g.clock.Advance(d)
-	g.Upkeep.SweepOnce(g.Context())
+	for more := true; more; more = d > 0 { // as services sweep while time passes
+		step := min(d, gapLook)
+		d -= step
+		g.clock.Advance(step)
+		g.Upkeep.SweepOnce(g.Context())
+	}
 }
 
 // timers counts those that are set.

@@ -14,8 +14,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // Interrupted is the outcome of a changed file.
@@ -36,7 +36,7 @@ func (mv *Moves) Interrupt(ctx context.Context, caller ports.Caller, runID, call
 	if err != nil {
 		return nil, err
 	}
-	data, err := once.Answer(ctx, mv.ports.Store, runKey(caller.Namespace, asked.Root()), ledger.CallName(callID))
+	data, err := idempotency.Answer(ctx, mv.ports.Store, runKey(caller.Namespace, asked.Root()), ledger.CallName(callID))
 	switch {
 	case err != nil:
 		return nil, err
@@ -80,7 +80,7 @@ func (mv *Moves) Interrupt(ctx context.Context, caller ports.Caller, runID, call
 		op:      authority.Interrupt,
 		target:  ports.Target{RunID: call.RunID, Branch: call.Branch},
 		command: workflow.Divert{Interrupt: name, Files: files, Actor: caller.Principal.Name},
-		key:     once.Key{Name: ledger.InterruptName(callID), Digest: ports.Digest("interrupt", name)},
+		key:     idempotency.Key{Name: ledger.InterruptName(callID), Digest: ports.Digest("interrupt", name)},
 	})
 	if err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (mv *Moves) Interrupt(ctx context.Context, caller ports.Caller, runID, call
 }
 
 // written returns the files that a jail has seen a call write, nil for none, and whether there may be others.
-func (mv *Moves) written(ctx context.Context, root store.Key, callID string, call *ledger.Call) (files []string, unknown bool, err error) {
-	data, err := once.Answer(ctx, mv.ports.Store, root, ledger.WitnessName(callID))
+func (mv *Moves) written(ctx context.Context, root store.Key, callID string, call *ledger.DecidedCall) (files []string, unknown bool, err error) {
+	data, err := idempotency.Answer(ctx, mv.ports.Store, root, ledger.WitnessName(callID))
 	if data == nil || err != nil {
 		return nil, false, err
 	}

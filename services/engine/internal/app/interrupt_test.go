@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // S4.1: a file that the call named and that was reported under another name is in the record once.
@@ -57,7 +57,7 @@ func TestInterruptNeedsAnAllowedCall(t *testing.T) {
 		d := ledger.Decision{RunID: run.ID, RunVersion: 1, Tool: v.Tool, Decision: v.Decision, Kept: ledger.KeptOf(&v, 1, nil)}
 		d.Kept.Profile = []byte(`{"version": 1, "writes": "allow", "workspace": "/w"}`)
 		_, err := st.Commit(t.Context(), store.Batch{
-			Idempotency: &store.Idempotency{Owner: key, Name: ledger.CallName(id), Entry: log, TTL: once.Kept},
+			Idempotency: &store.Idempotency{Owner: key, Name: ledger.CallName(id), Entry: log, TTL: idempotency.TTL},
 			Appends:     []store.Append{{Key: log, Entry: d.Encode()}},
 			Counters:    []store.Counter{{Owner: ledger.Entry(key, 1), Name: ledger.Iterations, Delta: 1, Limit: store.NoLimit}},
 		})
@@ -72,7 +72,7 @@ func TestInterruptNeedsAnAllowedCall(t *testing.T) {
 	for id, seen := range map[string]jail.Witness{"jailed": {Written: []string{"b.go"}}, "schema": {Written: []string{"db/2.sql"}}, "unknown": {TreeFailed: "too large"}} {
 		decided(id, toolcall.Verdict{Decision: toolcall.Allow, Tool: "Bash"})
 		witness, _ := seen.Sign(nil)
-		_, err := st.Commit(t.Context(), store.Batch{Idempotency: &store.Idempotency{Owner: key, Name: ledger.WitnessName(id), Digest: "w", Answer: witness, TTL: once.Kept}})
+		_, err := st.Commit(t.Context(), store.Batch{Idempotency: &store.Idempotency{Owner: key, Name: ledger.WitnessName(id), Digest: "w", Answer: witness, TTL: idempotency.TTL}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,6 +55,16 @@ func (mv *Moves) Migrate(ctx context.Context, caller ports.Caller, req Migration
 	if first, err := mv.views.firstAnswer(ctx, runKey(caller.Namespace, req.RunID), r.key); first != nil || err != nil {
 		return first, err
 	}
+	to, err := mv.registry.Workflow(ctx, caller.Namespace, run.Workflow, req.To)
+	if err == nil {
+		err = mv.registry.Standing(ctx, caller.Namespace, to)
+	}
+	if err == nil {
+		err = mv.registry.Signed(to, to.Number)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if r.to, err = mv.registry.Machine(ctx, caller.Namespace, run.Workflow, req.To); err != nil {
 		return nil, err
 	}
@@ -112,7 +122,7 @@ func (f *family) moveEvidence(ctx context.Context, d decision, s *step, batch *s
 		return nil
 	}
 	key := ledger.EvidenceOf(f.key(s.out.Run.Root()))
-	record, version, err := f.app.views.observed(ctx, key)
+	record, version, err := f.app.views.evidenceRecord(ctx, key)
 	if err != nil {
 		return err
 	}

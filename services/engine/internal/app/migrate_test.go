@@ -52,7 +52,7 @@ func (g *gated) observe(run string, names ...string) {
 	g.Helper()
 	record := evidence.Record{Runs: map[string]map[string]evidence.Fact{run: {}}}
 	for _, name := range names {
-		record.Runs[run][name] = evidence.Fact{Seen: []evidence.Observation{{At: g.clock.Now(), CallID: "call_1", Entry: 1}}}
+		record.Runs[run][name] = evidence.Fact{Seen: []evidence.Sighting{{At: g.clock.Now(), CallID: "call_1", Entry: 1}}}
 	}
 	data, err := ledger.EncodeEvidence(&record)
 	if err == nil {
@@ -65,7 +65,7 @@ func (g *gated) observe(run string, names ...string) {
 
 func (g *gated) observedOf(run string) (names string) {
 	g.Helper()
-	record, _, err := g.Views.observed(g.Context(), ledger.EvidenceOf(runKey("default", run)))
+	record, _, err := g.Views.evidenceRecord(g.Context(), ledger.EvidenceOf(runKey("default", run)))
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 )
 
 // Outcome is a run after a request, and the rejection when it was refused.
@@ -72,7 +72,7 @@ type storedAnswer struct {
 }
 
 // keptAnswer returns, for the batch of a request, the answer to its repeats.
-func keptAnswer(owner store.Key, key once.Key, after authority.Place, out *Outcome) (*store.Idempotency, error) {
+func keptAnswer(owner store.Key, key idempotency.Key, after authority.Place, out *Outcome) (*store.Idempotency, error) {
 	w := jsonobject.New(640)
 	w.Open()
 	w.Text("digest", key.Digest)
@@ -126,8 +126,8 @@ func (vs *Views) outcome(ctx context.Context, namespace string, stored *storedAn
 
 // firstAnswer returns the answer to a repeated request without a commit, or nil when it
 // is none, or has no name.
-func (vs *Views) firstAnswer(ctx context.Context, owner store.Key, key once.Key) (*Outcome, error) {
-	data, err := once.Answer(ctx, vs.ports.Store, owner, key.Name)
+func (vs *Views) firstAnswer(ctx context.Context, owner store.Key, key idempotency.Key) (*Outcome, error) {
+	data, err := idempotency.Answer(ctx, vs.ports.Store, owner, key.Name)
 	if data == nil || err != nil {
 		return nil, err
 	}

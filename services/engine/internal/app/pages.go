@@ -19,6 +19,7 @@ type ListQuery struct {
 	Status   workflow.Status
 	Workflow string
 	Session  string
+	Schedule string
 	// IDs are the only runs that may be listed; none for all.
 	IDs []string
 	// Prefix is how the ids begin; After then has that prefix, or is above all that do.
@@ -33,6 +34,8 @@ type ListQuery struct {
 	// UpdatedAfter is the earliest time of the last change, and UpdatedBefore is later
 	// than all.
 	UpdatedAfter, UpdatedBefore time.Time
+	// StaleFor lists active runs without progress for so long; see Silent.
+	StaleFor time.Duration
 }
 
 // looked is the most runs that one page looks at: after that many it ends, full or not.
@@ -48,6 +51,7 @@ func (q *ListQuery) matches(run *workflow.Run) bool {
 	return (q.Status == "" || q.Status == run.Status) &&
 		(q.Workflow == "" || q.Workflow == run.Workflow) &&
 		(q.Session == "" || q.Session == run.SessionID) &&
+		(q.Schedule == "" || q.Schedule == run.Schedule) &&
 		!slices.Contains(q.NotStatuses, run.Status) &&
 		!slices.Contains(q.NotWorkflows, run.Workflow) &&
 		!run.UpdatedAt.Before(q.UpdatedAfter) &&
@@ -124,7 +128,7 @@ func (rd *Reads) listed(ctx context.Context, namespace string, q *ListQuery, mos
 	query := store.Query{
 		Namespace: namespace, Kind: ports.KindRun, Labels: map[string]string{}, Descending: true, After: q.After, Limit: most,
 	}
-	for name, value := range map[string]string{"status": string(q.Status), "workflow": q.Workflow, runcodec.LabelSession: q.Session} {
+	for name, value := range map[string]string{"status": string(q.Status), "workflow": q.Workflow, runcodec.LabelSession: q.Session, runcodec.LabelSchedule: q.Schedule} {
 		if value != "" {
 			query.Labels[name] = value
 		}

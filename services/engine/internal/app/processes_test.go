@@ -17,11 +17,11 @@ func TestRegisterProcess(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
 	register := func(caller ports.Caller, src string, asProcess bool) (*registry.Version, bool, error) {
-		call := a.Registry.Register
+		call := a.Registry.RegisterOn
 		if asProcess {
 			call = a.Registry.RegisterProcess
 		}
-		v, created, _, err := call(t.Context(), caller, []byte(src), "")
+		v, created, _, err := call(t.Context(), caller, []byte(src), registry.Terms{})
 		return v, created, err
 	}
 	first, created, err := register(agent, signoff, true)
@@ -78,7 +78,7 @@ func TestProcessesAreNoWorkflows(t *testing.T) {
 				_, _, _, err = a.Registry.Register(t.Context(), operator, []byte(strings.Replace(review, `"review"`, `"`+name+`"`, 1)), "")
 				flows = append(flows, name)
 			} else {
-				_, _, _, err = a.Registry.RegisterProcess(t.Context(), operator, []byte(strings.Replace(signoff, `"signoff"`, `"`+name+`"`, 1)), "")
+				_, _, _, err = a.Registry.RegisterProcess(t.Context(), operator, []byte(strings.Replace(signoff, `"signoff"`, `"`+name+`"`, 1)), registry.Terms{})
 				gates = append(gates, name)
 			}
 			if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/runcodec"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 func value(t *testing.T, text string) document.Value {
@@ -29,20 +29,23 @@ func value(t *testing.T, text string) document.Value {
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 123_456_789, time.UTC)
 
+var ticking = workflow.Clock{Since: noon, Stood: time.Second, Stopped: noon.Add(time.Minute), Reminded: 1, Blocked: []time.Duration{time.Hour}, Retry: noon.Add(time.Hour)}
+
 func fullRun(t *testing.T) workflow.Run {
 	t.Helper()
 	return workflow.Run{
 		ID: "run_1", Workflow: `a "quoted" <name> é`, WorkflowVersion: 2, SessionID: "s\n1", Workspace: "/w", Owner: "ann",
-		Status: workflow.Paused, TransitionCount: 4, Version: 5, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour),
+		Status: workflow.Paused, TransitionCount: 4, Version: 5, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour), Deadline: noon.Add(24 * time.Hour),
 		Entries: 9, Joined: []string{"x", "y"}, Parent: &workflow.Parent{RunID: "run_0", Root: "run_r", Depth: 2},
-		Approved: []evidence.Approved{{State: "building", Event: "SHIP", Entry: 3, At: noon, By: "alice"}}, Moved: true, Claimed: true,
+		Approved: []evidence.Approved{{State: "building", Event: "SHIP", Entry: 3, At: noon, By: "alice"}}, Moved: true, Claimed: true, Schedule: "nightly",
 		Holds: []workflow.Hold{
 			{By: "o<p", Cause: workflow.HoldOperator, Reason: "lunch", Since: noon},
 			{By: "interlock", Cause: workflow.HoldSessionEnd, Since: noon.Add(time.Minute)},
 		},
 		Lane: workflow.Lane{
 			State: "building", Entry: 3, Context: value(t, `{"id":9007199254740993,"html":"<a>&","n":1.50}`),
-			Interrupt: &workflow.Interruption{Name: "check", ReturnTo: "building"},
+			Interrupt: &workflow.Interruption{Name: "check", ReturnTo: "building", Clock: ticking},
+			Clock:     ticking,
 			Child:     &workflow.Invocation{RunID: "run_2", Workflow: "suite", Event: "TEST"},
 			Fork:      fullFork(t, 2),
 			Approval:  fullApproval(t),
@@ -54,7 +57,7 @@ func fullRun(t *testing.T) workflow.Run {
 func fullApproval(t *testing.T) *workflow.Approval {
 	t.Helper()
 	return &workflow.Approval{
-		ID: "apr_1", Event: "SHIP", To: "done", Data: value(t, `{"id":9007199254740993}`), Message: "Ship <it>?", Actor: "agent",
+		ID: "apr_1", Event: "SHIP", To: "done", Data: value(t, `{"id":9007199254740993}`), Message: "Ship <it>?", Actor: "agent", Person: "ann",
 		Since: noon, RunVersion: 4, Reads: &consent.Reads{StateID: "wfstate_1", Version: 3, Values: []consent.Read{{Pointer: "/a", Digest: "d", Shown: "1"}}}, Outcome: workflow.ApprovalRejected, Note: "no", DecidedBy: "alice",
 	}
 }
@@ -67,12 +70,13 @@ func fullFork(t *testing.T, depth int) *workflow.ForkProgress {
 	}
 	b := workflow.BranchProgress{Name: "lint", Status: workflow.BranchActive, SessionID: "s2"}
 	b.State, b.Entry, b.Context = "linting", 7, value(t, `{"n":1.0}`)
-	b.Interrupt = &workflow.Interruption{Name: "i", ReturnTo: "linting"}
+	b.Interrupt = &workflow.Interruption{Name: "i", ReturnTo: "linting", Clock: ticking}
+	b.Clock = ticking
 	b.Child = &workflow.Invocation{RunID: "run_3", Workflow: "w", Event: "E"}
 	b.Fork = fullFork(t, depth-1)
 	b.Approval = fullApproval(t)
 	b.Sources = workflow.Sources{"n": evidence.Human}
-	return &workflow.ForkProgress{Event: "CHECK", Current: "lint", Branches: []workflow.BranchProgress{b}}
+	return &workflow.ForkProgress{Event: "CHECK", Current: "lint", Clock: ticking, Branches: []workflow.BranchProgress{b}}
 }
 
 // plain turns contexts into text, so that lanes can be compared.
@@ -80,9 +84,9 @@ func plain(l *workflow.Lane) string {
 	approval := *l.Approval
 	reads := fmt.Sprintf("%+v", *approval.Reads)
 	approval.Reads = nil
-	text := fmt.Sprintf("%s %d %s %+v %+v %+v %s", l.State, l.Entry, l.Context, l.Interrupt, l.Child, approval, reads)
+	text := fmt.Sprintf("%s %d %s %+v %+v %+v %s %+v", l.State, l.Entry, l.Context, l.Interrupt, l.Child, approval, reads, l.Clock)
 	if l.Fork != nil {
-		text += fmt.Sprintf(" fork %s %s", l.Fork.Event, l.Fork.Current)
+		text += fmt.Sprintf(" fork %s %s %+v", l.Fork.Event, l.Fork.Current, l.Fork.Clock)
 		for _, b := range l.Fork.Branches {
 			text += fmt.Sprintf(" branch %s %s %s {%s}", b.Name, b.Status, b.SessionID, plain(&b.Lane))
 		}
@@ -139,6 +143,7 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 		},
 		Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2", SessionID: "s2", ApprovalID: "apr_1",
 		ChildStatus: workflow.Failed, HoldCauses: []workflow.HoldCause{workflow.HoldOperator},
+		Cause: &workflow.Cause{Kind: workflow.DueAfter, After: time.Hour, Due: noon},
 		Joins: []workflow.Join{{
 			Event: "CHECK", To: "b", Succeeded: true, Conflicts: []string{"n"},
 			Branches: []workflow.BranchOutcome{{Name: "lint", Status: workflow.BranchSucceeded}},
@@ -158,7 +163,7 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 		Actor: "ann", Type: "transitioned", Event: "GO NOW", From: "a", To: "b", Data: json.RawMessage(`{"rationale":"<why>"}`),
 		Rationale: "<why>", Guards: runcodec.Guards(e.Guards), WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r",
 		SafeNext: true, Warned: true, Time: noon, Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2",
-		SessionID: "s2", ApprovalID: "apr_1", Joins: runcodec.JoinsOf(e.Joins), ChildStatus: workflow.Failed, HoldCauses: e.HoldCauses,
+		SessionID: "s2", ApprovalID: "apr_1", Joins: runcodec.JoinsOf(e.Joins), ChildStatus: workflow.Failed, Cause: &runcodec.Cause{Kind: workflow.DueAfter, After: time.Hour, Due: noon}, HoldCauses: e.HoldCauses,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -175,7 +180,7 @@ func TestAnswerIsComplete(t *testing.T) {
 		},
 		Note: "n", Changed: true, From: "a", ApprovalID: "apr_1",
 	}
-	kept, err := keptAnswer(store.Key{ID: "run_1"}, once.Key{Name: "k", Digest: "d"}, authority.Place{Node: authority.Node{Run: &run}, Branch: "lint", Owner: "s3"}, out)
+	kept, err := keptAnswer(store.Key{ID: "run_1"}, idempotency.Key{Name: "k", Digest: "d"}, authority.Place{Node: authority.Node{Run: &run}, Branch: "lint", Owner: "s3"}, out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 )
 
 // resume continues the newest paused run of a workflow and owner in the
@@ -52,7 +52,7 @@ func (ss *Starts) takenBefore(ctx context.Context, caller ports.Caller, req Star
 		return "", nil
 	}
 	owner := *requestOwner(caller, req)
-	data, err := once.Answer(ctx, ss.ports.Store, owner, resumeKey(caller, req).Name)
+	data, err := idempotency.Answer(ctx, ss.ports.Store, owner, resumeKey(caller, req).Name)
 	if data == nil || err != nil {
 		return "", err
 	}
@@ -62,11 +62,11 @@ func (ss *Starts) takenBefore(ctx context.Context, caller ports.Caller, req Star
 
 // resumeKey makes a resuming request happen once; it has no name without an idempotency
 // key.
-func resumeKey(caller ports.Caller, req Start) once.Key {
+func resumeKey(caller ports.Caller, req Start) idempotency.Key {
 	if req.IdempotencyKey == "" {
-		return once.Key{Digest: startDigest(req)}
+		return idempotency.Key{Digest: startDigest(req)}
 	}
-	return once.Key{Name: "resume/" + once.NameBy(caller.Principal, req.IdempotencyKey), Digest: startDigest(req)}
+	return idempotency.Key{Name: "resume/" + idempotency.NameBy(caller.Principal, req.IdempotencyKey), Digest: startDigest(req)}
 }
 
 // take makes the session drive the paused run, and remembers which run this request

@@ -18,6 +18,7 @@ import (
 type scene struct {
 	authority.Scene
 	app       *Changes
+	by        ports.Caller
 	namespace string
 	// fresh: no run is from the cache. A refusal stands only if the scene is fresh.
 	fresh    bool
@@ -33,7 +34,7 @@ func (ch *Changes) newScene(caller ports.Caller, target ports.Target, fresh bool
 			Who:    caller.Who(),
 			Target: authority.Target{RunID: target.RunID, Session: target.SessionID, Branch: target.Branch},
 		},
-		app: ch, namespace: caller.Namespace, fresh: fresh, bindings: map[string]store.Record{},
+		app: ch, by: caller, namespace: caller.Namespace, fresh: fresh, bindings: map[string]store.Record{},
 	}
 }
 
@@ -67,6 +68,11 @@ func (s *scene) permit(ctx context.Context, op authority.Op, aim authority.Aim) 
 	if refusal != nil || err != nil || !authority.Works(op) || s.Who.Role != authority.Agent {
 		return refusal, err
 	}
+	counts, err := s.app.sessions.Counts(ctx, s.by.Principal)
+	if err != nil {
+		return nil, err
+	}
+	s.rest(counts)
 	sessions := []string{s.Who.Session, s.Target.Session}
 	if run := aim.At.Run; run != nil {
 		sessions = append(sessions, run.SessionID, run.SessionIn(aim.At.Branch))
@@ -102,12 +108,17 @@ func (s *scene) readEnd(ctx context.Context, session string) (bool, error) {
 		}
 		s.app.ended.Put(key, known, nil)
 	}
-	for _, check := range known.checks {
+	s.rest(known.checks)
+	return known.ended, nil
+}
+
+// rest makes checks preconditions of the commit.
+func (s *scene) rest(on []store.Check) {
+	for _, check := range on {
 		if !slices.Contains(s.checks, check) {
 			s.checks = append(s.checks, check)
 		}
 	}
-	return known.ended, nil
 }
 
 // read adds the facts that a decision lacks.
@@ -117,12 +128,13 @@ func (s *scene) read(ctx context.Context, need authority.Need) error {
 		return s.readRun(ctx, need.RunID)
 	case need.Session != "":
 		return s.readBinding(ctx, need.Session)
-	case need.Above && s.app.ports.Sessions != nil:
-		above, err := s.app.ports.Sessions.Lineage(ctx, s.namespace, s.Who.Session, s.fresh)
+	case need.Above:
+		place, err := s.app.sessions.Place(ctx, s.namespace, s.Who.Session, s.by.Principal.Parent)
 		if err != nil {
 			return err
 		}
-		s.Above = above
+		s.Above = place.Above
+		s.rest(place.Checks)
 	}
 	s.AboveKnown = true
 	return nil

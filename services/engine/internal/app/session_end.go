@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -65,7 +65,7 @@ func (es *Ends) mark(ctx context.Context, namespace string, names []string, caus
 				return nil
 			}
 			bound.Ended = ended
-			batch := store.Batch{Idempotency: once.Of(cause, "mark", name).Keep(record.Key)}
+			batch := store.Batch{Idempotency: idempotency.Of(cause, "mark", name).Keep(record.Key)}
 			if ended || bound.RunID != "" {
 				batch.Puts = []store.Put{{Key: record.Key, Expect: record.Version, Data: bindingData(bound)}}
 			} else {
@@ -87,7 +87,7 @@ func (es *Ends) followUp(
 ) error {
 	_, err := es.changes.change(ctx, caller, request{
 		op: op, target: ports.Target{RunID: run.ID}, command: command,
-		key: once.Key{Name: causeName(cause), Digest: ports.Digest(cause)},
+		key: idempotency.Key{Name: causeName(cause), Digest: ports.Digest(cause)},
 	})
 	return err
 }

@@ -87,7 +87,10 @@ func (se *Settlement) reconcile(ctx context.Context, key store.Key, approvalID s
 		if command == nil || run.Held() && approval.Status == consent.Granted {
 			return reconciled{}, nil
 		}
-		if err := se.apply(ctx, key, at, decider(approval), command); err != nil {
+		switch err := se.apply(ctx, key, at, decider(approval), command); {
+		case fault.ReasonOf(err) == fault.Halted: // it is tried again
+			return reconciled{}, nil
+		case err != nil:
 			return reconciled{}, err
 		}
 		// The change is made, and the timer informs the approval service if need be.

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/internal/definition"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/retry"
 
 	"github.com/interlock-run/interlock/services/engine/internal/registry"
@@ -46,7 +46,7 @@ func requestOwner(caller ports.Caller, req Start) *store.Key {
 		key := bindingKey(caller.Namespace, req.SessionID)
 		return &key
 	case req.IdempotencyKey != "":
-		return &store.Key{Namespace: caller.Namespace, Kind: kindRequest, ID: once.NameBy(caller.Principal, req.IdempotencyKey)}
+		return &store.Key{Namespace: caller.Namespace, Kind: kindRequest, ID: idempotency.NameBy(caller.Principal, req.IdempotencyKey)}
 	default:
 		return nil
 	}
@@ -62,6 +62,48 @@ type starting struct {
 	m       definition.Compiled
 	context document.Value
 	offer   authority.Offer
+	// startable is the refusal of a new run of a workflow that is retired; nil for none. A paused one may be resumed.
+	startable error
+	// scheduled is the schedule that starts it; nil for a caller.
+	scheduled *ports.ScheduledStart
+}
+
+// Scheduled begins the run of a schedule (S25.22). A conflict says that the run exists, or that something has changed.
+func (ss *Starts) Scheduled(ctx context.Context, caller ports.Caller, req ports.ScheduledStart) (*workflow.Run, error) {
+	s, err := ss.prepare(ctx, caller, Start{
+		Workflow: req.Workflow, Version: req.Version, SessionID: req.SessionID, Context: req.Context, Workspace: req.Workspace,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.scheduled = &req
+	outcome, err := ss.start(ctx, caller, s)
+	if err != nil {
+		return nil, err
+	}
+	return outcome.View.Run, nil
+}
+
+// id returns the id of the new run: one that the schedule has chosen, or a new one in the shard of anchor.
+func (s *starting) id(namespace string, anchor *store.Key, shards int) (string, error) {
+	if s.scheduled != nil {
+		return s.scheduled.RunID, nil
+	}
+	return typeid.NewWhere(typeid.Run, func(id string) bool {
+		return anchor == nil || runKey(namespace, id).Shard(shards) == anchor.Shard(shards)
+	})
+}
+
+// params returns the inputs of the new run.
+func (s *starting) params(caller ports.Caller, id, workspace string, claimed bool) workflow.StartParams {
+	p := workflow.StartParams{
+		ID: id, SessionID: s.SessionID, Workspace: workspace, Claimed: claimed,
+		Owner: caller.Principal.Name, Context: s.context, Source: caller.Source(),
+	}
+	if s.scheduled != nil {
+		p.Schedule, p.Cause, p.Reason = s.scheduled.Schedule, &s.scheduled.Cause, s.scheduled.Reason
+	}
+	return p
 }
 
 // Start begins a run, or resumes the newest paused one when that is asked for
@@ -105,12 +147,16 @@ func (ss *Starts) prepare(ctx context.Context, caller ports.Caller, req Start) (
 	if version == 0 {
 		version = newest.Number
 	}
+	if err := ss.registry.Signed(newest, version); err != nil {
+		return nil, err
+	}
 	if s.m, err = ss.registry.Machine(ctx, caller.Namespace, req.Workflow, version); err != nil {
 		return nil, err
 	}
 	if err := ss.registry.HavePolicies(ctx, caller.Namespace, req.Workflow, s.m.Meta().Policies); err != nil {
 		return nil, err
 	}
+	s.startable = registry.Startable(newest)
 	s.offer = authority.Offer{
 		Workflow: req.Workflow, Version: version, Newest: newest.Number,
 		Enforcement: s.m.Enforcement(), Claims: s.m.Claims(s.context),
@@ -152,16 +198,21 @@ func (ss *Starts) startedBefore(ctx context.Context, caller ports.Caller, req St
 }
 
 func (ss *Starts) start(ctx context.Context, caller ports.Caller, s *starting) (*Outcome, error) {
+	if s.startable != nil {
+		return nil, s.startable
+	}
 	anchor := requestOwner(caller, s.Start) // the run must share its shard
-	id, err := typeid.NewWhere(typeid.Run, func(id string) bool {
-		shards := ss.ports.Store.Shards()
-		return anchor == nil || runKey(caller.Namespace, id).Shard(shards) == anchor.Shard(shards)
-	})
+	id, err := s.id(caller.Namespace, anchor, ss.ports.Store.Shards())
 	if err != nil {
 		return nil, fault.From(err)
 	}
 	h := ss.changes.newHandover(caller, s.SessionID, "")
 	h.Offer = &s.offer
+	if s.scheduled != nil {
+		if err := h.goesOn(ctx, id); err != nil {
+			return nil, err
+		}
+	}
 	if err := h.drive(ctx, authority.Start, authority.Aim{}, id, ""); err != nil {
 		return nil, err
 	}
@@ -169,18 +220,31 @@ func (ss *Starts) start(ctx context.Context, caller ports.Caller, s *starting) (
 	if refusal != nil {
 		return nil, ports.Refused(refusal)
 	}
-	out := s.m.Start(workflow.StartParams{
-		ID: id, SessionID: s.SessionID, Workspace: workspace, Claimed: claimed,
-		Owner: caller.Principal.Name, Context: s.context, Source: caller.Source(),
-	}, caller.Principal.Name, ss.ports.Clock().UTC())
-	if out.Rejection != nil {
+	home := runKey(caller.Namespace, id)
+	if anchor != nil {
+		home = *anchor
+	}
+	freeze, err := h.freezeOf(ctx, home, nil, s.Workflow)
+	if err != nil {
+		return nil, err
+	}
+	out := s.m.Under(freeze).Start(s.params(caller, id, workspace, claimed), caller.Principal.Name, ss.ports.Clock().UTC())
+	switch {
+	case out.Rejection != nil && out.Rejection.Code == workflow.RejectFrozen:
+		return nil, fault.New(fault.Frozen, "%s", out.Rejection.Message)
+	case out.Rejection != nil:
 		return nil, fault.New(fault.InvalidRequest, "%s", out.Rejection.Message)
 	}
 	key := runKey(caller.Namespace, id)
 	h.batch.Puts = append(h.batch.Puts, runPut(key, store.Absent, &out))
-	h.batch.SetTimers = append(h.batch.SetTimers, (&step{key: key, out: out}).forgetTimer(ss.ports.Retention)...)
+	started := &step{key: key, m: s.m, out: out}
+	set, _ := started.clockTimers(out.Entry.Time)
+	h.batch.SetTimers = append(append(h.batch.SetTimers, started.forgetTimer(ss.ports.Retention)...), set...)
+	if err := ss.changes.addSilences(ctx, started, out.Entry.Time, &h.batch); err != nil {
+		return nil, err
+	}
 	h.batch.Counters = append(h.batch.Counters, ports.Taken(caller, ports.QuotaRuns, 1, ss.ports.Quotas.Runs))
-	if err := ss.changes.addEvents(&h.batch, caller, key, &out); err != nil {
+	if err := ss.changes.addEvents(ctx, &h.batch, caller, key, &out); err != nil {
 		return nil, err
 	}
 	if s.IdempotencyKey != "" {
@@ -190,15 +254,23 @@ func (ss *Starts) start(ctx context.Context, caller ports.Caller, s *starting) (
 			return nil, fault.From(err)
 		}
 	}
+	if s.scheduled != nil {
+		if err := s.scheduled.Join(&h.batch); err != nil {
+			return nil, err
+		}
+	}
 	result, err := h.commit(ctx)
 	switch {
 	case err != nil:
 		return nil, err
+	case result.Replayed && s.scheduled != nil: // the same trigger was faster
+		return nil, &store.ConflictError{Key: key}
 	case result.Replayed:
 		return ss.views.decodeAnswer(ctx, caller.Namespace, result.Answer)
 	}
 	ss.runs.refresh(caller.Namespace, &out.Run)
 	view := newView(out.Run.At(""), s.m)
+	view.Freeze = freeze
 	return &Outcome{View: view, Changed: true}, ss.views.addEvidence(ctx, caller.Namespace, view, "")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
+	"github.com/interlock-run/interlock/services/engine/internal/schedules"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/internal/sessionend"
 	"github.com/interlock-run/interlock/services/internal/sweep"
@@ -22,6 +23,8 @@ type Upkeep struct {
 	questions  *Questions
 	settlement *Settlement
 	ends       *Ends
+	clocks     *Clocks
+	schedules  *schedules.Schedules
 	bound      bound
 }
 
@@ -46,6 +49,8 @@ func (up *Upkeep) Sweep(ctx context.Context) {
 	var both sync.WaitGroup
 	both.Go(func() { up.endSweeper().Run(ctx) })
 	both.Go(func() { up.forgetter().Run(ctx) })
+	both.Go(func() { up.clocks.sweeper().Run(ctx) })
+	both.Go(func() { up.schedules.Sweeper().Run(ctx) })
 	if up.ports.Approvals != nil {
 		both.Go(func() {
 			up.catchUp(ctx)
@@ -67,6 +72,8 @@ func (up *Upkeep) catchUp(ctx context.Context) {
 func (up *Upkeep) SweepOnce(ctx context.Context) {
 	up.endSweeper().Once(ctx)
 	up.forgetter().Once(ctx)
+	up.clocks.sweeper().Once(ctx)
+	up.schedules.Sweeper().Once(ctx)
 	if up.ports.Approvals != nil {
 		up.sweeper().Once(ctx)
 	}

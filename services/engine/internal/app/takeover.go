@@ -37,7 +37,7 @@ func (h *handover) takeOver(ctx context.Context, from *workflow.Run, root string
 		return nil
 	}
 	to := runKey(h.namespace, root)
-	next, nextVersion, err := h.app.views.observed(ctx, ledger.EvidenceOf(to))
+	next, nextVersion, err := h.app.views.evidenceRecord(ctx, ledger.EvidenceOf(to))
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (h *handover) takeOver(ctx context.Context, from *workflow.Run, root string
 // account holds the open calls of a family, and the record that has them now.
 func (h *handover) account(ctx context.Context, root store.Key) (store.Key, evidence.Record, int64, error) {
 	for range mostHandovers {
-		record, version, err := h.app.views.observed(ctx, ledger.EvidenceOf(root))
+		record, version, err := h.app.views.evidenceRecord(ctx, ledger.EvidenceOf(root))
 		if err != nil || record.After == "" {
 			return root, record, version, err
 		}

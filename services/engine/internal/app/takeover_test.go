@@ -16,9 +16,9 @@ const observing = `{"id": "observing", "initial": "a", "meta": {"enforcement": "
 	"evidence": {"tests": {"tool": "Bash", "command": "go test", "after": "edit"}}}`
 
 // leaveOpen has a run leave these calls open.
-func leaveOpen(t *testing.T, a *App, run string, calls ...evidence.Call) {
+func leaveOpen(t *testing.T, a *App, run string, calls ...evidence.OpenCall) {
 	t.Helper()
-	record, version, err := a.Views.observed(t.Context(), ledger.EvidenceOf(runKey("default", run)))
+	record, version, err := a.Views.evidenceRecord(t.Context(), ledger.EvidenceOf(runKey("default", run)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func leaveOpen(t *testing.T, a *App, run string, calls ...evidence.Call) {
 // openIn names the calls that are open in a run.
 func openIn(t *testing.T, a *App, run string) (ids []string) {
 	t.Helper()
-	record, _, err := a.Views.observed(t.Context(), ledger.EvidenceOf(runKey("default", run)))
+	record, _, err := a.Views.evidenceRecord(t.Context(), ledger.EvidenceOf(runKey("default", run)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func openIn(t *testing.T, a *App, run string) (ids []string) {
 // session comes to it; a run that has not ended keeps its calls.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
-	open := []evidence.Call{
+	open := []evidence.OpenCall{
 		{ID: "edit", Tool: "Edit", Edits: true, At: time.Now()},
 		{ID: "background", Tool: "Bash", Edits: true, Background: "b1", At: time.Now()},
 		{ID: "payment", Tool: "mcp__bank__pay", Due: time.Now().Add(time.Hour)},
@@ -99,7 +99,7 @@ func TestTakeOver(t *testing.T) {
 					t.Errorf("the next run has %q open", got)
 				}
 				// That of another session is in another shard, where copies are made.
-				record, _, err := a.Views.observed(t.Context(), ledger.EvidenceOf(runKey("default", run)))
+				record, _, err := a.Views.evidenceRecord(t.Context(), ledger.EvidenceOf(runKey("default", run)))
 				if ended := name != "while it runs"; to != "a paused run" && (err != nil || (len(record.Calls) == 0) != ended || (record.After == now) != ended) {
 					t.Errorf("the run before has %+v, %v", record, err)
 				}
@@ -123,12 +123,12 @@ func TestTakeOverIsOneCommit(t *testing.T) {
 	run := newRun(t, a, agent, Start{Workflow: "observing", SessionID: "s"}).ID
 	fireAll(t, a, run, "GIVE_UP")
 	key := ledger.EvidenceOf(runKey("default", run))
-	_, before, err := a.Views.observed(t.Context(), key)
+	_, before, err := a.Views.evidenceRecord(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	newRun(t, a, agent, Start{Workflow: "observing", SessionID: "s"})
-	if _, after, err := a.Views.observed(t.Context(), key); err != nil || after == before {
+	if _, after, err := a.Views.evidenceRecord(t.Context(), key); err != nil || after == before {
 		t.Errorf("the record of the run before is still at version %d, %v", after, err)
 	}
 }
@@ -153,7 +153,7 @@ func TestTakeOverFromAForgottenRun(t *testing.T) {
 	run := newRun(t, a, agent, Start{Workflow: "observing", SessionID: "s"}).ID
 	fireAll(t, a, run, "GIVE_UP")
 	key := runKey("default", run)
-	record, version, err := a.Views.observed(t.Context(), ledger.EvidenceOf(key))
+	record, version, err := a.Views.evidenceRecord(t.Context(), ledger.EvidenceOf(key))
 	if err != nil {
 		t.Fatal(err)
 	}

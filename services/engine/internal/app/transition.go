@@ -53,7 +53,7 @@ func (mv *Moves) Transition(ctx context.Context, caller ports.Caller, req Transi
 		tree:     tree,
 		op:       authority.Transition,
 		target:   req.Target,
-		command:  workflow.Fire{Event: req.Event, Data: data, Actor: caller.Principal.Name},
+		command:  workflow.Fire{Event: req.Event, Data: data, Actor: caller.Principal.Name, Person: caller.Principal.Person},
 		expected: req.ExpectedVersion,
 		key:      ports.RequestKey(caller, req.IdempotencyKey, ports.Digest("transition", req.Event, string(req.Data))),
 	})

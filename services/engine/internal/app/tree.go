@@ -80,7 +80,7 @@ func (vs *Views) See(ctx context.Context, namespace string, v *View) error {
 	if vs.ports.Trees == nil || len(v.Evidence) == 0 {
 		return nil
 	}
-	record, _, err := vs.observed(ctx, ledger.EvidenceOf(runKey(namespace, v.Run.Root())))
+	record, _, err := vs.evidenceRecord(ctx, ledger.EvidenceOf(runKey(namespace, v.Run.Root())))
 	if err != nil || !record.OfTrees(v.At.ID, v.Machine.Evidence()) {
 		return err
 	}

@@ -40,9 +40,9 @@ func provedBy(t *testing.T, a *App, definition, tree string, edited bool) string
 	}
 	id := view.Run.ID
 	spec := &view.Machine.Evidence()[0]
-	record := evidence.Record{}.Seen(id, spec, evidence.Observation{At: time.Now(), CallID: "c", Tree: tree}, true)
+	record := evidence.Record{}.Seen(id, spec, evidence.Sighting{At: time.Now(), CallID: "c", Tree: tree}, true)
 	if edited {
-		record, _ = record.Changes(evidence.Call{ID: "e", RunID: id, Tool: "Edit", At: time.Now()})
+		record, _ = record.Changes(evidence.OpenCall{ID: "e", RunID: id, Tool: "Edit", At: time.Now()})
 	}
 	data, err := ledger.EncodeEvidence(&record)
 	if err != nil {

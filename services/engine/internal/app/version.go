@@ -140,7 +140,7 @@ func decodeHistory(h store.HistoryEntry) (*workflow.HistoryEntry, error) {
 		Time: e.Time, Actor: e.Actor, Type: e.Type, Event: e.Event, From: e.From, To: e.To, Rationale: e.Rationale,
 		WorkflowVersion: e.WorkflowVersion, RunVersion: h.Version, Status: e.Status, Reason: e.Reason, SafeNext: e.SafeNext,
 		Branch: e.Branch, Interrupt: e.Interrupt, Files: e.Files, ChildRunID: e.ChildRunID, ChildStatus: e.ChildStatus,
-		SessionID: e.SessionID, ApprovalID: e.ApprovalID, HoldCauses: e.HoldCauses,
+		SessionID: e.SessionID, ApprovalID: e.ApprovalID, HoldCauses: e.HoldCauses, Cause: (*workflow.Cause)(e.Cause),
 	}
 	for _, g := range e.Guards {
 		out.Guards = append(out.Guards, workflow.GuardResult{Name: g.Name, Passed: g.Passed})

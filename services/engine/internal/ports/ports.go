@@ -15,8 +15,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/principal"
 
 	"github.com/interlock-run/interlock/pkg/store"
@@ -30,8 +30,6 @@ import (
 type Ports struct {
 	// Approvals asks humans. Without it transitions that need an approval are refused.
 	Approvals Approvals
-	// Sessions gives the trees of sessions. Without it each is its own root.
-	Sessions Sessions
 	// Shared reads the facts that approvals rest on. Without it questions that name such
 	// facts are refused.
 	Shared Shared
@@ -39,6 +37,8 @@ type Ports struct {
 	Trees Trees
 	// SharedState gives the values of shared states. Without it no evidence is in them.
 	SharedState SharedState
+	// Sessions creates sessions. Without it no schedule narrows the sessions of its runs.
+	Sessions Sessions
 
 	Store store.Store
 	Clock func() time.Time
@@ -54,6 +54,33 @@ type Ports struct {
 	Enforcement workflow.Enforcement
 	// Timers records how late timers are; nil for none.
 	Timers *sweep.Watch
+	// Standing says whether the operators who have put schedules still count. Without it all of them do.
+	Standing Standing
+	// Scheduled counts times of schedules by their result; nil for none. late is of a start.
+	Scheduled func(result string, times int64, late time.Duration)
+}
+
+// Standing is the registers of tokens and people.
+type Standing interface {
+	// Counts returns why a principal, as it was known before, is no operator of a namespace now; empty if it is one.
+	Counts(ctx context.Context, namespace string, was auth.Principal) (why string, err error)
+}
+
+// ScheduledStart is the start of a run by a schedule.
+type ScheduledStart struct {
+	Workflow  string
+	Version   int64
+	SessionID string
+	Context   []byte
+	Workspace string
+	// RunID is in the shard of the session's binding.
+	RunID string
+	// Schedule is the name of the schedule, and Cause the time.
+	Schedule string
+	Cause    workflow.Cause
+	Reason   string
+	// Join adds what changes of the schedule to the commit of the start.
+	Join func(batch *store.Batch) error
 }
 
 // Caller is who asks, and where.
@@ -77,6 +104,9 @@ func DecidedBy(namespace, name string) Caller {
 	return Caller{Namespace: namespace, Principal: auth.Principal{Name: name, Role: auth.Operator}, itself: true}
 }
 
+// Itself reports that Interlock acts, for a decision of people or the end of a session.
+func (c Caller) Itself() bool { return c.itself }
+
 // Who returns the caller as far as its authority goes.
 func (c Caller) Who() authority.Who {
 	w := principal.Who(c.Principal)
@@ -84,15 +114,6 @@ func (c Caller) Who() authority.Who {
 		w.Role = authority.System
 	}
 	return w
-}
-
-// Sessions is the state-store as the engine sees it.
-type Sessions interface {
-	// Root is the root of a session's tree: itself when it is not registered.
-	Root(ctx context.Context, namespace, session string) (string, error)
-	// Lineage names a session and all above it, by names and ids; one that is not
-	// registered by its own name alone. fresh: that it is not registered must be true now.
-	Lineage(ctx context.Context, namespace, session string, fresh bool) ([]string, error)
 }
 
 // Shared gives access to shared states, as approvals rest on it.
@@ -148,6 +169,12 @@ type SharedState interface {
 	Written(ctx context.Context, namespace, session, pointer string, byWhom bool) (evidence.Written, error)
 }
 
+// Sessions creates sessions at the state-store.
+type Sessions interface {
+	// Open creates a session of a name whose calls must meet the entries, unless it is there (S22.24).
+	Open(ctx context.Context, namespace, name string, only []byte) error
+}
+
 // Source returns the source of a caller's data: only an operator is more than an agent.
 func (c Caller) Source() evidence.Source {
 	if c.Who().Role == authority.Agent {
@@ -162,7 +189,7 @@ func (r Retention) Kept() time.Duration {
 	if r.Runs <= 0 {
 		return 0
 	}
-	return max(r.Runs, once.Kept)
+	return max(r.Runs, idempotency.TTL)
 }
 
 // KindRun is public to the policy enforcer by contract: a run's record is at
@@ -187,9 +214,9 @@ func Digest(parts ...string) string {
 // RequestKey makes a caller's request happen once, by its idempotency key; it has no name
 // without that. Other keys have names of other forms (the decisions on a run's tool calls, say),
 // which no caller's key may be taken for.
-func RequestKey(caller Caller, idempotencyKey, digest string) once.Key {
+func RequestKey(caller Caller, idempotencyKey, digest string) idempotency.Key {
 	if idempotencyKey == "" {
-		return once.Key{Digest: digest}
+		return idempotency.Key{Digest: digest}
 	}
-	return once.Key{Name: "request/" + once.NameBy(caller.Principal, idempotencyKey), Digest: digest}
+	return idempotency.Key{Name: "request/" + idempotency.NameBy(caller.Principal, idempotencyKey), Digest: digest}
 }

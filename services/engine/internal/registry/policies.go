@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -41,6 +43,33 @@ func (reg *Registry) withPolicyWarnings(ctx context.Context, namespace string, p
 		})
 	}
 	return problems, err
+}
+
+// nobodyAnswers is the code of a warning of approvals that no registered people could grant (S24.6).
+const nobodyAnswers = "NOBODY_CAN_ANSWER"
+
+// withPeopleWarnings adds warnings of terms that only registered people meet, and that those who there are do not:
+// people may be added later.
+func (reg *Registry) withPeopleWarnings(ctx context.Context, namespace string, problems document.Problems, def *workflow.Definition) (document.Problems, error) {
+	m := workflow.Compile(def, 0)
+	always, all := m.Meta().Approval, m.ApprovalFor(nil)
+	if !all.Presence && !all.Distinct {
+		return problems, nil
+	}
+	voters, err := reg.people.Voters(ctx, namespace)
+	if err != nil {
+		return problems, fault.From(err)
+	}
+	pointer, why := "/meta/approval", always.Unanswerable(consent.Asker{}, voters)
+	if why == "" {
+		pointer, why = "/meta/approval/terms", all.Unanswerable(consent.Asker{}, voters)
+	}
+	if why != "" {
+		problems = append(problems, document.Problem{
+			Pointer: pointer, Code: nobodyAnswers, Severity: document.SeverityWarning, Message: "nobody can answer such an approval now: " + why,
+		})
+	}
+	return problems, nil
 }
 
 // HavePolicies refuses to start a run of a workflow that names a policy that does not exist: every

@@ -26,6 +26,15 @@ func (reg *Registry) Process(ctx context.Context, namespace, name string, number
 	return v, m.Process, err
 }
 
+// Compile compiles a version that may not be stored.
+func (reg *Registry) Compile(v *Version) (*process.Process, error) {
+	m, err := reg.ports.Definitions.Compile(v.Definition, v.Number)
+	if err != nil {
+		return nil, fault.New(fault.InvalidDefinition, "%s version %d: %s", v.what(), v.Number, err)
+	}
+	return m.Process, nil
+}
+
 // Processes does the work of Workflows for processes.
 func (reg *Registry) Processes(ctx context.Context, namespace, after string, limit int) ([]*Version, string, error) {
 	return reg.page(ctx, store.Query{Namespace: namespace, Labels: processes(), After: after, Limit: limit})

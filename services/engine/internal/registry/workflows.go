@@ -9,29 +9,48 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/catalog"
 	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
-// Workflow returns one version, or with number 0 the latest.
+// Workflow returns one version, or with number 0 the live one.
 func (reg *Registry) Workflow(ctx context.Context, namespace, name string, number int64) (*Version, error) {
 	key := store.Key{Namespace: namespace, Kind: KindWorkflow, ID: name}
-	if number == 0 {
-		return reg.loadLatest(ctx, key)
+	if number != 0 {
+		return reg.version(ctx, key, number)
 	}
+	st, err := reg.standing(ctx, key)
+	switch {
+	case err != nil:
+		return nil, err
+	case st.latest == nil:
+		return nil, notRegistered(name)
+	case st.live == nil:
+		return nil, fault.New(fault.NotFound, "no version of %s %q is live; its latest, %d, is staged: apply its set, or promote it", st.latest.what(), name, st.latest.Number)
+	}
+	return st.live, nil
+}
+
+// version returns one version.
+func (reg *Registry) version(ctx context.Context, key store.Key, number int64) (*Version, error) {
 	entries, err := reg.ports.Store.History(ctx, key, number-1, 1)
 	if err != nil {
 		return nil, fault.From(err)
 	}
 	if len(entries) == 0 || entries[0].Version != number {
-		return nil, fault.New(fault.NotFound, "workflow %q has no version %d", name, number)
+		return nil, fault.New(fault.NotFound, "workflow %q has no version %d", key.ID, number)
 	}
 	return decodeVersion(entries[0].Data, number)
+}
+
+func notRegistered(name string) error {
+	return fault.New(fault.NotFound, "workflow %q is not registered; register it first", name)
 }
 
 func (reg *Registry) loadLatest(ctx context.Context, key store.Key) (*Version, error) {
 	record, err := reg.ports.Store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, fault.New(fault.NotFound, "workflow %q is not registered; register it first", key.ID)
+		return nil, notRegistered(key.ID)
 	}
 	if err != nil {
 		return nil, fault.From(err)
@@ -47,7 +66,7 @@ func decodeVersion(data []byte, number int64) (*Version, error) {
 	return v, nil
 }
 
-// Workflows returns a page of the latest versions of workflows by name, and where the
+// Workflows returns a page of workflows by name, each in its live version or else the latest, and where the
 // next one begins after: empty when there is none.
 func (reg *Registry) Workflows(ctx context.Context, namespace, after string, limit int) ([]*Version, string, error) {
 	var versions []*Version
@@ -70,10 +89,21 @@ func (reg *Registry) page(ctx context.Context, query store.Query) ([]*Version, s
 	if err != nil {
 		return nil, "", fault.From(err)
 	}
+	c, err := catalog.Read(ctx, reg.ports.Store, query.Namespace)
+	if err != nil {
+		return nil, "", err
+	}
 	versions := make([]*Version, len(page.Records))
 	for i, record := range page.Records {
 		if versions[i], err = decodeVersion(record.Data, record.Version); err != nil {
 			return nil, "", err
+		}
+		live, err := reg.liveOf(ctx, record.Key, c.Places[record.Key.ID], versions[i])
+		if err != nil {
+			return nil, "", err
+		}
+		if live != nil {
+			versions[i] = live
 		}
 	}
 	return versions, page.Next, nil

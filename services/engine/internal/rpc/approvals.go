@@ -46,7 +46,7 @@ func (a *Approvals) Create(ctx context.Context, namespace, runID string, r conse
 	}
 	req := &approvalv1.CreateApprovalRequest{
 		ApprovalId: r.ID, Kind: kinds[r.Action.Kind], Subject: r.Action.Subject.AppendJSON(nil), Editable: r.Editable,
-		Asker:   &approvalv1.Asker{Principal: r.Asker.Principal, SessionId: r.Asker.SessionID, RootSessionId: r.Asker.RootID},
+		Asker:   &approvalv1.Asker{Principal: r.Asker.Principal, Person: r.Asker.Person, SessionId: r.Asker.SessionID, RootSessionId: r.Asker.RootSession},
 		Message: message, Terms: protomap.ApprovalTerms(r.Terms), RunId: runID,
 	}
 	if !r.Action.Data.IsZero() {

@@ -46,7 +46,7 @@ func TestCreateOverTheContract(t *testing.T) {
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer of-the-caller")
 	err := NewApprovals(service, nil).Create(ctx, "blue", "run_1", consent.Request{
 		ID: "apr_1", Action: consent.Action{Kind: consent.ProcessStep, Subject: document.ObjectValue(nil)},
-		Asker: consent.Asker{Principal: "amir", SessionID: "s", RootID: "top"}, Message: strings.Repeat("é", 9000),
+		Asker: consent.Asker{Principal: "amir", SessionID: "s", RootSession: "top"}, Message: strings.Repeat("é", 9000),
 		Terms: consent.Terms{Required: 2, TTL: time.Hour},
 	})
 	req := service.created

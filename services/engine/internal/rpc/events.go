@@ -13,6 +13,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
 	"github.com/interlock-run/interlock/services/engine/internal/registry"
+	"github.com/interlock-run/interlock/services/internal/catalog"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // Announcer writes the engine's changes as events of event.v1.
@@ -29,6 +31,11 @@ func (Announcer) WorkflowEvent(namespace, actor string, v *registry.Version) (st
 			Workflow: v.Name, WorkflowVersion: v.Number, Digest: v.Digest,
 		}},
 	})
+}
+
+// CatalogChanged announces a change of the live version of a workflow.
+func (Announcer) CatalogChanged(namespace, actor string, c *catalog.Change, at time.Time) (store.Event, error) {
+	return protomap.CatalogEvent(namespace, actor, c, at)
 }
 
 // RunEvent announces a change of a run.
@@ -57,6 +64,7 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) bool 
 	case workflow.EventStarted:
 		started := &eventv1.RunStarted{
 			Workflow: run.Workflow, WorkflowVersion: run.WorkflowVersion, State: run.State, SessionId: run.SessionID,
+			Schedule: run.Schedule, Cause: causeProto(ev.Cause, out),
 		}
 		if run.Parent != nil {
 			started.ParentRunId = run.Parent.RunID
@@ -67,7 +75,14 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) bool 
 		// subscribers to warnings.
 		out.Payload = &eventv1.Event_RunTransitioned{RunTransitioned: &eventv1.RunTransitioned{
 			Event: ev.Event, From: ev.From, To: ev.To, Rationale: bus.Clip(ev.Rationale),
-			SafeNext: ev.SafeNext, Guards: ev.Guards, Branch: ev.Branch,
+			SafeNext: ev.SafeNext, Guards: ev.Guards, Branch: ev.Branch, Cause: causeProto(ev.Cause, out),
+		}}
+		if ev.Cause != nil {
+			out.GetRunTransitioned().Reason = bus.Clip(ev.Reason)
+		}
+	case workflow.EventReminded, workflow.EventSilent, workflow.EventTimerBlocked, workflow.EventTimerRestored:
+		out.Payload = &eventv1.Event_RunTimed{RunTimed: &eventv1.RunTimed{
+			State: ev.From, Branch: ev.Branch, Reason: bus.Clip(ev.Reason), Event: ev.Event, Cause: causeProto(ev.Cause, out),
 		}}
 	case workflow.EventRejected:
 		out.Payload = &eventv1.Event_RunRejected{RunRejected: &eventv1.RunRejected{
@@ -78,7 +93,7 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) bool 
 			Status: string(run.Status), State: run.State, Reason: bus.Clip(ev.Reason),
 		}}
 	case workflow.EventPaused, workflow.EventHeld, workflow.EventHoldLifted:
-		out.Payload = &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Reason: bus.Clip(ev.Reason)}}
+		out.Payload = &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Reason: bus.Clip(ev.Reason), Cause: causeProto(ev.Cause, out)}}
 	case workflow.EventResumed:
 		out.Payload = &eventv1.Event_RunResumed{RunResumed: &eventv1.RunResumed{State: run.State}}
 	case workflow.EventForced:
@@ -95,6 +110,14 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) bool 
 		return false
 	}
 	return true
+}
+
+// causeProto returns the clock that has brought an event about, and how late it was; nil for none.
+func causeProto(c *workflow.Cause, of *eventv1.Event) *eventv1.ClockCause {
+	if c == nil {
+		return nil
+	}
+	return &eventv1.ClockCause{Kind: string(c.Kind), Due: timestamppb.New(c.Due), LateMs: of.GetTime().AsTime().Sub(c.Due).Milliseconds()}
 }
 
 // setForkPayload does the work of setPayload for forks and invokes.

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -16,6 +17,9 @@ func entryProto(e *runcodec.Entry) *enginev1.HistoryEntry {
 		Status: statuses[e.Status], Reason: e.Reason, SafeNext: e.SafeNext, Warned: e.Warned,
 		Branch: e.Branch, Interrupt: e.Interrupt, Files: e.Files, ChildRunId: e.ChildRunID, SessionId: e.SessionID,
 		ApprovalId: e.ApprovalID, ChildStatus: statuses[e.ChildStatus],
+	}
+	if c := e.Cause; c != nil {
+		out.Cause = &enginev1.Cause{Kind: string(c.Kind), After: durationpb.New(c.After), Due: timestamppb.New(c.Due)}
 	}
 	for _, cause := range e.HoldCauses {
 		out.HoldCauses = append(out.HoldCauses, holdCauses[cause])

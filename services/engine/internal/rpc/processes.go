@@ -22,11 +22,11 @@ type Processes struct {
 
 // RegisterProcess implements ProcessService.
 func (s *Processes) RegisterProcess(ctx context.Context, req *enginev1.RegisterProcessRequest) (*enginev1.RegisterProcessResponse, error) {
-	version, created, warnings, err := s.App.Registry.RegisterProcess(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
+	version, created, warnings, err := s.App.Registry.RegisterProcess(ctx, caller(ctx), req.GetDefinition(), terms(req))
 	if err != nil {
 		return nil, err
 	}
-	_, compiled, err := s.App.Registry.Process(ctx, rpc.Namespace(ctx), version.Name, version.Number)
+	compiled, err := s.App.Registry.Compile(version)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +38,9 @@ func (s *Processes) RegisterProcess(ctx context.Context, req *enginev1.RegisterP
 // GetProcess implements ProcessService.
 func (s *Processes) GetProcess(ctx context.Context, req *enginev1.GetProcessRequest) (*enginev1.GetProcessResponse, error) {
 	version, compiled, err := s.App.Registry.Process(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
+	if err == nil && req.GetVersion() != 0 {
+		err = s.App.Registry.Standing(ctx, rpc.Namespace(ctx), version)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +98,7 @@ func processProto(v *registry.Version, compiled *process.Process) *enginev1.Proc
 	return &enginev1.Process{
 		ProcessId: v.ID, Name: v.Name, Version: v.Number, Digest: v.Digest, Definition: v.Definition,
 		CreatedAt: timestamppb.New(v.CreatedAt), CreatedBy: v.CreatedBy, Tools: compiled.Tools(),
+		LiveVersion: v.Live, Retired: retirementProto(v.Retired),
 	}
 }
 

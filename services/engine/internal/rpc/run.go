@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"slices"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -11,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/internal/halts"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
@@ -28,11 +30,70 @@ var (
 func (s *Runs) runProto(v *app.View) *enginev1.Run {
 	out := s.basicProto(v)
 	out.Context, out.Rules = v.At.Context.AppendJSON(nil), s.rulesProto(v.State())
+	out.Freeze, out.Rules.LegalEvents = freezeProto(v.Freeze), frozenEvents(v, v.At.State, out.GetRules().GetLegalEvents())
+	out.Halt = haltProto(v.Halt)
 	out.Evidence = evidenceProto(v.Evidence)
+	out.Dues = duesProto(v)
 	if v.At.Over {
 		closeBranch(out, v.Run)
 	}
 	return out
+}
+
+// haltProto returns the halt that stops a run, or nil.
+func haltProto(h *halts.Halt) *enginev1.RunHalt {
+	if h == nil {
+		return nil
+	}
+	return &enginev1.RunHalt{HaltId: h.ID, Scope: h.String(), Reason: h.Reason, CreatedBy: h.By, CreatedAt: timestamppb.New(h.At)}
+}
+
+// freezeProto returns the freeze that a run is under, or nil.
+func freezeProto(f *workflow.Freeze) *enginev1.RunFreeze {
+	if f == nil {
+		return nil
+	}
+	return &enginev1.RunFreeze{FreezeId: f.ID, Reason: f.Reason, CreatedBy: f.By, Until: timestamppb.New(f.Until)}
+}
+
+// frozenEvents returns the events of a state, with those marked that a freeze stops.
+func frozenEvents(v *app.View, state string, events []*enginev1.LegalEvent) []*enginev1.LegalEvent {
+	if v.Freeze == nil {
+		return events
+	}
+	out := slices.Clone(events)
+	for i, e := range out {
+		if v.Frozen(state, e.GetEvent()) {
+			out[i] = &enginev1.LegalEvent{
+				Event: e.GetEvent(), Targets: e.GetTargets(), Guards: e.GetGuards(), RequiresApproval: e.GetRequiresApproval(), Frozen: true,
+			}
+		}
+	}
+	return out
+}
+
+// duesProto returns what time will bring about in the lane that a run is seen from, and in the run as a whole.
+func duesProto(v *app.View) []*enginev1.Due {
+	var out []*enginev1.Due
+	dues := append(v.Machine.Dues(v.Run), v.Silences...)
+	slices.SortStableFunc(dues, func(a, b workflow.Due) int { return a.At.Compare(b.At) })
+	for i := range dues {
+		due := dueProto(&dues[i])
+		due.At = timestamppb.New(dues[i].At)
+		out = append(out, due)
+	}
+	for _, d := range v.Machine.StoppedDues(v.Run) {
+		due := dueProto(&d.Due)
+		due.StoppedBy, due.Left = string(d.By), durationpb.New(d.Left)
+		out = append(out, due)
+	}
+	return out
+}
+
+func dueProto(d *workflow.Due) *enginev1.Due {
+	return &enginev1.Due{
+		Kind: string(d.Kind), Event: d.Event, Branch: d.Branch, Blocked: d.Blocked, Targets: d.Targets, After: durationpb.New(d.After), Holds: d.Holds,
+	}
 }
 
 // read returns a run in the view that a request asks for, or else in the other.
@@ -70,7 +131,7 @@ func (s *Runs) basicProto(v *app.View) *enginev1.Run {
 
 		Status: statuses[at.Status], State: at.State, Entry: at.Entry, TransitionCount: run.TransitionCount,
 		Branch: at.Branch, BranchOver: at.Over, Fork: forkProto(v.Machine, run.State, run.Fork),
-		Approval: approvalProto(at.Approval), SupersededBy: v.SupersededBy, WorkflowMeta: metaProto(v),
+		Approval: approvalProto(at.Approval), SupersededBy: v.SupersededBy, WorkflowMeta: metaProto(v), Schedule: run.Schedule,
 	}
 	for _, h := range run.Holds {
 		out.Holds = append(out.Holds, &enginev1.Hold{
@@ -82,6 +143,15 @@ func (s *Runs) basicProto(v *app.View) *enginev1.Run {
 	}
 	if at.Interrupt != nil {
 		out.Interrupt = &enginev1.Interruption{Name: at.Interrupt.Name, ReturnTo: at.Interrupt.ReturnTo}
+	}
+	if !at.Clock.Since.IsZero() {
+		out.ArrivedAt = timestamppb.New(at.Clock.Since)
+	}
+	if !run.Deadline.IsZero() {
+		out.Deadline = timestamppb.New(run.Deadline)
+	}
+	if !v.LastActivity.IsZero() {
+		out.LastActivity = timestamppb.New(v.LastActivity)
 	}
 	if at.Child != nil {
 		out.Child = &enginev1.Invocation{RunId: at.Child.RunID, Workflow: at.Child.Workflow, Event: at.Child.Event}

@@ -11,11 +11,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/prototest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/internal/halts"
 )
 
 const everything = `{
 	"id": "all", "initial": "work",
-	"meta": {"debug": true, "capture_output": true, "enforcement": "always", "policy": ["p"],
+	"meta": {"deadline": {"after": "8h", "target": "end"}, "debug": true, "capture_output": true, "enforcement": "always", "policy": ["p"],
 		"approval": {"wait_seconds": 20}},
 	"guards": {"g": {"field": "n", "op": "eq", "value": 1}, "h": {"evidence": "ci"}},
 	"evidence": {"ci": {"tool": "mcp__ci__status", "output": {"pointer": "/ok", "op": "eq", "value": true}}},
@@ -29,7 +30,7 @@ const everything = `{
 				"FORK": {"fork": {"branches": {"b": {"initial": "one", "terminal": "two"}}, "join": "all", "on_complete": "end", "on_fail": "end"}}
 			}
 		},
-		"one": {"on": {"OK": "two"}}, "two": {"type": "final"}, "end": {"type": "final"}
+		"one": {"after": {"1h": {"target": "two", "guard": "g"}}, "on": {"OK": "two"}}, "two": {"type": "final"}, "end": {"type": "final"}
 	}
 }`
 
@@ -47,7 +48,7 @@ func TestRunIsComplete(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	lane := func(state, approval string, outcome workflow.ApprovalOutcome) workflow.Lane {
 		return workflow.Lane{
-			State: state, Entry: 2, Context: empty,
+			State: state, Entry: 2, Context: empty, Clock: workflow.Clock{Since: noon, Blocked: []time.Duration{time.Hour}},
 			Interrupt: &workflow.Interruption{Name: "check", ReturnTo: "work"},
 			Child:     &workflow.Invocation{RunID: "run_3", Workflow: "sub", Event: "ASK"},
 			Approval: &workflow.Approval{
@@ -56,8 +57,8 @@ func TestRunIsComplete(t *testing.T) {
 		}
 	}
 	run := &workflow.Run{
-		ID: "run_2", Workflow: "all", WorkflowVersion: 3, SessionID: "s", Workspace: "/w", Claimed: true, Version: 4, TransitionCount: 5,
-		Status: workflow.Running, Lane: lane("work", "apr_1", ""), CreatedAt: noon, UpdatedAt: noon,
+		ID: "run_2", Workflow: "all", WorkflowVersion: 3, SessionID: "s", Workspace: "/w", Claimed: true, Schedule: "nightly", Version: 4, TransitionCount: 5,
+		Status: workflow.Running, Lane: lane("work", "apr_1", ""), CreatedAt: noon, UpdatedAt: noon, Deadline: noon.Add(8 * time.Hour),
 		Parent: &workflow.Parent{RunID: "run_1", Root: "run_0"},
 		Holds:  []workflow.Hold{{By: "olga", Cause: workflow.HoldOperator, Reason: "lunch", Since: noon}},
 	}
@@ -65,11 +66,18 @@ func TestRunIsComplete(t *testing.T) {
 	forked.Fork = &workflow.ForkProgress{Event: "FORK", Current: "b", Branches: []workflow.BranchProgress{{
 		Name: "b", Status: workflow.BranchActive, SessionID: "s", Lane: lane("one", "apr_2", workflow.ApprovalRejected),
 	}}}
+	paused := forked
+	branch := paused.Fork.Branches[0]
+	branch.Clock.Stopped = noon.Add(time.Minute)
+	paused.Fork = &workflow.ForkProgress{Event: "FORK", Branches: []workflow.BranchProgress{branch}}
 	s := NewRuns(nil)
 	var runs []*enginev1.Run
-	for _, at := range []workflow.View{run.At(""), forked.At("b"), forked.At("gone")} {
+	for _, at := range []workflow.View{run.At(""), forked.At("b"), forked.At("gone"), paused.At("b")} {
 		out := s.runProto(&app.View{
-			Run: at.Run, At: at, Machine: workflow.Compile(def, 3), Process: &process.Process{}, SupersededBy: "run_9",
+			Run: at.Run, At: at, Machine: workflow.Compile(def, 3), Process: &process.Process{}, SupersededBy: "run_9", LastActivity: noon,
+			Silences: []workflow.Due{{Kind: workflow.DueStale, At: noon, Event: "$stale", Holds: true}},
+			Freeze:   &workflow.Freeze{ID: "frz_1", Reason: "end of the year", By: "olga", Until: noon},
+			Halt:     &halts.Halt{ID: "halt_1", Scope: halts.Scope{Kind: halts.Workflow, Name: "ship"}, Reason: "INC-42", By: "olga", At: noon},
 			Evidence: []evidence.Status{
 				{Name: "tests", Held: true, Since: noon, Needs: "needs tests", Tree: "tree:sha256:00"}, {Name: "ci", VoidedBy: "an edit", Missing: "needs ci", Needs: "needs ci"},
 			},

@@ -55,6 +55,9 @@ func (s *Runs) GetRun(ctx context.Context, req *enginev1.GetRunRequest) (*engine
 		ports.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()}, req.GetActive())
 	if err == nil && req.GetView() != enginev1.RunView_RUN_VIEW_BASIC {
 		err = s.app.Views.See(ctx, rpc.Namespace(ctx), view)
+		if err == nil {
+			err = s.app.Views.AddTimes(ctx, rpc.Namespace(ctx), view)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -72,8 +75,15 @@ func (s *Runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*en
 	if err != nil {
 		return nil, err
 	}
-	views, next, err := s.app.Reads.List(ctx, caller(ctx), query)
+	list := s.app.Reads.List
+	if query.StaleFor > 0 {
+		list = s.app.Reads.Silent
+	}
+	views, next, err := list(ctx, caller(ctx), query)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.app.Views.AddTimes(ctx, rpc.Namespace(ctx), views...); err != nil {
 		return nil, err
 	}
 	resp := &enginev1.ListRunsResponse{NextPageToken: next}
@@ -89,7 +99,7 @@ func (s *Runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*en
 
 // listQuery reads the query of a list.
 func listQuery(req *enginev1.ListRunsRequest) (q app.ListQuery, err error) {
-	terms, err := listing.Parse(req.GetFilter(), "status", "workflow", "session_id", "text", "not_status", "not_workflow",
+	terms, err := listing.Parse(req.GetFilter(), "status", "workflow", "session_id", "schedule", "text", "not_status", "not_workflow",
 		"updated_after", "updated_before", listing.Before, listing.Prefix)
 	if err != nil {
 		return q, err
@@ -100,8 +110,8 @@ func listQuery(req *enginev1.ListRunsRequest) (q app.ListQuery, err error) {
 		return q, err
 	}
 	q = app.ListQuery{
-		Status: workflow.Status(status), Workflow: terms["workflow"], Session: terms["session_id"], Text: terms["text"],
-		IDs: req.GetRunIds(), Prefix: terms[listing.Prefix],
+		Status: workflow.Status(status), Workflow: terms["workflow"], Session: terms["session_id"], Schedule: terms["schedule"], Text: terms["text"],
+		IDs: req.GetRunIds(), Prefix: terms[listing.Prefix], StaleFor: req.GetStaleFor().AsDuration(),
 		After: terms.BeginAfter(req.GetPageToken()), Limit: pageSize(req.GetPageSize()),
 	}
 	statuses, err := terms.SomeOf("not_status", known)
@@ -257,6 +267,9 @@ func (s *Runs) SettleApproval(ctx context.Context, req *peerv1.SettleApprovalReq
 func (s *Runs) WatchRun(req *enginev1.WatchRunRequest, stream grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
 	ctx := stream.Context()
 	return s.app.Reads.Watch(ctx, caller(ctx), req.GetRunId(), func(view *app.View) error {
+		if err := s.app.Views.AddTimes(ctx, rpc.Namespace(ctx), view); err != nil {
+			return err
+		}
 		run, err := s.read(ctx, view, req.GetView(), enginev1.RunView_RUN_VIEW_FULL)
 		if err != nil {
 			return err
@@ -285,7 +298,7 @@ func (s *Runs) rejectionProto(o *app.Outcome) *enginev1.Rejection {
 	return &enginev1.Rejection{
 		Code:    rejectionCodes[r.Code],
 		Message: r.Message, Guards: guardsProto(r.Guards), State: r.State, Status: statuses[r.Status],
-		LegalEvents: s.legal.Of(o.View.Machine.State(r.State)),
+		LegalEvents: frozenEvents(o.View, r.State, s.legal.Of(o.View.Machine.State(r.State))),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/services/engine/internal/app"
 	"github.com/interlock-run/interlock/services/engine/internal/ports"
 	"github.com/interlock-run/interlock/services/engine/internal/registry"
+	"github.com/interlock-run/interlock/services/internal/catalog"
 )
 
 const defaultPageSize = 100
@@ -28,21 +29,39 @@ type Workflows struct {
 
 func caller(ctx context.Context) ports.Caller {
 	principal, _ := auth.FromContext(ctx)
-	return ports.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Vouched: auth.Observes(ctx)}
+	return ports.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Vouched: auth.Vouched(ctx)}
 }
 
 // RegisterWorkflow implements WorkflowService.
 func (s *Workflows) RegisterWorkflow(ctx context.Context, req *enginev1.RegisterWorkflowRequest) (*enginev1.RegisterWorkflowResponse, error) {
-	version, created, warnings, err := s.App.Registry.Register(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
+	version, created, warnings, err := s.App.Registry.RegisterOn(ctx, caller(ctx), req.GetDefinition(), terms(req))
 	if err != nil {
 		return nil, err
 	}
 	return &enginev1.RegisterWorkflowResponse{Workflow: workflowProto(version), Created: created, Warnings: problemsProto(warnings)}, nil
 }
 
+// terms returns the terms of a registration.
+func terms(req interface {
+	GetIdempotencyKey() string
+	GetStaged() bool
+	GetDryRun() bool
+	GetExpectedVersion() int64
+	GetExpectedDigest() string
+},
+) registry.Terms {
+	return registry.Terms{
+		IdempotencyKey: req.GetIdempotencyKey(), Staged: req.GetStaged(), DryRun: req.GetDryRun(),
+		Expected: registry.Expected{Version: req.GetExpectedVersion(), Digest: req.GetExpectedDigest()},
+	}
+}
+
 // GetWorkflow implements WorkflowService.
 func (s *Workflows) GetWorkflow(ctx context.Context, req *enginev1.GetWorkflowRequest) (*enginev1.GetWorkflowResponse, error) {
 	version, err := s.App.Registry.Workflow(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
+	if err == nil && req.GetVersion() != 0 {
+		err = s.App.Registry.Standing(ctx, rpc.Namespace(ctx), version)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +111,40 @@ func (s *Workflows) PlanMigration(ctx context.Context, req *enginev1.PlanMigrati
 	return out, nil
 }
 
+// PromoteWorkflow implements WorkflowService.
+func (s *Workflows) PromoteWorkflow(ctx context.Context, req *enginev1.PromoteWorkflowRequest) (*enginev1.PromoteWorkflowResponse, error) {
+	v, err := s.App.Registry.Promote(ctx, caller(ctx), req.GetName(), req.GetVersion(), registry.Expected{Version: req.GetExpectedVersion()})
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.PromoteWorkflowResponse{Workflow: workflowProto(v)}, nil
+}
+
+// RetireWorkflow implements WorkflowService.
+func (s *Workflows) RetireWorkflow(ctx context.Context, req *enginev1.RetireWorkflowRequest) (*enginev1.RetireWorkflowResponse, error) {
+	v, err := s.App.Registry.Retire(ctx, caller(ctx), req.GetName(), req.GetReason())
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.RetireWorkflowResponse{Workflow: workflowProto(v)}, nil
+}
+
+// RestoreWorkflow implements WorkflowService.
+func (s *Workflows) RestoreWorkflow(ctx context.Context, req *enginev1.RestoreWorkflowRequest) (*enginev1.RestoreWorkflowResponse, error) {
+	v, err := s.App.Registry.Restore(ctx, caller(ctx), req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.RestoreWorkflowResponse{Workflow: workflowProto(v)}, nil
+}
+
+func retirementProto(r *catalog.Retirement) *enginev1.Retirement {
+	if r == nil {
+		return nil
+	}
+	return &enginev1.Retirement{At: timestamppb.New(r.At), By: r.By, Reason: r.Reason}
+}
+
 var verdicts = map[verify.Verdict]enginev1.MigrationVerdict{
 	verify.Proved:    enginev1.MigrationVerdict_MIGRATION_VERDICT_PROVED,
 	verify.Refuted:   enginev1.MigrationVerdict_MIGRATION_VERDICT_LOOSENED,
@@ -102,6 +155,7 @@ func workflowProto(v *registry.Version) *enginev1.Workflow {
 	return &enginev1.Workflow{
 		Name: v.Name, Version: v.Number, Digest: v.Digest, Definition: v.Definition,
 		CreatedAt: timestamppb.New(v.CreatedAt), CreatedBy: v.CreatedBy,
+		LiveVersion: v.Live, Retired: retirementProto(v.Retired),
 	}
 }
 

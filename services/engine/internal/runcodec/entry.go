@@ -39,9 +39,17 @@ type Entry struct {
 	ApprovalID      string               `json:"approval_id,omitempty"`
 	ChildStatus     workflow.Status      `json:"child_status,omitempty"`
 	HoldCauses      []workflow.HoldCause `json:"hold_causes,omitempty"`
+	Cause           *Cause               `json:"cause,omitempty"`
 
 	// Result is set in the result of a tool, which is no change of the run.
 	Result *ledger.Result `json:"-"`
+}
+
+// Cause is the clock that has brought a change about (S25.9).
+type Cause struct {
+	Kind  workflow.DueKind `json:"kind"`
+	After time.Duration    `json:"after"`
+	Due   time.Time        `json:"due"`
 }
 
 // Join is the end of a fork (S5.4).
@@ -103,6 +111,9 @@ func EncodeEntry(e *workflow.HistoryEntry) []byte {
 	}
 	if len(e.Files) > 0 {
 		w.Raw("files", mustJSON(e.Files))
+	}
+	if e.Cause != nil {
+		w.Raw("cause", mustJSON((*Cause)(e.Cause)))
 	}
 	if len(e.Joins) > 0 {
 		w.Raw("joins", mustJSON(JoinsOf(e.Joins)))
@@ -201,7 +212,7 @@ func DecodeResult(h store.HistoryEntry) (Entry, error) {
 // writeRare writes the fields that only some runs have.
 func writeRare(w *jsonobject.Writer, run *workflow.Run) {
 	if run.Interrupt != nil {
-		w.Raw("interrupt", mustJSON((*interruptionRecord)(run.Interrupt)))
+		w.Raw("interrupt", mustJSON(interruptionOf(run.Interrupt)))
 	}
 	if run.Fork != nil {
 		w.Raw("fork", mustJSON(forkOf(run.Fork)))
@@ -233,6 +244,31 @@ func writeRare(w *jsonobject.Writer, run *workflow.Run) {
 	}
 	w.OptionalTruth("moved", run.Moved)
 	w.OptionalTruth("claimed", run.Claimed)
+	w.OptionalText("schedule", run.Schedule)
+	writeClock(w, &run.Clock)
+	if !run.Deadline.IsZero() {
+		w.Time("deadline", run.Deadline)
+	}
+}
+
+// writeClock writes the clock of a run's own lane by hand, for every run has one.
+func writeClock(w *jsonobject.Writer, c *workflow.Clock) {
+	if c.Since.IsZero() {
+		return
+	}
+	w.Name("clock")
+	w.Open()
+	w.Time("since", c.Since)
+	w.OptionalInteger("stood", int64(c.Stood))
+	if !c.Running() {
+		w.Time("stopped", c.Stopped)
+	}
+	w.OptionalInteger("reminded", int64(c.Reminded))
+	if len(c.Blocked) > 0 {
+		w.Raw("blocked", mustJSON(c.Blocked))
+		w.Time("retry", c.Retry)
+	}
+	w.Close()
 }
 
 func holdsIn(records []holdRecord) []workflow.Hold {

@@ -42,6 +42,9 @@ type RunRecord struct {
 	Approved  []approvedRecord    `json:"approved,omitempty"`
 	Moved     bool                `json:"moved,omitempty"`
 	Claimed   bool                `json:"claimed,omitempty"`
+	Clock     *clockRecord        `json:"clock,omitempty"`
+	Deadline  *time.Time          `json:"deadline,omitempty"`
+	Schedule  string              `json:"schedule,omitempty"`
 }
 
 // EncodeRun writes the record of a run.
@@ -92,18 +95,22 @@ func DecodeRun(data []byte, version int64) (*workflow.Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode run %s: %w", r.ID, err)
 	}
-	return &workflow.Run{
+	run := &workflow.Run{
 		ID: r.ID, Workflow: r.Workflow, WorkflowVersion: r.WorkflowVersion,
 		SessionID: r.SessionID, Workspace: r.Workspace, Owner: r.Owner,
 		Status: r.Status, TransitionCount: r.TransitionCount, Version: version, Holds: holdsIn(r.Holds),
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		Entries: max(r.Entries, r.Entry), Parent: (*workflow.Parent)(r.Parent), Joined: r.Joined,
 		Lane: workflow.Lane{
-			State: r.State, Entry: r.Entry, Context: context, Interrupt: (*workflow.Interruption)(r.Interrupt), Fork: fork,
-			Child: (*workflow.Invocation)(r.Child), Approval: approval, Sources: r.Sources,
+			State: r.State, Entry: r.Entry, Context: context, Interrupt: r.Interrupt.decode(), Fork: fork,
+			Child: (*workflow.Invocation)(r.Child), Approval: approval, Sources: r.Sources, Clock: r.Clock.decode(),
 		},
-		Approved: approvedIn(r.Approved), Moved: r.Moved, Claimed: r.Claimed,
-	}, nil
+		Approved: approvedIn(r.Approved), Moved: r.Moved, Claimed: r.Claimed, Schedule: r.Schedule,
+	}
+	if r.Deadline != nil {
+		run.Deadline = *r.Deadline
+	}
+	return run, nil
 }
 
 // StoredValue reads JSON that was stored.
@@ -121,6 +128,9 @@ func Labels(run *workflow.Run) map[string]string {
 	if run.SessionID != "" {
 		l[LabelSession] = run.SessionID
 	}
+	if run.Schedule != "" {
+		l[LabelSchedule] = run.Schedule
+	}
 	if run.Fork != nil {
 		l[LabelForked] = "yes"
 	}
@@ -130,14 +140,26 @@ func Labels(run *workflow.Run) map[string]string {
 // LabelSession is the session that drives a run.
 const LabelSession = "session"
 
+// LabelSchedule is the schedule that has started a run.
+const LabelSchedule = "schedule"
+
 // LabelForked marks runs that are in branches.
 const LabelForked = "forked"
 
 // The stored forms of a run's parts besides its own lane.
 type (
 	interruptionRecord struct {
-		Name     string `json:"name"`
-		ReturnTo string `json:"return_to"`
+		Name     string       `json:"name"`
+		ReturnTo string       `json:"return_to"`
+		Clock    *clockRecord `json:"clock,omitempty"`
+	}
+	clockRecord struct {
+		Since    time.Time       `json:"since"`
+		Stood    time.Duration   `json:"stood,omitempty"`
+		Stopped  time.Time       `json:"stopped,omitzero"`
+		Reminded int             `json:"reminded,omitempty"`
+		Blocked  []time.Duration `json:"blocked,omitempty"`
+		Retry    time.Time       `json:"retry,omitzero"`
 	}
 	invocationRecord struct {
 		RunID    string `json:"run_id"`
@@ -159,6 +181,7 @@ type (
 		Event    string         `json:"event"`
 		Current  string         `json:"current,omitempty"`
 		Branches []branchRecord `json:"branches"`
+		Clock    *clockRecord   `json:"clock,omitempty"`
 	}
 	branchRecord struct {
 		Name      string                `json:"name"`
@@ -172,6 +195,7 @@ type (
 		Child     *invocationRecord     `json:"child,omitempty"`
 		Approval  *approvalRecord       `json:"approval,omitempty"`
 		Sources   workflow.Sources      `json:"sources,omitempty"`
+		Clock     *clockRecord          `json:"clock,omitempty"`
 	}
 	approvedRecord struct {
 		State string    `json:"state"`
@@ -187,6 +211,7 @@ type (
 		Data       json.RawMessage          `json:"data,omitempty"`
 		Message    string                   `json:"message,omitempty"`
 		Actor      string                   `json:"actor"`
+		Person     string                   `json:"person,omitempty"`
 		Since      time.Time                `json:"since"`
 		RunVersion int64                    `json:"run_version"`
 		Reads      *consent.Reads           `json:"reads,omitempty"`
@@ -195,6 +220,35 @@ type (
 		DecidedBy  string                   `json:"decided_by,omitempty"`
 	}
 )
+
+// clockOf returns the stored form of a clock, or nil of one that shows nothing.
+func clockOf(c *workflow.Clock) *clockRecord {
+	if c.Since.IsZero() {
+		return nil
+	}
+	return (*clockRecord)(c)
+}
+
+func (r *clockRecord) decode() workflow.Clock {
+	if r == nil {
+		return workflow.Clock{}
+	}
+	return workflow.Clock(*r)
+}
+
+func interruptionOf(i *workflow.Interruption) *interruptionRecord {
+	if i == nil {
+		return nil
+	}
+	return &interruptionRecord{i.Name, i.ReturnTo, clockOf(&i.Clock)}
+}
+
+func (r *interruptionRecord) decode() *workflow.Interruption {
+	if r == nil {
+		return nil
+	}
+	return &workflow.Interruption{Name: r.Name, ReturnTo: r.ReturnTo, Clock: r.Clock.decode()}
+}
 
 func holdsOf(holds []workflow.Hold) []holdRecord {
 	records := make([]holdRecord, len(holds))
@@ -218,7 +272,7 @@ func approvalOf(a *workflow.Approval) *approvalRecord {
 		return nil
 	}
 	return &approvalRecord{
-		a.ID, a.Event, a.To, rawJSON(a.Data), a.Message, a.Actor, a.Since, a.RunVersion, a.Reads, a.Outcome, a.Note, a.DecidedBy,
+		a.ID, a.Event, a.To, rawJSON(a.Data), a.Message, a.Actor, a.Person, a.Since, a.RunVersion, a.Reads, a.Outcome, a.Note, a.DecidedBy,
 	}
 }
 
@@ -227,7 +281,7 @@ func (r *approvalRecord) decode() (*workflow.Approval, error) {
 		return nil, nil
 	}
 	a := &workflow.Approval{
-		ID: r.ID, Event: r.Event, To: r.To, Message: r.Message, Actor: r.Actor, Since: r.Since, RunVersion: r.RunVersion, Reads: r.Reads,
+		ID: r.ID, Event: r.Event, To: r.To, Message: r.Message, Actor: r.Actor, Person: r.Person, Since: r.Since, RunVersion: r.RunVersion, Reads: r.Reads,
 		Outcome: r.Outcome, Note: r.Note, DecidedBy: r.DecidedBy,
 	}
 	if len(r.Data) == 0 {
@@ -242,12 +296,12 @@ func forkOf(f *workflow.ForkProgress) *forkRecord {
 	if f == nil {
 		return nil
 	}
-	r := &forkRecord{Event: f.Event, Current: f.Current, Branches: make([]branchRecord, len(f.Branches))}
+	r := &forkRecord{Event: f.Event, Current: f.Current, Clock: clockOf(&f.Clock), Branches: make([]branchRecord, len(f.Branches))}
 	for i := range f.Branches {
 		b := &f.Branches[i]
 		r.Branches[i] = branchRecord{
 			Name: b.Name, Status: b.Status, SessionID: b.SessionID, State: b.State, Entry: b.Entry,
-			Context: b.Context.AppendJSON(nil), Interrupt: (*interruptionRecord)(b.Interrupt),
+			Context: b.Context.AppendJSON(nil), Interrupt: interruptionOf(b.Interrupt), Clock: clockOf(&b.Clock),
 			Fork: forkOf(b.Fork), Child: (*invocationRecord)(b.Child), Approval: approvalOf(b.Approval), Sources: b.Sources,
 		}
 	}
@@ -258,12 +312,12 @@ func (r *forkRecord) decode() (*workflow.ForkProgress, error) {
 	if r == nil {
 		return nil, nil
 	}
-	f := &workflow.ForkProgress{Event: r.Event, Current: r.Current, Branches: make([]workflow.BranchProgress, len(r.Branches))}
+	f := &workflow.ForkProgress{Event: r.Event, Current: r.Current, Clock: r.Clock.decode(), Branches: make([]workflow.BranchProgress, len(r.Branches))}
 	for i := range r.Branches {
 		from, b := &r.Branches[i], &f.Branches[i]
 		b.Name, b.Status, b.SessionID, b.State, b.Entry = from.Name, from.Status, from.SessionID, from.State, from.Entry
 		b.Sources = from.Sources
-		b.Interrupt, b.Child = (*workflow.Interruption)(from.Interrupt), (*workflow.Invocation)(from.Child)
+		b.Interrupt, b.Child, b.Clock = from.Interrupt.decode(), (*workflow.Invocation)(from.Child), from.Clock.decode()
 		var err error
 		if b.Context, err = StoredValue(from.Context); err != nil {
 			return nil, err

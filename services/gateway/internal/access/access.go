@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
 // public are the paths that need no token. The console needs none either: people log in
@@ -21,8 +22,9 @@ import (
 var public = map[string]bool{
 	"/": true, "/docs": true, "/openapi.json": true, "/asyncapi.json": true, "/workflow-schema.json": true,
 	"/policy-schema.json": true, "/process-schema.json": true, "/component-schema.json": true, "/scenario-schema.json": true,
-	"/healthz": true, "/readyz": true, "/.well-known/interlock": true, "/.well-known/interlock-proof": true,
+	"/healthz": true, "/readyz": true, "/.well-known/interlock": true, hookwire.ProofPath: true,
 	"/.well-known/authzen-configuration": true,
+	"/v1/login":                          true, "/v1/login/answer": true, "/v1/login/invitation": true, "/v1/login/register": true,
 }
 
 const console = "/ui"

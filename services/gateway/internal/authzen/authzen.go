@@ -67,6 +67,10 @@ type Config struct {
 	// SessionProperty and RunProperty name the properties of a subject with its session
 	// and its run.
 	SessionProperty, RunProperty string
+	// HumanType is the type of subjects that are people on whose behalf calls are made; empty for none. HumanIssuer vouches for
+	// their names elsewhere, and GroupsProperty and Attributes name properties of theirs.
+	HumanType, HumanIssuer, GroupsProperty string
+	Attributes                             []string
 	// AllowUnbound takes the word of policies for calls of sessions that drive no run.
 	AllowUnbound bool
 	// Undecided is notified of each call that was denied because it could not be decided;
@@ -220,6 +224,12 @@ func outgoing(r *http.Request) (context.Context, *failure) {
 		return nil, bad("the header %s must be the name of one namespace", headerNamespace)
 	case len(given) == 1:
 		md.Set(rpc.NamespaceKey, given[0])
+	}
+	switch behalf := r.Header.Values(access.ForHeader); {
+	case len(behalf) > 1:
+		return nil, bad("the header %s occurs more than once", access.ForHeader)
+	case len(behalf) == 1:
+		md.Set(rpc.ForKey, behalf[0])
 	}
 	// Services take an id that no log can mistake, and make one otherwise.
 	if id := r.Header.Get(headerRequestID); id != "" && len(id) <= 64 && !strings.ContainsFunc(id, unprintable) {

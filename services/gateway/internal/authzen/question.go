@@ -76,6 +76,9 @@ func (h *Handler) call(q *question) (call *policyv1.CheckToolCallRequest, unknow
 	if why := h.subject(q, call); why != nil {
 		return nil, false, why
 	}
+	if call.Human, why = h.human(q.Subject); why != nil {
+		return nil, false, why
+	}
 	if unknown, why = resource(q, call); why != nil || unknown {
 		return nil, unknown, why
 	}

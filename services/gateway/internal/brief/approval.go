@@ -99,7 +99,7 @@ func ApprovalLink(publicURL, approvalID string) string {
 	if publicURL == "" {
 		return ""
 	}
-	return strings.TrimRight(publicURL, "/") + "/ui/approvals/" + url.PathEscape(approvalID)
+	return strings.TrimRight(ForBrowsers(publicURL), "/") + "/ui/approvals/" + url.PathEscape(approvalID)
 }
 
 // quote writes text of other parties, clipped, with all that is not plain text made

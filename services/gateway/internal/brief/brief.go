@@ -41,6 +41,9 @@ func describe(run *enginev1.Run, prefix string, size int) string {
 		head += fmt.Sprintf("\nTransitions: %s.", transitions(run, size/4))
 	}
 	tail = append(tail, evidenceFacts(run, size/8)...)
+	tail = append(tail, timeFacts(run, size/16)...)
+	tail = append(tail, haltFacts(run, size/16)...)
+	tail = append(tail, freezeFacts(run, size/16)...)
 	tail = append(tail, approvalFacts(run, size/16)...)
 	tail = append(tail, limits(run, prefix, size)...)
 	tail = append(tail, forkFacts(run, prefix, size/10)...)
@@ -152,6 +155,9 @@ func Events(events []*enginev1.LegalEvent) string {
 		if e.GetRequiresApproval() {
 			part += " [needs approval]"
 		}
+		if e.GetFrozen() {
+			part += " [frozen]"
+		}
 		parts[i] = part
 	}
 	return strings.Join(parts, ", ")
@@ -187,9 +193,13 @@ func Note(run *enginev1.Run, prefix string) string {
 }
 
 func heldNote(run *enginev1.Run) string {
-	otherwise := func(h *enginev1.Hold) bool { return h.GetCause() != enginev1.HoldCause_HOLD_CAUSE_SESSION_END }
-	if len(run.GetHolds()) == 0 || slices.ContainsFunc(run.GetHolds(), otherwise) {
+	otherwise := func(h *enginev1.Hold) bool { return h.GetCause() == enginev1.HoldCause_HOLD_CAUSE_OPERATOR }
+	stale := func(h *enginev1.Hold) bool { return h.GetCause() == enginev1.HoldCause_HOLD_CAUSE_STALE }
+	switch {
+	case len(run.GetHolds()) == 0, slices.ContainsFunc(run.GetHolds(), otherwise):
 		return "An operator holds it: calls are denied until an operator resumes it."
+	case slices.ContainsFunc(run.GetHolds(), stale):
+		return "It is held because no progress was made: calls are denied until an operator resumes it."
 	}
 	return "Its session has ended: calls are denied until the session or an operator resumes it."
 }

@@ -20,6 +20,9 @@ func TestStateIsComplete(t *testing.T) {
 		"created_at", "updated_at", "version", "entry", // irrelevant to what to do next
 		"context", "transition_count", // get_status tells them
 		"holds.by", "holds.reason", "holds.since", // the cause says who lifts it
+		"arrived_at", "deadline", "last_activity", "dues.kind", "dues.event", "dues.after", "dues.left", "dues.holds", "dues.stopped_by", // where time leads, and when, says it
+		"schedule",                         // what has started the run changes nothing for it
+		"freeze.freeze_id", "halt.halt_id", // operators lift it by that
 		"child.event",                                           // it was fired by the agent
 		"evidence.needs", "evidence.voided_by", "evidence.tree", // what is missing says it
 		"workflow_meta.output_tools", // for callers that report

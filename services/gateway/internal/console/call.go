@@ -8,12 +8,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // apiPrefix is the REST API for pages of the console, below Path.
 const apiPrefix = "/api/"
+
+// headerRole names the role of the session that a page wants for one call.
+const headerRole = "X-Interlock-Role"
 
 // call passes a call of a page on to the REST API, in the name of its session.
 func (c *console) call(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +36,15 @@ func (c *console) call(w http.ResponseWriter, r *http.Request) {
 	case change && c.ReadOnly && !asks(r):
 		refuse(w, http.StatusForbidden, string(fault.PermissionDenied), "this console is read-only (--console-read-only); no change was made")
 	default:
-		ctx, release := c.ended.follow(r.Context(), s.id(), s.Until.Sub(c.now()))
+		if s, ok = c.renewed(w, r, s); !ok {
+			refuse(w, http.StatusUnauthorized, string(fault.Unauthenticated), "your log-in was ended, and no change was made; log in again")
+			return
+		}
+		if role := auth.Role(r.Header.Get(headerRole)); !s.has(role) {
+			refuse(w, http.StatusForbidden, string(fault.PermissionDenied), "your session does not have the role "+string(role)+", which this needs; no change was made")
+			return
+		}
+		ctx, release := c.ended.follow(r.Context(), s.id(), s.ends().Sub(c.now()))
 		defer release()
 		c.API.ServeHTTP(w, forwarded(r.WithContext(ctx), s, path))
 	}
@@ -59,12 +71,16 @@ func forwarded(r *http.Request, s session, path string) *http.Request {
 	to := r.Clone(r.Context())
 	to.URL = &url.URL{Path: path, RawPath: "/" + strings.TrimPrefix(r.URL.EscapedPath(), Path+apiPrefix), RawQuery: r.URL.RawQuery}
 	to.RequestURI = to.URL.RequestURI()
-	for _, name := range []string{"Cookie", "X-Interlock-Csrf"} {
+	for _, name := range []string{"Cookie", "X-Interlock-Csrf", headerRole} {
 		to.Header.Del(name)
 	}
 	// Approvals are read by who decides them, too: they say whether their reader may.
 	deciding := path == "/v1/approvals" || strings.HasPrefix(path, "/v1/approvals/")
-	if token := s.token(deciding); token != "" {
+	token := s.Tokens[auth.Role(r.Header.Get(headerRole))]
+	if token == "" {
+		token = s.token(deciding)
+	}
+	if token != "" {
 		to.Header.Set("Authorization", "Bearer "+token)
 	}
 	if s.Namespace != "" && to.Header.Get("X-Interlock-Namespace") == "" {

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	identityv1 "github.com/interlock-run/interlock/gen/go/interlock/identity/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
@@ -39,6 +40,8 @@ type Config struct {
 	AllowAnonymous bool
 	// Issuer lets people sign in at an identity provider; nil for none. It needs Identify.
 	Issuer Issuer
+	// People is the service that lets people in with their own keys; nil for none.
+	People identityv1.LoginServiceClient
 	// ReadOnly refuses every change.
 	ReadOnly bool
 	// Notice is shown on every page to people who are logged in; empty for none.
@@ -97,6 +100,9 @@ func (c *console) routes() *http.ServeMux {
 		refuse(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "a session is read, begun and ended: send GET, POST or DELETE")
 	})
 	mux.HandleFunc(Path+apiPrefix, c.call)
+	if c.People != nil {
+		mux.HandleFunc("POST "+Path+"/session/challenge", c.challenge)
+	}
 	if c.Issuer != nil {
 		mux.HandleFunc("GET "+attemptPath+"/login", c.signIn)
 		mux.HandleFunc("GET "+CallbackPath, c.signedIn)

@@ -21,6 +21,12 @@ import (
 // codeSignedIn refuses a link that would replace a session.
 const codeSignedIn = "SIGNED_IN"
 
+// codeCrossOrigin refuses pages of other sites.
+const (
+	codeCrossOrigin = "CROSS_ORIGIN"
+	crossOrigin     = "a page of another site sent this, and no change was made; open the console itself"
+)
+
 // maxLogin is the longest body of a login, in bytes.
 const maxLogin = 64 << 10
 
@@ -32,8 +38,10 @@ type view struct {
 	Namespace     string      `json:"namespace,omitempty"`
 	CSRF          string      `json:"csrf,omitempty"`
 	ExpiresAt     *time.Time  `json:"expires_at,omitempty"`
-	ReadOnly      bool        `json:"read_only"`
-	Notice        string      `json:"notice,omitempty"`
+	// Renews is true for a person: a page that is open asks every minute, so that the session goes on.
+	Renews   bool   `json:"renews,omitempty"`
+	ReadOnly bool   `json:"read_only"`
+	Notice   string `json:"notice,omitempty"`
 	// Login is how one can log in.
 	Login ways `json:"login"`
 }
@@ -43,14 +51,24 @@ type ways struct {
 	Anonymous bool `json:"anonymous"`
 	// Issuer is true where people sign in at an identity provider.
 	Issuer bool `json:"issuer"`
+	// People is true where people log in with their own keys, and Origins are where the pages may
+	// ask for passkeys.
+	People  bool     `json:"people"`
+	Origins []string `json:"origins,omitempty"`
 }
 
-// credentials are the body of a login: one of a link's code, a token, or neither.
+// credentials are the body of a login: one of a link's code, a token, a person's proof or
+// registration, or none.
 type credentials struct {
 	Code      string `json:"code"`
 	Token     string `json:"token"`
 	Anonymous bool   `json:"anonymous"`
 	Namespace string `json:"namespace"`
+	// Person and Passphrase are a person's.
+	Person     string        `json:"person"`
+	Passphrase string        `json:"passphrase"`
+	Passkey    *assertion    `json:"passkey"`
+	Register   *registration `json:"register"`
 	// Replace lets a link take the place of a session that continues.
 	Replace bool `json:"replace"`
 }
@@ -59,13 +77,17 @@ type credentials struct {
 func (c *console) about(w http.ResponseWriter, r *http.Request) {
 	s, ok := c.sessionOf(r)
 	if !ok || !c.ours(r) {
-		c.show(w, nil)
+		c.show(w, r, nil)
 		return
 	}
-	c.show(w, &s)
+	if s, ok = c.renewed(w, r, s); !ok {
+		c.show(w, r, nil)
+		return
+	}
+	c.show(w, r, &s)
 }
 
-func (c *console) show(w http.ResponseWriter, s *session) {
+func (c *console) show(w http.ResponseWriter, r *http.Request, s *session) {
 	v := view{ReadOnly: c.ReadOnly, Login: ways{Token: true, Anonymous: c.AllowAnonymous, Issuer: c.Issuer != nil}}
 	if s != nil {
 		v.Authenticated, v.Name, v.Namespace, v.CSRF, v.ExpiresAt, v.Notice = true, s.Name, s.Namespace, s.CSRF, &s.Until, c.Notice
@@ -75,6 +97,9 @@ func (c *console) show(w http.ResponseWriter, s *session) {
 			}
 		}
 		slices.Sort(v.Roles)
+		v.Renews = !s.Expires.IsZero()
+	} else {
+		v.Login.People, v.Login.Origins = c.peopleHere(r.Context())
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v) // the client went away: no reader is left
@@ -83,7 +108,7 @@ func (c *console) show(w http.ResponseWriter, s *session) {
 // login begins a session.
 func (c *console) login(w http.ResponseWriter, r *http.Request) {
 	if !c.ours(r) {
-		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", "a page of another site sent this, and no change was made; open the console itself")
+		refuse(w, http.StatusForbidden, codeCrossOrigin, crossOrigin)
 		return
 	}
 	var given credentials
@@ -95,7 +120,7 @@ func (c *console) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	current, signedIn := c.sessionOf(r)
-	if signedIn && given.Code != "" && !given.Replace {
+	if signedIn && (given.Code != "" || given.Register != nil) && !given.Replace {
 		// Anyone can send a link to a person, who would act in the name of another person then.
 		refuse(w, http.StatusConflict, codeSignedIn, fmt.Sprintf("you are logged in as %s; this link would end that and log you in "+
 			"in its own name: use it only if you asked for it", cmp.Or(current.Name, "a person of this server")))
@@ -122,7 +147,7 @@ func (c *console) login(w http.ResponseWriter, r *http.Request) {
 		refuse(w, f.HTTPStatus(), string(f.Reason), f.Message)
 		return
 	}
-	c.show(w, &s)
+	c.show(w, r, &s)
 }
 
 // begin makes the session of credentials that are good.
@@ -134,6 +159,8 @@ func (c *console) begin(r *http.Request, given credentials) (session, error) {
 	switch token := strings.TrimSpace(given.Token); {
 	case given.Code != "":
 		return s, c.accept(&s, given.Code)
+	case given.Register != nil || given.Passkey != nil || given.Person != "":
+		return s, c.enter(r.Context(), &s, given)
 	case token != "":
 		who, err := c.identify(r, token)
 		s.Tokens, s.Name = map[auth.Role]string{who.Role: token}, who.Name
@@ -190,13 +217,13 @@ const codeMissing = "SESSION_CODE_MISSING"
 // logout ends the session, here and in the browser. The cookie alone ends it in the browser only.
 func (c *console) logout(w http.ResponseWriter, r *http.Request) {
 	if !c.ours(r) {
-		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", "a page of another site sent this, and no change was made; open the console itself")
+		refuse(w, http.StatusForbidden, codeCrossOrigin, crossOrigin)
 		return
 	}
 	if s, ok := c.sessionOf(r); ok {
 		c.ended.end(s.id(), s.Until, c.now())
 		c.setCookie(w, r, "", -1)
-		c.show(w, nil)
+		c.show(w, r, nil)
 		return
 	}
 	c.setCookie(w, r, "", -1)
@@ -206,5 +233,5 @@ func (c *console) logout(w http.ResponseWriter, r *http.Request) {
 			"session tokens (`--token-key`) ends all sessions", s.Until.UTC().Format("15:04 MST")))
 		return
 	}
-	c.show(w, nil)
+	c.show(w, r, nil)
 }

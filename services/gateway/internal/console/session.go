@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
 )
 
 const (
@@ -30,6 +31,8 @@ type session struct {
 	// listens on this machine, such as one that an agent has started, can get it.
 	CSRF  string    `json:"c"`
 	Until time.Time `json:"u"`
+	// Expires is when a person's tokens end, which are renewed until then; zero for others.
+	Expires time.Time `json:"e,omitzero"`
 }
 
 // maxCookies is how many cookies of one name are tried: more than a browser keeps for a host.
@@ -59,7 +62,7 @@ func (c *console) continuing(r *http.Request) iter.Seq[session] {
 	return func(yield func(session) bool) {
 		for _, cookie := range cookiesOf(r, cookieName) {
 			var s session
-			if _, err := c.Key.open(useOfCookies, cookie.Value, &s); err != nil || !c.now().Before(s.Until) || c.ended.has(s.id()) {
+			if _, err := c.Key.open(useOfCookies, cookie.Value, &s); err != nil || !c.now().Before(s.ends()) || c.ended.has(s.id()) {
 				continue
 			}
 			if !yield(s) {
@@ -68,6 +71,17 @@ func (c *console) continuing(r *http.Request) iter.Seq[session] {
 		}
 	}
 }
+
+// ends returns when the session ends, unless it is renewed.
+func (s session) ends() time.Time {
+	if !s.Expires.IsZero() && s.Expires.Before(s.Until) {
+		return s.Expires
+	}
+	return s.Until
+}
+
+// maxCookie is the longest cookie that every browser keeps, name and value.
+const maxCookie = 4096
 
 // id names a session without giving away its code.
 func (s session) id() sessionID { return sha256.Sum256([]byte(s.CSRF)) }
@@ -78,7 +92,11 @@ func (c *console) keep(w http.ResponseWriter, r *http.Request, s session) error 
 	if err != nil {
 		return err
 	}
-	c.setCookie(w, r, value, int(s.Until.Sub(c.now()).Seconds()))
+	if len(cookieName)+len(value) > maxCookie && !s.Expires.IsZero() {
+		return fault.New(fault.FailedPrecondition, "your tokens are too long for a cookie; an operator gives you fewer groups and attributes, "+
+			"or you use `interlock login`")
+	}
+	c.setCookie(w, r, value, int(s.ends().Sub(c.now()).Seconds()))
 	return nil
 }
 
@@ -89,11 +107,14 @@ func (c *console) setCookie(w http.ResponseWriter, r *http.Request, value string
 	})
 }
 
+// has reports whether a session has a token of a role. Without a role it has.
+func (s session) has(role auth.Role) bool { return role == "" || s.Tokens[role] != "" }
+
 // token returns the one for a request: for approvals, the approver's.
 func (s session) token(deciding bool) string {
-	order := []auth.Role{auth.Operator, auth.Observer, auth.Approver, auth.Runtime, auth.Agent, ""}
+	order := []auth.Role{auth.Operator, auth.Observer, auth.Approver, auth.Runtime, auth.Agent, auth.Root, ""}
 	if deciding {
-		order = []auth.Role{auth.Approver, auth.Operator, auth.Observer, auth.Runtime, auth.Agent, ""}
+		order = []auth.Role{auth.Approver, auth.Operator, auth.Observer, auth.Runtime, auth.Agent, auth.Root, ""}
 	}
 	for _, role := range order {
 		if token := s.Tokens[role]; token != "" {

@@ -50,6 +50,8 @@ type Config struct {
 	// SessionHeader and RunHeader are where a request names its session and its run, TokenHeader
 	// where it has its agent's own token; empty for nowhere.
 	SessionHeader, RunHeader, TokenHeader string
+	// ForHeader is where a request has the token of the person on whose behalf it is made; empty for nowhere.
+	ForHeader string
 	// DeniedStatus is the HTTP status of denied messages; 200 by default, so that clients
 	// read the error.
 	DeniedStatus int
@@ -184,7 +186,7 @@ func (a *Authorization) decide(
 		}
 		call := &policyv1.CheckToolCallRequest{
 			RunId: caller.run, SessionId: caller.session, Tool: "mcp__" + server + "__" + m.Tool, Input: m.Input,
-			CallId: callID(r, caller, i, m),
+			CallId: callID(r, caller, i, m), Human: r.human(),
 		}
 		resp, err := a.cfg.Policy.CheckToolCall(caller.ctx, call)
 		if err != nil && a.cfg.Undecided != nil {
@@ -238,6 +240,11 @@ func (a *Authorization) caller(ctx context.Context, r *request) (caller, error) 
 			return c, fmt.Errorf("the header %s must be the agent's token", a.cfg.TokenHeader)
 		}
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+	}
+	if a.cfg.ForHeader != "" {
+		if ctx, err = r.behalf(ctx, a.cfg.ForHeader); err != nil {
+			return c, err
+		}
 	}
 	c.ctx = rpc.Forward(ctx)
 	return c, nil

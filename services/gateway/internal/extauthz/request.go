@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	extauthzv1 "github.com/interlock-run/interlock/gen/go/interlock/extauthz/v1"
 )
 
@@ -20,6 +22,9 @@ type request struct {
 	// route has the facts of the proxy itself about the request: its configuration for the
 	// route, and the findings of its filters. Clients have no say in it.
 	route map[string]string
+	// groups are those of the person whom the proxy names, all if groupsKnown is set.
+	groups      []string
+	groupsKnown bool
 }
 
 // Names of a proxy's facts about a request, in context_extensions of a route, and in the
@@ -54,7 +59,15 @@ func requestOf(check *extauthzv1.CheckRequest) (*request, error) {
 	for name, value := range attributes.GetMetadataContext().GetFilterMetadata()[metadataNamespace].GetFields() {
 		r.route[name] = value.GetStringValue()
 	}
-	for _, name := range []string{routeServer, routeSession, routeRun} {
+	if list := attributes.GetMetadataContext().GetFilterMetadata()[metadataNamespace].GetFields()[routeGroups].GetListValue(); list != nil {
+		r.groupsKnown = true
+		for _, value := range list.GetValues() {
+			text, ok := value.GetKind().(*structpb.Value_StringValue)
+			r.groupsKnown = r.groupsKnown && ok && text.StringValue != ""
+			r.groups = append(r.groups, value.GetStringValue())
+		}
+	}
+	for _, name := range []string{routeServer, routeSession, routeRun, routeHuman, routeIssuer} {
 		if value, said := attributes.GetContextExtensions()[metadataNamespace+"."+name]; said {
 			r.route[name] = value
 		}

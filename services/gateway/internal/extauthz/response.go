@@ -170,7 +170,7 @@ func (a *Authorization) pass(allowed []*policyv1.CheckToolCallResponse) *extauth
 	} else {
 		ok.HeadersToRemove = append(ok.HeadersToRemove, headerCall)
 	}
-	for _, name := range []string{a.cfg.SessionHeader, a.cfg.RunHeader, a.cfg.TokenHeader} {
+	for _, name := range []string{a.cfg.SessionHeader, a.cfg.RunHeader, a.cfg.TokenHeader, a.cfg.ForHeader} {
 		if name != "" && !strings.EqualFold(name, "authorization") {
 			ok.HeadersToRemove = append(ok.HeadersToRemove, strings.ToLower(name))
 		}

@@ -14,6 +14,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	identityv1 "github.com/interlock-run/interlock/gen/go/interlock/identity/v1"
 	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -30,10 +31,15 @@ func Register(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.Clie
 		{enginev1.WorkflowService_ServiceDesc, engine},
 		{enginev1.RunService_ServiceDesc, engine},
 		{enginev1.ProcessService_ServiceDesc, engine},
+		{enginev1.ScheduleService_ServiceDesc, engine},
 		{policyv1.PolicyEnforcerService_ServiceDesc, policy},
 		{policyv1.PolicyService_ServiceDesc, policy},
+		{policyv1.SetService_ServiceDesc, policy},
 		{policyv1.DecisionService_ServiceDesc, policy},
 		{policyv1.UpstreamService_ServiceDesc, policy},
+		{identityv1.HaltService_ServiceDesc, policy},
+		{identityv1.NamespaceService_ServiceDesc, policy},
+		{policyv1.BreakGlassService_ServiceDesc, policy},
 		{statev1.SchemaService_ServiceDesc, state},
 		{statev1.StateService_ServiceDesc, state},
 		{statev1.SessionService_ServiceDesc, state},
@@ -41,6 +47,8 @@ func Register(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.Clie
 		{statev1.ComponentService_ServiceDesc, state},
 		{statev1.AgentService_ServiceDesc, state},
 		{approvalv1.ApprovalService_ServiceDesc, approval},
+		{identityv1.PersonService_ServiceDesc, approval},
+		{identityv1.LoginService_ServiceDesc, approval},
 		// For gateways behind this one, and for repairs.
 		{peerv1.RunPeerService_ServiceDesc, engine},
 		{peerv1.UpstreamPeerService_ServiceDesc, policy},

@@ -11,18 +11,18 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/subagent"
 )
 
-// binding is where an event is judged: a session, and its run.
+// binding is the session of an event, and its run.
 type binding struct {
 	session string
 	// subagent is true when the session is the subagent's own.
 	subagent bool
-	// run is the one whose rules are in force, asked the one that the session
+	// run is the one whose rules are in force, target the id of the one that the session
 	// drives: the same, or one that has invoked it.
-	run   *enginev1.Run
-	asked string
+	run    *enginev1.Run
+	target string
 }
 
-// binding finds where an event is judged: that of a subagent in its own session, when it was
+// binding finds the session and the run of an event: that of a subagent is in its own session, when it was
 // given a branch to work in (S5.3), or else in its agent's. It returns nil when neither
 // drives a run and no workflow is named to start one of.
 func (h *Handler) binding(ctx context.Context, ev *event, workflow string) (*binding, error) {
@@ -50,7 +50,7 @@ func (h *Handler) driven(ctx context.Context, session string) (*binding, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &binding{session: session, run: got.GetRun(), asked: got.GetAskedRunId()}, nil
+	return &binding{session: session, run: got.GetRun(), target: got.GetAskedRunId()}, nil
 }
 
 // start puts a session on a workflow.
@@ -70,10 +70,10 @@ func (h *Handler) start(ctx context.Context, ev *event, workflow string) (*bindi
 	if now.GetRun().GetStatus() == enginev1.RunStatus_RUN_STATUS_CANCELLED {
 		return nil, nil // the session left the workflow, which its definition allows
 	}
-	return &binding{session: ev.SessionID, run: now.GetRun(), asked: runID}, nil
+	return &binding{session: ev.SessionID, run: now.GetRun(), target: runID}, nil
 }
 
-// astray returns why calls of a binding are refused although its run may allow them: the
+// astray returns why calls of a binding are denied although its run may allow them: the
 // hook was set up for one workflow, and the session drives a run of another. It is empty
 // when the session is where it belongs. The outermost run counts, because the others end
 // before it does and were invoked by its definition.

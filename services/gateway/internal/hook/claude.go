@@ -23,11 +23,19 @@ func writeClaude(ev *event, out outcome) (Answer, error) {
 	case out.input != nil: // the user's own permissions decide about the changed line
 		return specific(ev, fields{"updatedInput": out.input})
 	case out.context != "":
-		return specific(ev, fields{"additionalContext": out.context})
+		return withShown(out, fields{"hookSpecificOutput": fields{"hookEventName": ev.Name, "additionalContext": out.context}})
 	case out.goOn != "":
 		return answerWith(fields{"decision": "block", "reason": out.goOn})
 	}
 	return Answer{}, nil
+}
+
+// withShown adds the text for the person.
+func withShown(out outcome, answer fields) (Answer, error) {
+	if out.shown != "" {
+		answer["systemMessage"] = out.shown
+	}
+	return answerWith(answer)
 }
 
 // specific returns an answer in the form that Claude Code has for one event.
@@ -40,7 +48,7 @@ func specific(ev *event, of fields) (Answer, error) {
 // it continues as if there were none: to allow a call as it is.
 func writeCodex(ev *event, out outcome) (Answer, error) {
 	if out.verdict == allow && out.input == nil {
-		out.verdict = undecided
+		out.verdict = noOpinion
 	}
 	return writeClaude(ev, out)
 }

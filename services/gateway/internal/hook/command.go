@@ -12,18 +12,13 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
 // Commands starts and ends the commands that run in jails, for `interlock jail`.
 type Commands struct {
 	Policy policyv1.PolicyEnforcerServiceClient
 }
-
-// StartPath and FinishPath are where they are served.
-const (
-	StartPath  = "/v1/hook/start"
-	FinishPath = "/v1/hook/finish"
-)
 
 // refusal is the answer to a request that was refused. Away is true where the service could not be asked: the request may
 // be made again.
@@ -32,14 +27,14 @@ type refusal struct {
 	Away    bool   `json:"away,omitempty"`
 }
 
-// ServeHTTP serves both.
+// ServeHTTP serves hookwire.StartPath and hookwire.FinishPath.
 func (c *Commands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
 	if err != nil {
 		answerRefused(w, errors.New("the request could not be read: "+err.Error()))
 		return
 	}
-	if r.URL.Path == StartPath {
+	if r.URL.Path == hookwire.StartPath {
 		c.start(w, r, data)
 		return
 	}
@@ -47,18 +42,18 @@ func (c *Commands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Commands) start(w http.ResponseWriter, r *http.Request, data []byte) {
-	var asked struct {
+	var claim struct {
 		RunID   string `json:"run_id"`
 		CallID  string `json:"call_id"`
 		Command []byte `json:"command"`
 		Level   int32  `json:"level"`
 	}
-	if err := json.Unmarshal(data, &asked); err != nil {
+	if err := json.Unmarshal(data, &claim); err != nil {
 		answerRefused(w, err)
 		return
 	}
 	started, err := c.Policy.StartCommand(outgoing(r), &policyv1.StartCommandRequest{
-		RunId: asked.RunID, CallId: asked.CallID, Command: asked.Command, Level: asked.Level,
+		RunId: claim.RunID, CallId: claim.CallID, Command: claim.Command, Level: claim.Level,
 	})
 	if err != nil {
 		answerRefused(w, err)

@@ -72,7 +72,7 @@ func writeCopilot(ev *event, out outcome) (Answer, error) {
 	switch {
 	case ev.kind == hookevent.Permission && out.verdict == deny:
 		return answerWith(fields{"behavior": "deny", "message": out.reason})
-	case out.verdict != undecided:
+	case out.verdict != noOpinion:
 		decision := "allow"
 		if out.verdict == deny {
 			decision = "deny"

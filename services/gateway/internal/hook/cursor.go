@@ -56,7 +56,7 @@ func readCursor(data []byte) (*event, error) {
 	case ev.Name == "beforeReadFile":
 		ev.Tool, ev.Input = "Read", quotedMember("file_path", raw.FilePath)
 	case ev.Name == "beforeMCPExecution" && interlockServer(raw.Command, raw.URL):
-		ev.Name = "afterMCPExecution" // the gate judges these calls itself
+		ev.Name = "afterMCPExecution" // the gate checks these calls itself
 	case ev.Name == "beforeMCPExecution" && ev.Tool != "":
 		ev.Tool = "mcp__cursor__" + ev.Tool // it does not show the name of the server
 	case strings.HasPrefix(ev.Tool, cursorMCP):

@@ -13,7 +13,7 @@ import (
 // maxFiles is how many files one report may name.
 const maxFiles = 10_000
 
-// place adds the folder that the agent works in to a question, and where links of this machine lead from the files of the
+// place adds the folder that the agent works in to a check, and where links of this machine lead from the files of the
 // call: a rule about files counts both (S21.11).
 func (ev *event) place(call *policyv1.CheckToolCallRequest, workspace string, local bool) {
 	call.Folder = ev.WorkingDir

@@ -47,7 +47,7 @@ func writeGemini(ev *event, out outcome) (Answer, error) {
 		return answerWith(fields{"decision": "allow"})
 	case out.context != "":
 		specific["additionalContext"] = out.context
-		return answerWith(fields{"hookSpecificOutput": specific})
+		return withShown(out, fields{"hookSpecificOutput": specific})
 	case out.goOn != "" && ev.kind == hookevent.Stop:
 		return answerWith(fields{"decision": "deny", "reason": out.goOn})
 	}

@@ -14,25 +14,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
-)
-
-// Request headers of the hook.
-const (
-	// WorkflowHeader names the workflow that a session without a run is put on.
-	WorkflowHeader = "X-Interlock-Workflow"
-	// AgentHeader names the agent whose event this is.
-	AgentHeader = "X-Interlock-Agent"
-	// SessionHeader names the session to work on instead of the event's.
-	SessionHeader = "X-Interlock-Session"
-	// RefusedHeader has why the hook's program refuses calls of its client.
-	RefusedHeader = "X-Interlock-Refused"
-	// PatienceHeader is how many seconds the hook waits for its answer.
-	PatienceHeader = "X-Interlock-Patience"
-	// JailHeader has the level of jails on the machine of the agent, JailMissingHeader the reason why it is not
-	// higher, and JailCommandHeader the beginning of a line that runs another one in a jail.
-	JailHeader        = "X-Interlock-Jail"
-	JailMissingHeader = "X-Interlock-Jail-Missing"
-	JailCommandHeader = "X-Interlock-Jail-Command"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
 const maxEvent = 8 << 20
@@ -46,8 +28,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	write(w, h.Handle(outgoing(r), data, Options{
-		Agent: Agent(r.Header.Get(AgentHeader)), Workflow: r.Header.Get(WorkflowHeader), Local: local(r), Patience: patience(r),
-		Session: r.Header.Get(SessionHeader), Refused: r.Header.Get(RefusedHeader), Jail: jailOf(r.Header),
+		Agent: Agent(r.Header.Get(hookwire.AgentHeader)), Workflow: r.Header.Get(hookwire.WorkflowHeader), Local: local(r), Patience: patience(r),
+		Session: r.Header.Get(hookwire.SessionHeader), Refused: r.Header.Get(hookwire.RefusedHeader), Observe: r.Header.Get(hookwire.ObserveHeader) != "", Jail: jailFrom(r.Header),
 	}))
 }
 
@@ -57,10 +39,13 @@ func outgoing(r *http.Request) context.Context {
 	if token := access.CallerOf(ctx).Token; token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 	}
-	if witness := r.Header.Get(access.WitnessHeader); witness != "" {
+	if witness := r.Header.Get(hookwire.WitnessHeader); witness != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, rpc.WitnessKey, witness)
 	}
-	if namespace := r.Header.Get("X-Interlock-Namespace"); namespace != "" {
+	if behalf := r.Header.Get(access.ForHeader); behalf != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, rpc.ForKey, behalf)
+	}
+	if namespace := r.Header.Get(hookwire.NamespaceHeader); namespace != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, rpc.NamespaceKey, namespace)
 	}
 	return ctx
@@ -81,7 +66,7 @@ func (h *Handler) Refuse(w http.ResponseWriter, _ *http.Request, why *access.Ref
 
 // patience returns that of a hook; none when that cannot be read.
 func patience(r *http.Request) time.Duration {
-	seconds, err := strconv.ParseUint(r.Header.Get(PatienceHeader), 10, 16)
+	seconds, err := strconv.ParseUint(r.Header.Get(hookwire.PatienceHeader), 10, 16)
 	if err != nil {
 		return 0
 	}

@@ -15,6 +15,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/hookevent"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
 // Jail describes the jail of an agent's machine for commands.
@@ -27,14 +28,14 @@ type Jail struct {
 	Command string
 }
 
-// jailOf reads the headers of the hook's program about jails. Unreadable ones are no
+// jailFrom reads the headers of the hook's program about jails. Unreadable ones are no
 // jail.
-func jailOf(header http.Header) Jail {
-	level, err := strconv.ParseUint(header.Get(JailHeader), 10, 8)
+func jailFrom(header http.Header) Jail {
+	level, err := strconv.ParseUint(header.Get(hookwire.JailHeader), 10, 8)
 	if err != nil || level > 3 {
 		level = 0
 	}
-	return Jail{Level: int(level), Missing: header.Get(JailMissingHeader), Command: header.Get(JailCommandHeader)}
+	return Jail{Level: int(level), Missing: header.Get(hookwire.JailMissingHeader), Command: header.Get(hookwire.JailCommandHeader)}
 }
 
 // jailing is how calls of an agent get into a jail: by a changed input.
@@ -153,7 +154,7 @@ func unquoted(text string) (word, rest string, ok bool) {
 	}
 }
 
-// unwrap gives a call that was changed for its jail the input that was judged.
+// unwrap gives a call that was changed for its jail the input that was checked.
 func (ev *event) unwrap(opts Options) (changed bool, err error) {
 	how := dialects[cmp.Or(opts.Agent, ClaudeCode)].jail
 	if !slices.Contains(how.shells, cmp.Or(ev.raw.tool, ev.Tool)) {
@@ -206,7 +207,7 @@ func pin(command string) string {
 	return "interlock() { " + program + " \"$@\"; }\n"
 }
 
-// withCommand returns an input with another line. Where the input names a folder, the line that was judged
+// withCommand returns an input with another line. Where the input names a folder, the line that was checked
 // enters it.
 func withCommand(input jsontext.Value, line string) (jsontext.Value, error) {
 	args := map[string]jsontext.Value{}

@@ -13,6 +13,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
 const (
@@ -38,6 +39,16 @@ func (s *services) allCalls() (calls []*policyv1.CheckToolCallRequest) {
 		}
 	}
 	return calls
+}
+
+// allReports are the results that were reported.
+func (s *services) allReports() (reports []*policyv1.ReportToolCallRequest) {
+	for _, m := range s.asked {
+		if report, ok := m.(*policyv1.ReportToolCallRequest); ok {
+			reports = append(reports, report)
+		}
+	}
+	return reports
 }
 
 // S20: an allowed line is replaced by one that runs it in its jail, and the rest of the input stays. It is granted where the
@@ -103,6 +114,9 @@ func TestNoJailWhereTheLineCannotBeReplaced(t *testing.T) {
 			}
 			if a.Exit != 2 || !strings.Contains(a.Stderr, "must run in a jail") {
 				t.Errorf("%+v", a)
+			}
+			if reports := s.allReports(); len(reports) != 1 || !reports[0].GetNotExecuted() || reports[0].GetCallId() != "t1" {
+				t.Errorf("reported %v", reports)
 			}
 		})
 	}
@@ -228,8 +242,8 @@ func TestCommandsAreStarted(t *testing.T) {
 		"not an object":  {`[]`, `"refused":"json`},
 		"too large body": {`"` + strings.Repeat("x", 9<<20) + `"`, `"refused":"the request could not be read`},
 	} {
-		for _, path := range []string{hook.StartPath, hook.FinishPath} {
-			if path == hook.FinishPath && strings.Contains(tc.body, "command") || strings.Contains(tc.body, "level") && path == hook.FinishPath {
+		for _, path := range []string{hookwire.StartPath, hookwire.FinishPath} {
+			if path == hookwire.FinishPath && strings.Contains(tc.body, "command") || strings.Contains(tc.body, "level") && path == hookwire.FinishPath {
 				continue // it has no such members
 			}
 			rec := httptest.NewRecorder()

@@ -11,6 +11,8 @@ type outcome struct {
 	input jsontext.Value
 	// context is for the agent to read; empty for none.
 	context string
+	// shown is for the person to read, where the agent's client shows such texts; empty for none.
+	shown string
 	// goOn is why an agent that was about to stop must continue; empty when it may stop.
 	goOn string
 }
@@ -18,9 +20,9 @@ type outcome struct {
 // verdict is whether a call may be made.
 type verdict uint8
 
-// The verdicts. undecided leaves the call to the agent's own permissions.
+// The verdicts. noOpinion leaves the call to the agent's own permissions.
 const (
-	undecided verdict = iota
+	noOpinion verdict = iota
 	allow
 	deny
 )

@@ -13,18 +13,18 @@ import (
 
 // Workflows and policies name tools as Claude Code does, so that one holds for every agent:
 // its tools are Bash with command, Read, Write and Edit with file_path, and so on. Other
-// names of an agent are translated before it is judged.
+// names of an agent are translated before it is checked.
 
 // tools are an agent's own names of tools that Claude Code has too.
 type tools map[string]string
 
 // waiting are members of the input of an agent's own shell that say how its answer is waited
-// for, by the kind of their values. They are not judged.
+// for, by the kind of their values. The check is without them.
 type waiting map[string]jsontext.Kind
 
 // translated returns a call in the words of Claude Code: names of tools, and of the file
 // and the folder in its input.
-func (t tools) translated(ev *event, unjudged waiting) error {
+func (t tools) translated(ev *event, unchecked waiting) error {
 	ev.raw = rawCall{ev.Tool, ev.Input}
 	if name, ok := t[ev.Tool]; ok {
 		ev.Tool = name
@@ -49,7 +49,7 @@ func (t tools) translated(ev *event, unjudged waiting) error {
 		if changed, err = inFolder(args, ev.WorkingDir); err != nil {
 			return fmt.Errorf("the input of %s: %w", ev.Tool, err)
 		}
-		for name, kind := range unjudged {
+		for name, kind := range unchecked {
 			if value, there := args[name]; there && (value.Kind() == kind || kind == 't' && value.Kind() == 'f') {
 				delete(args, name)
 				changed = true

@@ -139,13 +139,13 @@ func TestWaitApprovalEnds(t *testing.T) {
 	session := overStdio(t, s, "2025-11-25", nil)
 	wantOK(t, call(t, session, "wait_approval", `{}`), "No workflow is loaded")
 	p.start("s1")
-	wantOK(t, call(t, session, "wait_approval", `{}`), "No transition of this run waits for an approval.", "name it: approval_id", "Phase: testing.")
+	wantOK(t, call(t, session, "wait_approval", `{}`), "No transition of this run waits for an approval.", "name it by approval_id", "Phase: testing.")
 	wantRefused(t, call(t, session, "wait_approval", `{"approval_id":"apr_9"}`), "NOT_FOUND", `no approval "apr_9"`)
 	wantRefused(t, call(t, session, "wait_approval", `{"timeout_seconds":601}`), "INVALID_ARGUMENT", "at most 600")
 	p.parkFor("run_1", "apr_1", "DEPLOY")
 	result := call(t, session, "wait_approval", `{"timeout_seconds":1}`)
 	wantOK(t, result, "Approval apr_1 is pending: 0 of 1 approvals.", "A person with the role approver decides it",
-		"at http://127.0.0.1:7420/ui/approvals/apr_1;", "Call wait_approval again")
+		"at http://localhost:7420/ui/approvals/apr_1;", "Call wait_approval again")
 	if structured := result.StructuredContent.(map[string]any); structured["pending"] != true || structured["status"] != "PENDING" {
 		t.Errorf("structured content: %v", structured)
 	}

@@ -93,7 +93,7 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 				return
 			}
 		}
-		older.ServeHTTP(w, r)
+		older.ServeHTTP(&wire.Unknown{ResponseWriter: w}, r)
 	})
 
 	origins := http.NewCrossOriginProtection()

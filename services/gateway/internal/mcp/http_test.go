@@ -294,8 +294,10 @@ func TestAuthenticate(t *testing.T) {
 	_, _, header := post(t, url, initialize, "Authorization", "Bearer alice")
 	id := header.Get(mcpSessionHeader)
 	const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
-	if status, answer, _ := post(t, url, ping, mcpSessionHeader, id, "Authorization", "Bearer bob"); status != http.StatusForbidden {
-		t.Errorf("another's session: %d %s", status, answer)
+	others, asOthers, _ := post(t, url, ping, mcpSessionHeader, id, "Authorization", "Bearer bob")
+	none, asNone, _ := post(t, url, ping, mcpSessionHeader, "NOSUCHSESSION", "Authorization", "Bearer bob")
+	if others != http.StatusNotFound || others != none || asOthers != asNone {
+		t.Errorf("another's session: %d %s, and one that does not exist: %d %s", others, asOthers, none, asNone)
 	}
 	if status, answer, _ := post(t, url, ping, mcpSessionHeader, id, "Authorization", "Bearer alice"); status != http.StatusOK {
 		t.Errorf("one's own session: %d %s", status, answer)

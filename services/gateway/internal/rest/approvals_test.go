@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -35,6 +36,18 @@ func TestApprovalAnswers(t *testing.T) {
 			answer: &approvalv1.ListApprovalsResponse{Approvals: []*approvalv1.Approval{anApproval()}, NextPageToken: "u"},
 			want:   &approvalv1.ListApprovalsRequest{PageSize: 2, PageToken: "t", Filter: "status=PENDING AND run_id=run_01"},
 			status: 200, json: `{"approvals":[` + jsonApproval + `],"next_page_token":"u"}`,
+		},
+		{
+			name: "stats", method: "GET", path: "/v1/approvals/stats?since=2026-03-04T12:00:00Z", rpc: "GetApprovalStats",
+			answer: &approvalv1.GetApprovalStatsResponse{Complete: true, Questions: []*approvalv1.QuestionCount{{
+				What: "call of Read", AskedBy: "house /ask/0", Asked: 40, Granted: 37, Rejected: 3, Expired: 1, Quick: 30, Hint: "a rule?",
+			}}},
+			want: &approvalv1.GetApprovalStatsRequest{Since: timestamppb.New(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))}, status: 200,
+			json: `{"questions":[{"what":"call of Read","asked_by":"house /ask/0","asked":40,"granted":37,"rejected":3,"expired":1,"quick":30,"hint":"a rule?"}],"complete":true}`,
+		},
+		{
+			name: "stats of none", method: "GET", path: "/v1/approvals/stats", rpc: "GetApprovalStats",
+			answer: &approvalv1.GetApprovalStatsResponse{}, status: 200, json: `{"questions":[],"complete":false}`,
 		},
 		{
 			name: "get", method: "GET", path: path, rpc: "GetApproval",
@@ -65,6 +78,26 @@ func TestApprovalAnswers(t *testing.T) {
 				Items: []*approvalv1.DecideApprovalsItem{{ApprovalId: "apr_01", Digest: "d1"}, {ApprovalId: "apr_02", Digest: "d2"}},
 			},
 			status: 200, json: `{"approvals":[` + jsonApproval + `]}`,
+		},
+		{
+			name: "the statement to sign", method: "POST", path: "/v1/approvals/statement", rpc: "GetApprovalStatement",
+			body: `{"approve":false,"note":"no","items":[{"approval_id":"apr_01","digest":"d1"}]}`,
+			answer: &approvalv1.GetApprovalStatementResponse{
+				Statement: []byte(`{"a":1}`), Digest: []byte{0xfb, 0xff}, Shown: "I reject", Presence: true, RpId: "localhost",
+				Keys: []*approvalv1.SigningKey{{CredentialId: []byte{1, 2}, Label: "laptop"}, {SshPublicKey: "ssh-ed25519 AAAA"}},
+			},
+			want:   &approvalv1.GetApprovalStatementRequest{Note: "no", Items: []*approvalv1.DecideApprovalsItem{{ApprovalId: "apr_01", Digest: "d1"}}},
+			status: 200, json: `{"statement":"{\"a\":1}","challenge":"-_8","shown":"I reject","presence":true,"rp_id":"localhost",` +
+				`"keys":[{"credential_id":"AQI","label":"laptop"},{"ssh_public_key":"ssh-ed25519 AAAA"}],"expires_at":"0001-01-01T00:00:00Z"}`,
+		},
+		{
+			name: "reject with a signature", method: "POST", path: path + "/reject", rpc: "DecideApproval",
+			body: `{"signature":{"statement":"{}","passkey":{"credential_id":"AQ","authenticator_data":"Ag","client_data_json":"e30","signature":"_w"}}}`,
+			want: &approvalv1.DecideApprovalRequest{ApprovalId: "apr_01", Signature: &approvalv1.DecisionSignature{
+				Statement: []byte("{}"),
+				Passkey:   &approvalv1.PasskeyAssertion{CredentialId: []byte{1}, AuthenticatorData: []byte{2}, ClientDataJson: []byte("{}"), Signature: []byte{255}},
+			}},
+			status: 200, json: jsonApproval,
 		},
 		{
 			name: "approve", method: "POST", path: path + "/approve", body: `{"note":"ok","edited_data":{ "id":1.0},"digest":"d1"}`,
@@ -156,6 +189,8 @@ func TestRefusedApprovals(t *testing.T) {
 		{name: "wait too long", method: "GET", path: path + "?wait=61s", status: 400, code: bad, detail: "RANGE"},
 		{name: "wait backwards", method: "GET", path: path + "?wait=-1s", status: 400, code: bad, detail: "RANGE"},
 		{name: "a vote that says nothing", method: "POST", path: "/v1/approvals/decide", body: `{"items":[{"approval_id":"a","digest":"d"}]}`, status: 400, code: bad, pointer: "/approve"},
+		{name: "a signature of nothing", method: "POST", path: "/v1/approvals/apr_01/approve", body: `{"signature":{"ssh":"x"}}`, status: 400, code: bad, pointer: "/signature/statement"},
+		{name: "an assertion that is no base64url", method: "POST", path: "/v1/approvals/apr_01/approve", body: `{"signature":{"statement":"{}","passkey":{"credential_id":"+","authenticator_data":"","client_data_json":"","signature":""}}}`, status: 400, code: bad, pointer: "/signature/passkey"},
 		{name: "a vote on nothing", method: "POST", path: "/v1/approvals/decide", body: `{"approve":true}`, status: 400, code: bad, pointer: "/items"},
 		{name: "a vote on what was not shown", method: "POST", path: "/v1/approvals/decide", body: `{"approve":true,"items":[{"approval_id":"a"}]}`, status: 400, code: bad, pointer: "/items/0/digest"},
 		{name: "edited data is not an object", method: "POST", path: path + "/approve", body: `{"edited_data":[]}`, status: 400, code: bad, pointer: "/edited_data", detail: "TYPE"},

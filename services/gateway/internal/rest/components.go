@@ -38,7 +38,7 @@ func (h *components) routes(add func(route)) {
 	add(route{
 		method: http.MethodPost, path: "/v1/components", id: "createComponent", summary: "Create a state component",
 		about:  "The body is the definition itself, as JSON or YAML; 422 with every problem when it is invalid.",
-		params: []param{idempotencyParam}, body: definitionBody, definition: componentDefinition,
+		params: []param{idempotencyParam, stagedParam}, body: definitionBody, definition: componentDefinition,
 		answers: answers[jsonview.Component](http.StatusCreated), serve: h.create,
 	})
 	add(route{
@@ -75,8 +75,12 @@ func (h *components) create(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	staged, err := c.flag("staged")
+	if err != nil {
+		return nil, err
+	}
 	resp, err := h.components.CreateComponent(c.ctx, &statev1.CreateComponentRequest{
-		Definition: text, IdempotencyKey: c.header(headerIdempotency),
+		Definition: text, IdempotencyKey: c.header(headerIdempotency), Staged: staged,
 	})
 	reply, err := answerComponent(resp, err)
 	if err != nil {

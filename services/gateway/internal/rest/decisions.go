@@ -29,6 +29,11 @@ type DecisionList struct {
 	NextPageToken string                    `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
+// RefusalList has the last refused callers, the newest first.
+type RefusalList struct {
+	Refusals []jsonview.Refusal `json:"refusals"`
+}
+
 // DecisionDetail is one decision, and why it was made where that was asked for.
 type DecisionDetail struct {
 	jsonview.DecisionRecord
@@ -85,6 +90,12 @@ func (h *decisions) routes(add func(route)) {
 		answers: answers[DecisionDetail](http.StatusOK), serve: h.get,
 	})
 	add(route{
+		method: http.MethodGet, path: "/v1/refusals", id: "listRefusals", summary: "The last callers that were refused before a decision",
+		about: "The newest first, at most 100: by their token, role, session or namespace. One in ten seconds of each principal and reason is kept, with " +
+			"the number of those that were not.",
+		answers: answers[RefusalList](http.StatusOK), serve: h.refusals,
+	})
+	add(route{
 		method: http.MethodGet, path: "/v1/audit/verify", id: "verifyDecisions", summary: "Verify the log of decisions",
 		about: "Recomputes the hash chains and returns the problems: a changed, missing or reordered record.",
 		params: []param{
@@ -103,6 +114,14 @@ func (h *decisions) list(c *call) (*answer, error) {
 	resp, err := h.decisions.ListDecisions(c.ctx, req)
 	return shown(resp, err, func(r *policyv1.ListDecisionsResponse) DecisionList {
 		return DecisionList{Decisions: jsonview.Each(r.GetDecisions(), jsonview.DecisionRecordOf), NextPageToken: r.GetNextPageToken()}
+	})
+}
+
+// refusals serves the last refused callers.
+func (h *decisions) refusals(c *call) (*answer, error) {
+	resp, err := h.decisions.ListRefusals(c.ctx, &policyv1.ListRefusalsRequest{})
+	return shown(resp, err, func(r *policyv1.ListRefusalsResponse) RefusalList {
+		return RefusalList{Refusals: jsonview.Each(r.GetRefusals(), jsonview.RefusalOf)}
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
@@ -79,6 +80,17 @@ func TestDecisionAnswers(t *testing.T) {
 			want: &policyv1.VerifyDecisionsRequest{Partition: "run_00", PageToken: "t"}, status: 200,
 			json: `{"ok":false,"chains":[{"partition":"run_00","ok":true,"sealed":5,"unsealed":1,"head":"h"},{"partition":"run_01","ok":false,` +
 				`"sealed":2,"unsealed":0,"head":"i","sequence":2,"problem":"record 2 is missing"}],"next_page_token":"u"}`,
+		},
+		{
+			name: "refusals", method: "GET", path: "/v1/refusals", rpc: "ListRefusals",
+			answer: &policyv1.ListRefusalsResponse{Refusals: []*policyv1.Refusal{{Time: noon, Principal: "kid", Refused: &eventv1.CallRefused{
+				Face: "grpc", Method: "/x", Reason: "PERMISSION_DENIED", Role: "agent", SessionId: "kid", From: "local", More: 3,
+				AskedSessionId: "other", AskedRunId: "run_01", AskedNamespace: "blue",
+			}}, {Time: noon, Refused: &eventv1.CallRefused{Face: "http", Method: "GET /v1/runs", Reason: "UNAUTHENTICATED"}}}},
+			want: &policyv1.ListRefusalsRequest{}, status: 200,
+			json: `{"refusals":[{"time":"2026-03-04T12:00:00.005Z","principal":"kid","role":"agent","session_id":"kid","face":"grpc","method":"/x",` +
+				`"reason":"PERMISSION_DENIED","asked_session_id":"other","asked_run_id":"run_01","asked_namespace":"blue","from":"local","more":3},` +
+				`{"time":"2026-03-04T12:00:00.005Z","principal":"","face":"http","method":"GET /v1/runs","reason":"UNAUTHENTICATED"}]}`,
 		},
 		{
 			name: "verify what is well", method: "GET", path: "/v1/audit/verify", rpc: "VerifyDecisions", want: &policyv1.VerifyDecisionsRequest{},

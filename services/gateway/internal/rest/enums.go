@@ -39,7 +39,7 @@ func enums() map[string][]string {
 		"Fork.join": lowerNames(enginev1.JoinMode_name, "JOIN_MODE_"), "Hold.cause": lowerNames(enginev1.HoldCause_name, "HOLD_CAUSE_"),
 		"MigrationPlan.verdict": protomap.Names(enginev1.MigrationVerdict_name, "MIGRATION_VERDICT_"),
 
-		"Decision.decision": decisions, "DecisionDetail.decision": decisions, "DecisionRecord.decision": decisions, "ShadowDecision.decision": decisions,
+		"Decision.decision": decisions, "SessionDecision.decision": decisions, "DecisionDetail.decision": decisions, "DecisionRecord.decision": decisions, "ShadowDecision.decision": decisions,
 		"SimulatedChange.decision": decisions, "TrialStep.decision": decisions, "TrialVerdict.decision": decisions,
 		"PolicyReason.verdict": decisions, "StateReason.verdict": decisions,
 		"CommandPart.verdict": lowerNames(policyv1.PartVerdict_name, "PART_VERDICT_"), "RuleReason.effect": lowerNames(policyv1.RuleEffect_name, "RULE_EFFECT_"),

@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // Event is one event of the stream.
@@ -83,7 +84,7 @@ func (h *events) stream(c *call) error {
 	if c.query.Has("after_version") {
 		return badParameter("after_version", "CONFLICT", "is for state_id; other events continue after last_event_id")
 	}
-	namespace := namespaceOr(c.header(headerNamespace))
+	namespace := c.namespace()
 	filter, err := subjectFilter(namespace, c.query.Get("subject"))
 	if err != nil {
 		return err
@@ -99,8 +100,11 @@ func (h *events) stream(c *call) error {
 	return serveFeed(c, func(ctx context.Context) (*feed, error) { return h.feeds.ofSubject(ctx, namespace, filter, from) })
 }
 
-// namespaceOr returns the namespace, or else the default one.
-func namespaceOr(namespace string) string { return cmp.Or(namespace, rpc.DefaultNamespace) }
+// namespace returns the namespace of a call, as the services know it: the one that it names, the caller's only one, or the
+// default one.
+func (c *call) namespace() string {
+	return cmp.Or(c.header(headerNamespace), access.CallerOf(c.ctx).Principal.HomeNamespace(), rpc.DefaultNamespace)
+}
 
 // feeds opens live streams of events, for callers that may follow them.
 type feeds struct {

@@ -23,6 +23,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	identityv1 "github.com/interlock-run/interlock/gen/go/interlock/identity/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -218,9 +219,10 @@ func houseBehind(t testing.TB, door access.Guard, change ...func(*Config)) *hous
 		changes: make(chan *statev1.WatchStateResponse), waits: make(chan *approvalv1.Approval),
 	}
 	cfg := Config{
-		Workflows: enginev1.NewWorkflowServiceClient(s), Runs: enginev1.NewRunServiceClient(s), Processes: enginev1.NewProcessServiceClient(s),
-		Policy: policyv1.NewPolicyEnforcerServiceClient(s), Policies: policyv1.NewPolicyServiceClient(s),
-		Decisions: policyv1.NewDecisionServiceClient(s), Upstreams: policyv1.NewUpstreamServiceClient(s), Approvals: approvalv1.NewApprovalServiceClient(s),
+		Workflows: enginev1.NewWorkflowServiceClient(s), Runs: enginev1.NewRunServiceClient(s), Processes: enginev1.NewProcessServiceClient(s), Schedules: enginev1.NewScheduleServiceClient(s),
+		Policy: policyv1.NewPolicyEnforcerServiceClient(s), Policies: policyv1.NewPolicyServiceClient(s), Sets: policyv1.NewSetServiceClient(s),
+		Decisions: policyv1.NewDecisionServiceClient(s), Upstreams: policyv1.NewUpstreamServiceClient(s), Halts: identityv1.NewHaltServiceClient(s), Namespaces: identityv1.NewNamespaceServiceClient(s), BreakGlass: policyv1.NewBreakGlassServiceClient(s), Approvals: approvalv1.NewApprovalServiceClient(s),
+		People: identityv1.NewPersonServiceClient(s), Login: identityv1.NewLoginServiceClient(s),
 		Schemas: statev1.NewSchemaServiceClient(s), States: statev1.NewStateServiceClient(s), Sessions: statev1.NewSessionServiceClient(s),
 		Tasks: statev1.NewTaskServiceClient(s), Components: statev1.NewComponentServiceClient(s), Agents: statev1.NewAgentServiceClient(s),
 		Definitions: map[string][]byte{

@@ -16,7 +16,7 @@ import (
 // that blames the client; and what reaches a service is valid.
 func FuzzRequests(f *testing.F) {
 	for _, target := range []string{
-		"POST /v1/runs", "POST /v1/runs/r/transition", "POST /v1/runs/r/check", "POST /v1/runs/r/report", "POST /v1/runs/r/pause",
+		"POST /v1/runs", "POST /v1/runs/r/transition", "POST /v1/runs/r/check", "POST /v1/runs/r/report", "POST /v1/check", "POST /v1/report", "POST /v1/runs/r/pause",
 		"POST /v1/runs/r/resume", "POST /v1/runs/r/force-state", "POST /v1/workflows", "POST /v1/workflows/validate?strict=true",
 		"POST /v1/schemas", "POST /v1/states", "PUT /v1/states/s", "PATCH /v1/states/s", "PATCH /v1/state",
 		"POST /v1/states/s/migrate", "POST /v1/states/s/lock", "PUT /v1/states/s/lock", "DELETE /v1/states/s/lock",

@@ -20,6 +20,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
 // Headers that travel on as gRPC metadata.
@@ -163,8 +164,11 @@ func outgoing(r *http.Request, requestID string) (context.Context, error) {
 	if token := access.CallerOf(r.Context()).Token; token != "" {
 		md.Set(metaAuthorization, "Bearer "+token)
 	}
-	if witness := r.Header.Get(access.WitnessHeader); witness != "" {
+	if witness := r.Header.Get(hookwire.WitnessHeader); witness != "" {
 		md.Set(rpc.WitnessKey, witness)
+	}
+	if behalf := r.Header.Get(access.ForHeader); behalf != "" {
+		md.Set(rpc.ForKey, behalf)
 	}
 	if namespace := r.Header.Get(headerNamespace); namespace != "" {
 		if len(r.Header.Values(headerNamespace)) > 1 || !rpc.ValidNamespace(namespace) {

@@ -87,13 +87,24 @@ var tags = []openapi.Tag{
 	{Name: "receipts", Description: "The acts of a run, signed, for checks by others."},
 	{Name: "runs", Description: "Runs of workflows: start and drive them, ask whether a tool call is allowed, report the outcome."},
 	{Name: "processes", Description: "Questions with answers, one after the other."},
+	{Name: "schedules", Description: "Runs that start at times."},
+	{Name: "breakglass", Description: "Grants for calls while Interlock cannot be reached, and their hand-in."},
+	{Name: "exceptions", Description: "Calls that may pass one rule of a policy for a while."},
+	{Name: "refusals", Description: "Callers that were refused before there was a decision."},
 	{Name: "policies", Description: "Rules by capability, with limits and budgets, and their attachments."},
+	{Name: "sets", Description: "Definitions that are applied together, and their owner."},
 	{Name: "decisions", Description: "The log of decisions on tool calls."},
 	{Name: "audit", Description: "Proof that the log of decisions was not changed."},
 	{Name: "approvals", Description: "Questions to humans, and their decisions."},
+	{Name: "whoami", Description: "The caller of a request."},
+	{Name: "namespaces", Description: "Namespaces that the caller may call in."},
 	{Name: "upstreams", Description: "Tools of MCP servers behind the gate, and their changes."},
 	{Name: "leases", Description: "Leases of approvers, by which calls pass without another question for a while."},
 	{Name: "sessions", Description: "Agents, and the trees that they form."},
+	{Name: "halts", Description: "Stops of all work in a scope, until they are lifted."},
+	{Name: "freezes", Description: "Stops of some transitions of workflows, for a time."},
+	{Name: "people", Description: "People who decide, operate or look on, and their keys."},
+	{Name: "login", Description: "Log-ins of people. All but the renewal need no token."},
 	{Name: "tasks", Description: "Tasks of runners for sessions."},
 	{Name: "schemas", Description: "JSON Schemas of shared states."},
 	{Name: "states", Description: "Documents that the sessions of a tree share."},
@@ -109,14 +120,18 @@ var tags = []openapi.Tag{
 
 // tag groups operations by their object.
 func (rt *route) tag() string {
-	if access.Public(rt.path) {
+	if access.Public(rt.path) && !strings.HasPrefix(rt.path, "/v1/") {
 		return "server"
 	}
 	tag, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(rt.path, "/v1"), "/"), "/")
-	if tag == "state" {
+	switch tag {
+	case "state":
 		return "states"
+	case "check", "report":
+		return "sessions"
+	default:
+		return tag
 	}
-	return tag
 }
 
 func (p param) document() *openapi.Parameter {
@@ -199,7 +214,7 @@ func operationsSchema() *openapi.Schema {
 // nullable are the only members of schemas that may be null.
 var nullable = map[string]bool{
 	"Run.allowed_tools": true, "Run.allowed_commands": true, "RunVersion.allowed_tools": true, "RunVersion.allowed_commands": true,
-	"RunBranch.allowed_tools": true, "RunBranch.allowed_commands": true, "Decision.allowed_tools": true, "TrialRun.allowed_tools": true,
+	"RunBranch.allowed_tools": true, "RunBranch.allowed_commands": true, "Decision.allowed_tools": true, "SessionDecision.allowed_tools": true, "TrialRun.allowed_tools": true,
 	"Session.parent_session_id": true, "Session.parent_session_name": true, "Session.workflow_state_id": true,
 	"Session.state_update_status": true, "Callback.state_update_status": true,
 	"StoppedSession.parent_session_id": true, "StoppedSession.parent_session_name": true,

@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"net/http"
 	"net/url"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/internal/listing"
 )
 
@@ -34,6 +37,7 @@ type param struct {
 	integer         bool
 	repeated        bool
 	values          []string // when it is an enumeration
+	longest         int      // of a header, in bytes; 0 for the usual bound
 }
 
 func inPath(name, about string) param  { return param{name: name, in: "path", about: about} }
@@ -50,6 +54,10 @@ var (
 	sessionParam = param{
 		name: headerSession, in: "header",
 		about: "The session that acts, by id or name. Agents must name theirs, unless their token does.",
+	}
+	forParam = param{
+		name: access.ForHeader, in: "header", longest: len("Bearer ") + access.MaxToken,
+		about: "The token of the person on whose behalf the caller acts, as Bearer TOKEN: of an OpenID Connect issuer, or of a person of this deployment.",
 	}
 	ifNoneMatchParam = param{
 		name: headerIfNoneMatch, in: "header", about: "ETags that the caller has: 304 when one of them is current.",
@@ -100,8 +108,8 @@ func (c *call) checkParams(rt *route) error {
 				return badParameter(p.name, "UTF8", "must be UTF-8")
 			}
 		case "header":
-			if values := c.r.Header.Values(p.name); len(values) > 1 || len(values) == 1 && !visible(values[0], 256) {
-				return badParameter(p.name, "INVALID", "give it once, with at most 256 visible ASCII characters")
+			if values := c.r.Header.Values(p.name); len(values) > 1 || len(values) == 1 && !visible(values[0], cmp.Or(p.longest, 256)) {
+				return badParameter(p.name, "INVALID", fmt.Sprintf("give it once, with at most %d visible ASCII characters", cmp.Or(p.longest, 256)))
 			}
 		}
 	}
@@ -110,9 +118,12 @@ func (c *call) checkParams(rt *route) error {
 		return err
 	}
 	c.size, c.token = int32(size), c.query.Get("page_token") // at most 1000
-	if rt.takes(headerIfMatch) {
+	if rt.takes(headerIfMatch) && !rt.byDigest {
 		c.match, err = c.ifMatch()
 		return err
+	}
+	if rt.byDigest {
+		return nil // registration reads it
 	}
 	if c.r.Header.Get(headerIfMatch) != "" && rt.method != http.MethodGet {
 		return badParameter(headerIfMatch, "UNSUPPORTED", "this route has no precondition; leave the header out")
@@ -248,6 +259,65 @@ func (c *call) ifMatch() (int64, error) {
 		return 0, badParameter(headerIfMatch, "INVALID", `must be one ETag of this resource, e.g. "7", or *`)
 	}
 	return n, nil
+}
+
+// stagedParam is that of routes that store versions of definitions.
+var stagedParam = param{name: "staged", in: "query", about: "Store the version without making it live.", values: []string{"true", "false"}}
+
+// registrationParams are those of routes that register definitions.
+func registrationParams(more ...param) []param {
+	return append(more, idempotencyParam,
+		param{name: headerIfMatch, in: "header", about: "ETag of the definition: 412 unless that one is live."},
+		param{name: "expected_version", in: "query", about: "409 unless this version is live; absent for any.", integer: true},
+		param{name: "expected_digest", in: "query", about: "409 unless the live version has this digest; absent for any."},
+		stagedParam,
+		param{name: "dry_run", in: "query", about: "Store nothing, and answer as if it were stored.", values: []string{"true", "false"}},
+	)
+}
+
+// registration has the terms of a registration.
+type registration struct {
+	version        int64
+	digest         string
+	staged, dryRun bool
+	// matched says that If-Match has named the digest.
+	matched bool
+}
+
+// registration reads the terms of a registration.
+func (c *call) registration() (r registration, err error) {
+	if r.version, err = c.version("expected_version", c.query.Get("expected_version")); err != nil {
+		return r, err
+	}
+	if r.staged, err = c.flag("staged"); err != nil {
+		return r, err
+	}
+	if r.dryRun, err = c.flag("dry_run"); err != nil {
+		return r, err
+	}
+	r.digest = c.query.Get("expected_digest")
+	tag := c.header(headerIfMatch)
+	if tag == "" || tag == "*" {
+		return r, nil
+	}
+	digest, opened := strings.CutPrefix(tag, `"`)
+	digest, closed := strings.CutSuffix(digest, `"`)
+	switch {
+	case !opened || !closed || len(digest) != 64:
+		return r, badParameter(headerIfMatch, "INVALID", "must be one ETag of this definition, as a GET answers it, or *")
+	case r.digest != "" && r.digest != digest:
+		return r, badParameter(headerIfMatch, "CONFLICT", "If-Match and expected_digest name different versions; send one of them")
+	}
+	r.digest, r.matched = digest, true
+	return r, nil
+}
+
+// refused returns the error of a registration: 412 where it was If-Match that named the version.
+func (r registration) refused(err error) error {
+	if !r.matched {
+		return err
+	}
+	return unmatched(err, 1)
 }
 
 // etag returns a version as a strong entity tag.

@@ -1,8 +1,10 @@
 package rest
 
 import (
+	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,12 +30,19 @@ type PolicyList struct {
 
 // PromoteRequest makes a version live.
 type PromoteRequest struct {
-	Version int64 `json:"version" doc:"The version, from 1: a shadow, or an older one again."`
+	Version         int64 `json:"version" doc:"The version, from 1: a shadow, or an older one again."`
+	ExpectedVersion int64 `json:"expected_version,omitzero" doc:"409 unless this version is live; 0 or absent for any."`
+}
+
+// AttachRequest names what a policy is to judge the calls of.
+type AttachRequest struct {
+	To []jsonview.Attachment `json:"to" doc:"What to attach it to, at most 100."`
 }
 
 // PolicyUsage has the counts of the limits of a policy.
 type PolicyUsage struct {
-	Usages []jsonview.Usage `json:"usages"`
+	Usages     []jsonview.Usage     `json:"usages"`
+	Exceptions []jsonview.Exception `json:"exceptions" doc:"Those from its rules that have not ended."`
 }
 
 // SimulateRequest replays recorded calls against a candidate.
@@ -67,11 +76,10 @@ func (h *policies) routes(add func(route)) {
 		method: http.MethodPost, path: "/v1/policies", id: "registerPolicy", summary: "Store a policy as its next version",
 		about: "The body is the definition itself, as JSON or YAML. It is live at once, or a shadow that is judged and not enforced. " +
 			"201 for a new version, 200 when this content was there already; 422 with every problem when it is invalid.",
-		params: []param{
+		params: registrationParams(
 			inQuery("name", "Name of the policy; that in the definition when absent."),
-			{name: "shadow", in: "query", about: "Judge it alongside the live version, and do not enforce it.", values: []string{"true", "false"}},
-			idempotencyParam,
-		},
+			param{name: "shadow", in: "query", about: "Judge it alongside the live version, and do not enforce it.", values: []string{"true", "false"}},
+		), byDigest: true,
 		body: definitionBody, definition: policyDefinition,
 		answers: answers[PolicyRegistration](http.StatusCreated, http.StatusOK), serve: h.register,
 	})
@@ -107,10 +115,12 @@ func (h *policies) routes(add func(route)) {
 		method: http.MethodGet, path: path + "/usage", id: "getPolicyUsage", summary: "The counts of the limits of a policy",
 		params: []param{
 			name, inQuery("principal", "Whose usage, for limits per principal."), inQuery("session", "Whose usage, for limits per session."),
+			inQuery("human", "Whose usage, for limits per human: the name of a person, or the issuer, # and the name there."),
 		},
 		fields:  map[string]string{"session_id": "session"},
 		answers: answers[PolicyUsage](http.StatusOK), serve: h.usage,
 	})
+	h.exceptionRoutes(add)
 	h.attachmentRoutes(add, path+"/attachments/{kind}/{id}", name)
 }
 
@@ -118,11 +128,18 @@ func (h *policies) attachmentRoutes(add func(route), path string, name param) {
 	params := []param{
 		name,
 		{name: "kind", in: "path", about: "Its attachments.", values: jsonview.AttachmentKinds()},
-		inPath("id", "Name of the workflow, process or role, or the session's id, percent-encoded."),
+		inPath("id", "Name of the workflow, process, role, principal, human, group or agent, or the session's id, percent-encoded; * for everyone."),
 	}
 	add(route{
+		method: http.MethodPost, path: "/v1/policies/{name}/attachments", id: "attachPolicies", summary: "Make a policy judge the calls of several things",
+		about:  "In one commit: all are attached, or none. A repeat has no effect.",
+		params: params[:1], body: jsonBody, request: reflect.TypeFor[AttachRequest](),
+		answers: answers[jsonview.Policy](http.StatusOK), serve: taking(h.attachAll),
+	})
+	add(route{
 		method: http.MethodPut, path: path, id: "attachPolicy", summary: "Make a policy judge the calls of something",
-		about:  "Of a workflow, a process, a session with all below it, or a role. A repeat has no effect.",
+		about: "Of a workflow, a process, a session with all below it, an agent's sessions, a role, a principal, a human, a group, or everyone in " +
+			"the namespace. A policy of a human or group also judges calls whose human or groups are not known. A repeat has no effect.",
 		params: params, fields: map[string]string{"to": "id"}, answers: answers[jsonview.Policy](http.StatusOK), serve: h.attach,
 	})
 	add(route{
@@ -146,11 +163,16 @@ func (h *policies) register(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := h.policies.RegisterPolicy(c.ctx, &policyv1.RegisterPolicyRequest{
-		Name: c.query.Get("name"), Definition: text, Shadow: shadow, IdempotencyKey: c.header(headerIdempotency),
-	})
+	on, err := c.registration()
 	if err != nil {
 		return nil, err
+	}
+	resp, err := h.policies.RegisterPolicy(c.ctx, &policyv1.RegisterPolicyRequest{
+		Name: c.query.Get("name"), Definition: text, Shadow: shadow, IdempotencyKey: c.header(headerIdempotency),
+		ExpectedVersion: on.version, ExpectedDigest: on.digest, Staged: on.staged, DryRun: on.dryRun,
+	})
+	if err != nil {
+		return nil, on.refused(err)
 	}
 	p := resp.GetPolicy()
 	stored := PolicyRegistration{Policy: jsonview.PolicyOf(p), Created: resp.GetCreated(), Warnings: make([]Finding, len(resp.GetWarnings()))}
@@ -159,7 +181,7 @@ func (h *policies) register(c *call) (*answer, error) {
 			Pointer: w.GetPointer(), Code: w.GetCode(), Severity: string(document.SeverityWarning), Message: w.GetMessage(),
 		}
 	}
-	return ok(stored).at(versionPath("/v1/policies", p.GetName(), p.GetVersion()), resp.GetCreated()), nil
+	return ok(stored).at(versionPath("/v1/policies", p.GetName(), p.GetVersion()), resp.GetCreated() && !on.dryRun), nil
 }
 
 func (h *policies) list(c *call) (*answer, error) {
@@ -175,14 +197,18 @@ func (h *policies) get(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answerPolicy(h.policies.GetPolicy(c.ctx, &policyv1.GetPolicyRequest{Name: c.path("name"), Version: version}))
+	resp, err := h.policies.GetPolicy(c.ctx, &policyv1.GetPolicyRequest{Name: c.path("name"), Version: version})
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.PolicyOf(resp.GetPolicy())).tagged(`"` + resp.GetPolicy().GetDigest() + `"`), nil
 }
 
 func (h *policies) promote(c *call, in PromoteRequest) (*answer, error) {
 	if in.Version < 1 {
 		return nil, badBody(fault.InvalidRequest, inBody("/version", document.CodeRange, "must be a version, from 1"))
 	}
-	return answerPolicy(h.policies.PromotePolicy(c.ctx, &policyv1.PromotePolicyRequest{Name: c.path("name"), Version: in.Version}))
+	return answerPolicy(h.policies.PromotePolicy(c.ctx, &policyv1.PromotePolicyRequest{Name: c.path("name"), Version: in.Version, ExpectedVersion: in.ExpectedVersion}))
 }
 
 func (h *policies) delete(c *call) (*answer, error) {
@@ -203,6 +229,18 @@ func (h *policies) attach(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return answerPolicy(h.policies.AttachPolicy(c.ctx, &policyv1.AttachPolicyRequest{Name: c.path("name"), To: []*policyv1.Attachment{to}}))
+}
+
+func (h *policies) attachAll(c *call, in AttachRequest) (*answer, error) {
+	to := make([]*policyv1.Attachment, len(in.To))
+	for i, one := range in.To {
+		kind := choice(policyv1.AttachmentKind_value, "ATTACHMENT_KIND_", one.Kind)
+		if kind == 0 {
+			return nil, badBody(fault.InvalidRequest, inBody(fmt.Sprintf("/to/%d/kind", i), "ENUM", "must be one of "+strings.Join(jsonview.AttachmentKinds(), ", ")))
+		}
+		to[i] = &policyv1.Attachment{Kind: policyv1.AttachmentKind(kind), Id: one.ID}
+	}
 	return answerPolicy(h.policies.AttachPolicy(c.ctx, &policyv1.AttachPolicyRequest{Name: c.path("name"), To: to}))
 }
 
@@ -211,15 +249,15 @@ func (h *policies) detach(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return done(h.policies.DetachPolicy(c.ctx, &policyv1.DetachPolicyRequest{Name: c.path("name"), From: from}))
+	return done(h.policies.DetachPolicy(c.ctx, &policyv1.DetachPolicyRequest{Name: c.path("name"), From: []*policyv1.Attachment{from}}))
 }
 
 func (h *policies) usage(c *call) (*answer, error) {
 	resp, err := h.policies.GetPolicyUsage(c.ctx, &policyv1.GetPolicyUsageRequest{
-		Name: c.path("name"), Principal: c.query.Get("principal"), SessionId: c.query.Get("session"),
+		Name: c.path("name"), Principal: c.query.Get("principal"), SessionId: c.query.Get("session"), Human: c.query.Get("human"),
 	})
 	return shown(resp, err, func(r *policyv1.GetPolicyUsageResponse) PolicyUsage {
-		return PolicyUsage{Usages: jsonview.Each(r.GetUsages(), jsonview.UsageOf)}
+		return PolicyUsage{Usages: jsonview.Each(r.GetUsages(), jsonview.UsageOf), Exceptions: jsonview.Each(r.GetExceptions(), jsonview.ExceptionOf)}
 	})
 }
 

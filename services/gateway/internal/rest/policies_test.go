@@ -60,11 +60,18 @@ func TestPolicyAnswers(t *testing.T) {
 		},
 		{
 			name: "attach", method: "PUT", path: gate + "/attachments/session/a%2Fb", rpc: "AttachPolicy",
-			want: &policyv1.AttachPolicyRequest{Name: "gate", To: to}, status: 200, json: `{` + jsonPolicy + `}`,
+			want: &policyv1.AttachPolicyRequest{Name: "gate", To: []*policyv1.Attachment{to}}, status: 200, json: `{` + jsonPolicy + `}`,
+		},
+		{
+			name: "attach to several", method: "POST", path: gate + "/attachments", rpc: "AttachPolicy",
+			body: `{"to":[{"kind":"group","id":"support"},{"kind":"everyone"}]}`,
+			want: &policyv1.AttachPolicyRequest{Name: "gate", To: []*policyv1.Attachment{
+				{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_GROUP, Id: "support"}, {Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_EVERYONE},
+			}}, status: 200, json: `{` + jsonPolicy + `}`,
 		},
 		{
 			name: "detach", method: "DELETE", path: gate + "/attachments/session/a%2Fb", rpc: "DetachPolicy",
-			want: &policyv1.DetachPolicyRequest{Name: "gate", From: to}, status: 204,
+			want: &policyv1.DetachPolicyRequest{Name: "gate", From: []*policyv1.Attachment{to}}, status: 204,
 		},
 		{
 			name: "usage", method: "GET", path: gate + "/usage?principal=agent-7&session=ses_01", rpc: "GetPolicyUsage",
@@ -76,7 +83,7 @@ func TestPolicyAnswers(t *testing.T) {
 			status: 200,
 			json: `{"usages":[{"capability":"bash","measure":"calls","scope":"principal","subject":"agent-7","used":2,"max":3,"window_seconds":60},` +
 				`{"capability":"","measure":"money","scope":"policy","subject":"","used":1250000,"max":5000000,"used_usd":"1.25","max_usd":"5",` +
-				`"period":"daily","resets_at":"2026-03-04T12:00:00.005Z"}]}`,
+				`"period":"daily","resets_at":"2026-03-04T12:00:00.005Z"}],"exceptions":[]}`,
 		},
 		{
 			name: "simulate", method: "POST", path: "/v1/policies/simulate", rpc: "SimulatePolicy",
@@ -89,6 +96,29 @@ func TestPolicyAnswers(t *testing.T) {
 			json:   `{"replayed":9,"changes":[{"recorded":` + jsonRecord + `,"decision":"DENY","code":"POLICY_DENIED","message":"no"}],"truncated":true,"undecided":12}`,
 		},
 		{
+			name: "add an exception", method: "POST", path: "/v1/exceptions", rpc: "AddException",
+			body:   `{"policy":"gate","rule":"/deny/1","principal":"ann","when":{"/n":1.10},"until":"2026-03-04T12:00:00.005Z","reason":"INC-42"}`,
+			answer: &policyv1.AddExceptionResponse{Exception: anException()},
+			want: &policyv1.AddExceptionRequest{
+				Policy: "gate", Rule: "/deny/1", Scope: &policyv1.ExceptionScope{Principal: "ann", When: []byte(`{"/n":1.10}`)}, Until: noon, Reason: "INC-42",
+			},
+			status: 201, json: jsonException, header: map[string]string{"Location": "/v1/exceptions/exc_01"},
+		},
+		{
+			name: "list exceptions", method: "GET", path: "/v1/exceptions?policy=gate", rpc: "ListExceptions",
+			answer: &policyv1.ListExceptionsResponse{Exceptions: []*policyv1.Exception{anException()}},
+			want:   &policyv1.ListExceptionsRequest{Policy: "gate"}, status: 200, json: `{"exceptions":[` + jsonException + `]}`,
+		},
+		{
+			name: "confirm an exception", method: "POST", path: "/v1/exceptions/exc_01/confirm", rpc: "ConfirmException",
+			answer: &policyv1.ConfirmExceptionResponse{Exception: anException()},
+			want:   &policyv1.ConfirmExceptionRequest{ExceptionId: "exc_01"}, status: 200, json: jsonException,
+		},
+		{
+			name: "end an exception", method: "DELETE", path: "/v1/exceptions/exc_01", rpc: "EndException",
+			want: &policyv1.EndExceptionRequest{ExceptionId: "exc_01"}, status: 204,
+		},
+		{
 			name: "shadow of a workflow", method: "PUT", path: "/v1/workflows/deploy%20v1.0/shadow", body: `{"id":"deploy v1.0"}`, rpc: "ShadowWorkflow",
 			want:   &policyv1.ShadowWorkflowRequest{Workflow: "deploy v1.0", Definition: []byte(`{"id":"deploy v1.0"}`)},
 			status: 200, json: `{"workflow":"deploy v1.0","digest":"abc"}`,
@@ -99,6 +129,16 @@ func TestPolicyAnswers(t *testing.T) {
 		},
 	})
 }
+
+func anException() *policyv1.Exception {
+	return &policyv1.Exception{
+		ExceptionId: "exc_01", Policy: "gate", Rule: "/deny/1", Scope: &policyv1.ExceptionScope{Principal: "ann", When: []byte(`{"/n":1.10}`)},
+		Until: noon, Reason: "INC-42", CreatedBy: "olga", CreatedAt: noon, Pending: true,
+	}
+}
+
+const jsonException = `{"exception_id":"exc_01","policy":"gate","rule":"/deny/1","principal":"ann","when":{"/n":1.10},"until":"2026-03-04T12:00:00.005Z",` +
+	`"reason":"INC-42","pending":true,"created_by":"olga","created_at":"2026-03-04T12:00:00.005Z"}`
 
 func aRecord() *policyv1.DecisionRecord {
 	return &policyv1.DecisionRecord{
@@ -125,6 +165,8 @@ func TestRefusedPolicies(t *testing.T) {
 		{name: "shadow is not a boolean", method: "POST", path: "/v1/policies?shadow=1", body: `{}`, status: 400, code: bad, detail: "ENUM"},
 		{name: "unknown kind", method: "PUT", path: "/v1/policies/p/attachments/team/x", status: 400, code: bad, detail: "ENUM"},
 		{name: "kind in capitals", method: "DELETE", path: "/v1/policies/p/attachments/ROLE/x", status: 400, code: bad, detail: "ENUM"},
+		{name: "unknown kind of several", method: "POST", path: "/v1/policies/p/attachments", body: `{"to":[{"kind":"team","id":"x"}]}`, status: 400, code: bad, pointer: "/to/0/kind", detail: "ENUM"},
+		{name: "until when", method: "POST", path: "/v1/exceptions", body: `{"policy":"p","rule":"/deny/0","until":"soon","reason":"r"}`, status: 400, code: bad, pointer: "/until", detail: "INVALID"},
 		{name: "no version", method: "POST", path: "/v1/policies/p/promote", body: `{}`, status: 400, code: bad, pointer: "/version", detail: "RANGE"},
 		{name: "version 0", method: "GET", path: "/v1/policies/p/versions/0", status: 404, code: "NOT_FOUND"},
 		{name: "page of policies", method: "GET", path: "/v1/policies?page_size=1001", status: 400, code: bad, detail: "RANGE"},

@@ -200,6 +200,8 @@ func TestRefusedRequests(t *testing.T) {
 		{name: "active is not a boolean", method: "GET", path: "/v1/runs/r?active=1", status: 400, code: "INVALID_REQUEST", detail: "ENUM"},
 		{name: "negative result", method: "GET", path: "/v1/runs/r/history?after_result=-1", status: 400, code: "INVALID_REQUEST", detail: "RANGE"},
 		{name: "two places", method: "GET", path: "/v1/runs/r/history?after=1&after_version=1", status: 400, code: "INVALID_REQUEST", detail: "CONFLICT"},
+		{name: "no session", method: "POST", path: "/v1/check", body: `{"tool":"T"}`, status: 400, code: "INVALID_REQUEST", pointer: "/session", detail: "REQUIRED"},
+		{name: "no session of a report", method: "POST", path: "/v1/report", body: `{"tool":"T"}`, status: 400, code: "INVALID_REQUEST", pointer: "/session", detail: "REQUIRED"},
 		{name: "no tool", method: "POST", path: "/v1/runs/r/check", body: `{}`, status: 400, code: "INVALID_REQUEST", pointer: "/tool", detail: "REQUIRED"},
 		{name: "cost is not a number", method: "POST", path: "/v1/runs/r/check", body: `{"tool":"T","estimated_cost_usd":[]}`, status: 400, code: "INVALID_REQUEST", pointer: "/estimated_cost_usd", detail: "TYPE"},
 		{name: "report without ok", method: "POST", path: "/v1/runs/r/report", body: `{"call_id":"c","tool":"T"}`, status: 400, code: "INVALID_REQUEST", pointer: "/ok", detail: "REQUIRED"},

@@ -66,7 +66,7 @@ func (h *processes) routes(add func(route)) {
 		method: http.MethodPost, path: "/v1/processes", id: "registerProcess", summary: "Register a process",
 		about: "The body is the definition itself, as JSON or YAML. 201 for a new version, 200 when this content was there already; " +
 			"422 with every problem when it is invalid. Workflows and processes share one set of names.",
-		params: []param{idempotencyParam}, body: definitionBody, definition: processDefinition,
+		params: registrationParams(), byDigest: true, body: definitionBody, definition: processDefinition,
 		answers: answers[ProcessRegistration](http.StatusCreated, http.StatusOK), serve: h.register,
 	})
 	add(route{
@@ -74,7 +74,7 @@ func (h *processes) routes(add func(route)) {
 		params: []param{pageSizeParam, pageTokenParam}, answers: answers[ProcessList](http.StatusOK), serve: h.list,
 	})
 	add(route{
-		method: http.MethodGet, path: path, id: "getProcess", summary: "Latest version of a process",
+		method: http.MethodGet, path: path, id: "getProcess", summary: "Live version of a process",
 		params: []param{name}, answers: one, serve: h.get,
 	})
 	add(route{
@@ -105,16 +105,21 @@ func (h *processes) register(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := h.processes.RegisterProcess(c.ctx, &enginev1.RegisterProcessRequest{
-		Definition: text, IdempotencyKey: c.header(headerIdempotency),
-	})
+	on, err := c.registration()
 	if err != nil {
 		return nil, err
+	}
+	resp, err := h.processes.RegisterProcess(c.ctx, &enginev1.RegisterProcessRequest{
+		Definition: text, IdempotencyKey: c.header(headerIdempotency),
+		ExpectedVersion: on.version, ExpectedDigest: on.digest, Staged: on.staged, DryRun: on.dryRun,
+	})
+	if err != nil {
+		return nil, on.refused(err)
 	}
 	p := resp.GetProcess()
 	return ok(ProcessRegistration{
 		Process: jsonview.ProcessOf(p), Created: resp.GetCreated(), Warnings: findings(resp.GetWarnings()),
-	}).at(versionPath("/v1/processes", p.GetName(), p.GetVersion()), resp.GetCreated()), nil
+	}).at(versionPath("/v1/processes", p.GetName(), p.GetVersion()), resp.GetCreated() && !on.dryRun), nil
 }
 
 func (h *processes) list(c *call) (*answer, error) {

@@ -24,6 +24,7 @@ Without a token:
   GET  /workflow-schema.json    JSON Schema of workflow definitions; the same for policy, process,
                                 component and scenario
   GET  /healthz  /readyz        liveness, readiness
+  POST /v1/login                a challenge for a person's key; .../answer and .../register log in
   GET  /approvals               the page where people decide approvals; it asks for a token
 
 With Authorization: Bearer TOKEN:
@@ -37,6 +38,7 @@ With Authorization: Bearer TOKEN:
   POST /v1/runs/{id}/transition {"event": "READY", "data": {}}
   POST /v1/runs/{id}/check      {"tool": "Edit", "input": {}}
   POST /v1/runs/{id}/report     {"call_id": "...", "tool": "Edit", "ok": true}
+  POST /v1/check  /v1/report    the same for a session, with or without a run: {"session": "...", "tool": "Edit"}
   POST /v1/runs/{id}/pause      .../resume  .../cancel  .../force-state
 
   POST /v1/processes            register a process; GET  .../{name}; POST .../{name}/start
@@ -50,6 +52,8 @@ With Authorization: Bearer TOKEN:
   GET  /v1/approvals            ?status=PENDING  .../{id}?wait=30s
   POST /v1/approvals/{id}/approve  {"note": "...", "edited_data": {}, "digest": "..."}; .../reject
   GET  /v1/leases               leases of approvers; DELETE .../{id} ends it
+
+  GET  /v1/people               .../{name}; POST, PUT, DELETE; POST .../{name}/invitation  .../{name}/keys
 
   POST /v1/schemas              register a JSON Schema: {"name": "...", "json_schema": {}}
   POST /v1/states               create a shared state: {"schema_name": "...", "initial_data": {}}

@@ -62,7 +62,7 @@ func (h *receiptFiles) get(c *call) (*answer, error) {
 	if h.signer == nil {
 		return nil, errNoReceiptKey
 	}
-	f, err := receipts.Make(c.ctx, h.from, namespaceOr(c.header(headerNamespace)), c.path("id"), h.signer, h.now())
+	f, err := receipts.Make(c.ctx, h.from, c.namespace(), c.path("id"), h.signer, h.now())
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	identityv1 "github.com/interlock-run/interlock/gen/go/interlock/identity/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -30,14 +31,22 @@ import (
 // Config has the parts and settings of the edge. The clients of the services are
 // required.
 type Config struct {
-	Workflows enginev1.WorkflowServiceClient
-	Runs      enginev1.RunServiceClient
-	Processes enginev1.ProcessServiceClient
-	Policy    policyv1.PolicyEnforcerServiceClient
-	Policies  policyv1.PolicyServiceClient
-	Decisions policyv1.DecisionServiceClient
-	Upstreams policyv1.UpstreamServiceClient
-	Approvals approvalv1.ApprovalServiceClient
+	Workflows  enginev1.WorkflowServiceClient
+	Runs       enginev1.RunServiceClient
+	Processes  enginev1.ProcessServiceClient
+	Schedules  enginev1.ScheduleServiceClient
+	Policy     policyv1.PolicyEnforcerServiceClient
+	Policies   policyv1.PolicyServiceClient
+	Sets       policyv1.SetServiceClient
+	Decisions  policyv1.DecisionServiceClient
+	Upstreams  policyv1.UpstreamServiceClient
+	Halts      identityv1.HaltServiceClient
+	Namespaces identityv1.NamespaceServiceClient
+	// BreakGlass makes grants for calls without contact.
+	BreakGlass policyv1.BreakGlassServiceClient
+	Approvals  approvalv1.ApprovalServiceClient
+	People     identityv1.PersonServiceClient
+	Login      identityv1.LoginServiceClient
 
 	// The state-store.
 	Schemas    statev1.SchemaServiceClient
@@ -118,11 +127,14 @@ type resource interface {
 func New(cfg Config) (access.Part, error) { return newEdge(cfg) }
 
 func newEdge(cfg Config) (*edge, error) {
-	if cfg.Workflows == nil || cfg.Runs == nil || cfg.Processes == nil {
-		return nil, errors.New("rest: the clients Workflows, Runs and Processes are required")
+	if cfg.Workflows == nil || cfg.Runs == nil || cfg.Processes == nil || cfg.Schedules == nil {
+		return nil, errors.New("rest: the clients Workflows, Runs, Processes and Schedules are required")
 	}
-	if cfg.Policy == nil || cfg.Policies == nil || cfg.Decisions == nil || cfg.Upstreams == nil || cfg.Approvals == nil {
-		return nil, errors.New("rest: the clients Policy, Policies, Decisions, Upstreams and Approvals are required")
+	if cfg.Policy == nil || cfg.Policies == nil || cfg.Decisions == nil || cfg.Upstreams == nil || cfg.Halts == nil || cfg.Namespaces == nil || cfg.BreakGlass == nil || cfg.Approvals == nil {
+		return nil, errors.New("rest: the clients Policy, Policies, Decisions, Upstreams, Halts, Namespaces, BreakGlass and Approvals are required")
+	}
+	if cfg.People == nil || cfg.Login == nil {
+		return nil, errors.New("rest: the clients People and Login are required")
 	}
 	if cfg.Schemas == nil || cfg.States == nil || cfg.Sessions == nil || cfg.Tasks == nil || cfg.Components == nil || cfg.Agents == nil {
 		return nil, errors.New("rest: the clients Schemas, States, Sessions, Tasks, Components and Agents are required")
@@ -153,10 +165,12 @@ func (cfg *Config) resources(origin *http.CrossOriginProtection) []resource {
 	shared := &states{cfg.States}
 	from := recorded.Sources{Runs: cfg.Runs, Workflows: cfg.Workflows, Decisions: cfg.Decisions, Policies: cfg.Policies}
 	return []resource{
-		&workflows{cfg.Workflows, cfg.Policies}, &graphs{cfg.Workflows, cfg.Processes}, &processes{cfg.Processes}, &trials{may},
+		&workflows{cfg.Workflows, cfg.Policies}, &graphs{cfg.Workflows, cfg.Processes}, &processes{cfg.Processes}, &schedules{cfg.Schedules}, &trials{may},
 		&runs{cfg.Runs, leased, seen, cfg.now}, &toolCalls{cfg.Policy, cfg.Undecided}, &decisions{cfg.Decisions, cfg.now, cfg.Logger},
-		&replays{from}, &receiptFiles{receipts.Sources{Sources: from, Approvals: cfg.Approvals}, cfg.Receipts, cfg.now},
-		&policies{cfg.Policies, cfg.now}, &approvals{cfg.Approvals}, leased, &upstreams{cfg.Upstreams},
+		&replays{from}, &receiptFiles{receipts.Sources{Sources: from, Approvals: cfg.Approvals, Sets: cfg.Sets}, cfg.Receipts, cfg.now},
+		&policies{cfg.Policies, cfg.now}, &sets{cfg.Sets}, &approvals{cfg.Approvals, cfg.now}, leased, &upstreams{cfg.Upstreams}, &haltings{cfg.Halts, cfg.now}, &tenancies{cfg.Namespaces},
+		&breakGlass{cfg.BreakGlass, cfg.Receipts, cfg.now},
+		&persons{cfg.People}, &logins{cfg.Login},
 		&schemas{cfg.Schemas}, shared, &locks{cfg.States}, &sessions{cfg.Sessions, shared}, &tasks{cfg.Tasks},
 		&components{cfg.Components}, &agents{cfg.Agents}, &events{live}, &sockets{live, may, origin, cfg.Logger},
 		&activity{

@@ -39,6 +39,8 @@ type route struct {
 	request      reflect.Type // of the body's struct, when it has one
 	definition   string       // the kind of a definitionBody, for OpenAPI
 	maxBody      int64        // in bytes; 0 for the usual limit
+	// byDigest says that If-Match names a digest, and not a version.
+	byDigest bool
 	// fields are the caller's names of fields of the gRPC request, where they
 	// differ.
 	fields map[string]string

@@ -202,6 +202,25 @@ func TestAnswers(t *testing.T) {
 			status: 200, json: `{"decision":"DENY","message":"","allowed_tools":null,"legal_events":[],"call_id":"","run_version":0}`,
 		},
 		{
+			name: "check by session", method: "POST", path: "/v1/check",
+			body: `{"session":"s/1","tool":"Read","input":{"a":1},"branch":"lint","dry_run":true}`, headers: []string{"Idempotency-Key", "c9"}, rpc: "CheckToolCall",
+			answer: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW, CallId: "c9", RunId: "run_01", State: "open", RunVersion: 7},
+			want:   &policyv1.CheckToolCallRequest{SessionId: "s/1", Tool: "Read", Input: []byte(`{"a":1}`), CallId: "c9", Branch: "lint", DryRun: true},
+			status: 200, json: `{"decision":"ALLOW","message":"","allowed_tools":null,"legal_events":[],"call_id":"c9","run_version":7,"run_id":"run_01","state":"open"}`,
+		},
+		{
+			name: "check by session without a run", method: "POST", path: "/v1/check", body: `{"session":"s","tool":"Read","call_id":"c1"}`, rpc: "CheckToolCall",
+			answer: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_DENY, CallId: "c1"},
+			want:   &policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Read", CallId: "c1"},
+			status: 200, json: `{"decision":"DENY","message":"","allowed_tools":null,"legal_events":[],"call_id":"c1","run_version":0}`,
+		},
+		{
+			name: "report by session", method: "POST", path: "/v1/report", body: `{"session":"s","call_id":"c1","tool":"Read","ok":true}`, rpc: "ReportToolCall",
+			answer: &policyv1.ReportToolCallResponse{Accounted: true},
+			want:   &policyv1.ReportToolCallRequest{SessionId: "s", CallId: "c1", Tool: "Read", Ok: true},
+			status: 200, json: `{"accounted":true}`,
+		},
+		{
 			name: "report", method: "POST", path: "/v1/runs/run_01/report",
 			body: `{"call_id":"c1","tool":"Edit","ok":true,"files_changed":["a.go"],"result_bytes":120,"cost_usd":"0.02","output":"caf\u00e9"}`, rpc: "ReportToolCall",
 			want: &policyv1.ReportToolCallRequest{

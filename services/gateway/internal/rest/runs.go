@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -97,6 +98,7 @@ func (h *runs) routes(add func(route)) {
 		params: []param{
 			{name: "status", in: "query", about: "Only runs in this status.", values: jsonview.StatusNames()},
 			inQuery("workflow", "Only runs of this workflow."), inQuery("session_id", "Only runs that this session drives."),
+			inQuery("schedule", "Only runs that this schedule has started."),
 			inQuery("text", "Only runs with this text in the workflow, the state, the session or the id, in either case."),
 			{name: "not_status", in: "query", about: "No runs in this status; several by commas, or by repeating it.", repeated: true},
 			{name: "not_workflow", in: "query", about: "No runs of this workflow; several by commas, or by repeating it.", repeated: true},
@@ -106,9 +108,10 @@ func (h *runs) routes(add func(route)) {
 			},
 			inQuery("updated_after", "Only runs that have changed at this time or later: RFC 3339, or how long ago, e.g. 24h."),
 			inQuery("updated_before", "Only runs that have changed last before this time: RFC 3339, or how long ago."),
+			inQuery("stale_for", "Only active runs that have made no progress for so long, e.g. 10m: the most silent first, in one page."),
 			beforeParam, prefixParam, pageSizeParam, pageTokenParam,
 		},
-		about: "Newest first. status, workflow and session_id have an index. With the other filters at most 2,000 runs are looked at for " +
+		about: "Newest first. status, workflow, session_id and schedule have an index. With the other filters at most 2,000 runs are looked at for " +
 			"one page: it may hold less, or none, and next_page_token continues.",
 		answers: answers[RunList](http.StatusOK), serve: h.list,
 	})
@@ -244,6 +247,9 @@ func runList(r *enginev1.ListRunsResponse) RunList {
 	return RunList{Runs: jsonview.Each(r.GetRuns(), jsonview.RunOf), NextPageToken: r.GetNextPageToken()}
 }
 
+// mostStale is the longest silence that a list asks for.
+const mostStale = 366 * 24 * time.Hour
+
 // mostIDs is how many runs one request may name.
 const mostIDs = 1000
 
@@ -287,11 +293,20 @@ func (c *call) runsRequest(now time.Time) (*enginev1.ListRunsRequest, error) {
 	if err != nil {
 		return nil, err
 	}
+	stale, err := c.duration("stale_for", mostStale)
+	if err != nil {
+		return nil, err
+	}
+	var silent *durationpb.Duration
+	if stale > 0 {
+		silent = durationpb.New(max(stale, time.Second))
+	}
 	return &enginev1.ListRunsRequest{
-		PageSize: c.size, PageToken: c.token, View: enginev1.RunView_RUN_VIEW_FULL,
+		StaleFor: silent, PageSize: c.size, PageToken: c.token, View: enginev1.RunView_RUN_VIEW_FULL,
 		Filter: listing.Filter(
 			listing.Term{Key: "status", Value: protomap.Word(enginev1.RunStatus(status), "RUN_STATUS_")},
 			listing.Term{Key: "workflow", Value: c.query.Get("workflow")}, listing.Term{Key: "session_id", Value: c.query.Get("session_id")},
+			listing.Term{Key: "schedule", Value: c.query.Get("schedule")},
 			listing.Term{Key: "text", Value: c.query.Get("text")}, listing.Term{Key: "not_status", Value: listing.List(others...)},
 			listing.Term{Key: "not_workflow", Value: listing.List(c.several("not_workflow")...)}, after, before, c.before(), c.prefix(),
 		),

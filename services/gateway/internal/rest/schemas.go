@@ -34,19 +34,19 @@ func (h *schemas) routes(add func(route)) {
 	name := inPath("name", "Name of the schema, percent-encoded.")
 	add(route{
 		method: http.MethodPost, path: "/v1/schemas", id: "registerSchema", summary: "Register a JSON Schema",
-		about:  "201 for a new version, 200 when the latest version has this content already; 422 with every problem when it is not a valid schema.",
-		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[RegisterSchemaRequest](), maxBody: maxDocumentBody,
+		about:  "201 for a new version, 200 when the live version, or with staged the latest, has this content already; 422 with every problem when it is not a valid schema.",
+		params: []param{idempotencyParam, stagedParam}, body: jsonBody, request: reflect.TypeFor[RegisterSchemaRequest](), maxBody: maxDocumentBody,
 		answers: answers[jsonview.Schema](http.StatusCreated, http.StatusOK), serve: taking(h.register),
 	})
 	add(route{
 		method: http.MethodGet, path: "/v1/schemas", id: "listSchemas", summary: "List schemas",
-		about:   "Each in its latest version, by name.",
+		about:   "Each in its live version or else the latest, by name.",
 		params:  []param{pageSizeParam, pageTokenParam},
 		answers: answers[SchemaList](http.StatusOK), serve: h.list,
 	})
 	add(route{
 		method: http.MethodGet, path: "/v1/schemas/{name}", id: "getSchema", summary: "Get a schema",
-		params:  []param{name, intQuery("version", "The version, from 1; the latest when absent.")},
+		params:  []param{name, intQuery("version", "The version, from 1; the live one when absent.")},
 		answers: answers[jsonview.Schema](http.StatusOK), serve: h.get,
 	})
 	add(route{
@@ -61,8 +61,12 @@ func (h *schemas) register(c *call, in RegisterSchemaRequest) (*answer, error) {
 	if err := missing(requirement{"/name", in.Name != ""}, requirement{"/json_schema", len(in.JSONSchema) > 0}); err != nil {
 		return nil, err
 	}
+	staged, err := c.flag("staged")
+	if err != nil {
+		return nil, err
+	}
 	resp, err := h.schemas.RegisterSchema(c.ctx, &statev1.RegisterSchemaRequest{
-		Name: in.Name, JsonSchema: in.JSONSchema, Description: in.Description, IdempotencyKey: c.header(headerIdempotency),
+		Name: in.Name, JsonSchema: in.JSONSchema, Description: in.Description, IdempotencyKey: c.header(headerIdempotency), Staged: staged,
 	})
 	if err != nil {
 		return nil, err

@@ -31,6 +31,7 @@ type CreateSessionRequest struct {
 	Agent             string            `json:"agent,omitzero" doc:"The agent that it starts from. A runner sets the session up for it."`
 	Subject           string            `json:"subject,omitzero" doc:"Whose long-term values of components it uses; by default the root's name."`
 	Prompt            string            `json:"prompt,omitzero" doc:"When set, a runner is to start the session's agent with it."`
+	Only              jsontext.Value    `json:"only,omitzero" doc:"Entries that all calls of it and of those below it must meet: a list, written as the calls of a state."`
 }
 
 // StopSessionRequest says that a session's agent has stopped.
@@ -75,7 +76,7 @@ func (h *sessions) routes(add func(route)) {
 	add(route{
 		method: http.MethodPost, path: "/v1/sessions", id: "createSession", summary: "Create a session",
 		about:  "201, or 200 when it was there already and is the same.",
-		params: []param{sessionParam}, body: jsonBody, request: reflect.TypeFor[CreateSessionRequest](),
+		params: []param{sessionParam, forParam}, body: jsonBody, request: reflect.TypeFor[CreateSessionRequest](),
 		fields:  map[string]string{"name": "session_name", "parent": "parent_session_name"},
 		answers: answers[jsonview.Session](http.StatusCreated, http.StatusOK), serve: taking(h.create),
 	})
@@ -123,6 +124,7 @@ func (h *sessions) routes(add func(route)) {
 		params: []param{id, idempotencyParam, sessionParam}, body: optionalJSON, request: reflect.TypeFor[ResumeSessionRequest](),
 		answers: session, serve: taking(h.resume),
 	})
+	h.boundRoutes(add, id)
 	add(route{
 		method: http.MethodPost, path: "/v1/sessions/{session_id}/grants", id: "grantStateAccess", summary: "Let a session read a state of another tree",
 		params: []param{id}, body: jsonBody, request: reflect.TypeFor[GrantRequest](), answers: session, serve: taking(h.grant),
@@ -147,7 +149,7 @@ func (h *sessions) create(c *call, in CreateSessionRequest) (*answer, error) {
 	resp, err := h.sessions.CreateSession(c.ctx, &statev1.CreateSessionRequest{
 		SessionId: in.SessionID, Name: in.SessionName, Parent: in.ParentSessionName, WorkflowStateId: in.WorkflowStateID,
 		StateUpdate: statev1.StateUpdate(update), AcceptEarlyUpdate: in.AcceptEarlyUpdate, NoCallback: in.NoCallback, Labels: in.Labels,
-		StateRef: in.StateRef, Agent: in.Agent, Subject: in.Subject, Prompt: in.Prompt, Session: c.header(headerSession),
+		StateRef: in.StateRef, Agent: in.Agent, Subject: in.Subject, Prompt: in.Prompt, Only: in.Only, Session: c.header(headerSession),
 	})
 	if err != nil {
 		return nil, err

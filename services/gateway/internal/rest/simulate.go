@@ -123,7 +123,7 @@ func (h *trials) routes(add func(route)) {
 
 func (h *trials) simulate(c *call) (*answer, error) {
 	// It shows no data of the server, but costs time: callers must be allowed to read.
-	if err := h.may.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
+	if err := h.may.mayRead(c.ctx, c.namespace()); err != nil {
 		return nil, err
 	}
 	text, err := wholeDefinition(c)

@@ -24,7 +24,7 @@ const headerState = "X-Workflow-State-Id"
 // its own.
 type CreateStateRequest struct {
 	SchemaName    string         `json:"schema_name"`
-	SchemaVersion int64          `json:"schema_version,omitzero" doc:"0 or absent for the latest."`
+	SchemaVersion int64          `json:"schema_version,omitzero" doc:"0 or absent for the live one."`
 	InitialData   jsontext.Value `json:"initial_data" doc:"The document. It must conform to the schema."`
 	RootSessionID string         `json:"root_session_id,omitzero" doc:"A session that is there, by id or name."`
 	SessionName   string         `json:"session_name,omitzero" doc:"A session by name, which is made when there is none."`

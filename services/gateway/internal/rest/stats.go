@@ -162,7 +162,7 @@ func (h *boards) look(c *call, at func(b *pulse.Board, now time.Time)) (Seen, er
 	if h.pulse == nil {
 		return seen, fault.New(fault.Unavailable, "this server has no event stream")
 	}
-	namespace := namespaceOr(c.header(headerNamespace))
+	namespace := c.namespace()
 	all, err := h.may.mayFollow(c.ctx, namespace, subjectRoot+"."+namespace+".>")
 	if err != nil {
 		return seen, err
@@ -289,7 +289,7 @@ func (h *activity) principals(c *call) (*answer, error) {
 }
 
 func (h *activity) system(c *call) (*answer, error) {
-	if err := h.may.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
+	if err := h.may.mayRead(c.ctx, c.namespace()); err != nil {
 		return nil, err
 	}
 	report := h.checks.Run(c.ctx)

@@ -14,7 +14,7 @@ import (
 // treeEntities are those whose events describe trees of sessions: their names, their
 // writes and questions, and how they have failed. An agent reads its own tree only
 // (S10.9), and a subject names none.
-var treeEntities = map[string]bool{"state": true, "session": true, "task": true, "component": true, "approval": true, "policy": true, "audit": true, "call": true}
+var treeEntities = map[string]bool{"state": true, "session": true, "task": true, "component": true, "approval": true, "policy": true, "audit": true, "call": true, "schedule": true, "freeze": true}
 
 // entityOf returns the entity of a subject, or a filter's part in its place.
 func entityOf(subject string) string {

@@ -29,7 +29,7 @@ type ProofWritten struct {
 // ProvedProperty is the answer about one property.
 type ProvedProperty struct {
 	Property string     `json:"property"`
-	Kind     string     `json:"kind" enum:"never,before,always_possible,at_most,can_be_decided"`
+	Kind     string     `json:"kind" enum:"never,before,always_possible,at_most,can_be_decided,ends_without_agent"`
 	Verdict  string     `json:"verdict" enum:"PROVED,PROVED while running,COUNTEREXAMPLE,NOT PROVED" doc:"PROVED while running: an agent lifts enforcement by a pause, and so ends the proof. NOT PROVED: a bound was reached, or it could not be decided."`
 	States   int        `json:"states" doc:"How many were explored."`
 	Reason   string     `json:"reason,omitzero" doc:"Why it is not proved."`
@@ -68,7 +68,7 @@ func (h *trials) verifyRoutes(add func(route)) {
 
 func (h *trials) prove(c *call) (*answer, error) {
 	// It shows no data of the server, but costs time: callers must be allowed to read.
-	if err := h.may.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
+	if err := h.may.mayRead(c.ctx, c.namespace()); err != nil {
 		return nil, err
 	}
 	text, err := wholeDefinition(c)

@@ -97,7 +97,7 @@ func (c *call) socketNamespace() (string, error) {
 	header, query := c.header(headerNamespace), c.query.Get("namespace")
 	switch {
 	case query == "":
-		return namespaceOr(header), nil
+		return c.namespace(), nil
 	case !rpc.ValidNamespace(query):
 		return "", badNamespace("namespace")
 	case header != "" && header != query:

@@ -31,7 +31,7 @@ type Validation struct {
 	Problems []Finding `json:"problems"`
 }
 
-// WorkflowList is one page of workflows, each in its latest version, by name.
+// WorkflowList is one page of workflows, each in its live version or else the latest, by name.
 type WorkflowList struct {
 	Workflows     []jsonview.Workflow `json:"workflows"`
 	NextPageToken string              `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
@@ -48,12 +48,13 @@ type workflows struct {
 func (h *workflows) routes(add func(route)) {
 	h.shadowRoutes(add)
 	h.migrationRoutes(add)
+	h.liveRoutes(add)
 	name := inPath("name", "Name of the workflow, percent-encoded.")
 	one := answers[jsonview.Workflow](http.StatusOK)
 	add(route{
 		method: http.MethodPost, path: "/v1/workflows", id: "registerWorkflow", summary: "Register a definition",
 		about:  "The body is the definition itself, as JSON or YAML. 201 for a new version, 200 when this content was there already; 422 with every problem when it is invalid.",
-		params: []param{idempotencyParam}, body: definitionBody, definition: workflowDefinition,
+		params: registrationParams(), byDigest: true, body: definitionBody, definition: workflowDefinition,
 		answers: answers[Registration](http.StatusCreated, http.StatusOK), serve: h.register,
 	})
 	add(route{
@@ -69,7 +70,7 @@ func (h *workflows) routes(add func(route)) {
 		answers: answers[WorkflowList](http.StatusOK), serve: h.list,
 	})
 	add(route{
-		method: http.MethodGet, path: "/v1/workflows/{name}", id: "getWorkflow", summary: "Latest version of a workflow",
+		method: http.MethodGet, path: "/v1/workflows/{name}", id: "getWorkflow", summary: "Live version of a workflow",
 		params: []param{name}, answers: one, serve: h.get,
 	})
 	add(route{
@@ -118,15 +119,20 @@ func (h *workflows) register(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	on, err := c.registration()
+	if err != nil {
+		return nil, err
+	}
 	resp, err := h.workflows.RegisterWorkflow(c.ctx, &enginev1.RegisterWorkflowRequest{
 		Definition: text, IdempotencyKey: c.header(headerIdempotency),
+		ExpectedVersion: on.version, ExpectedDigest: on.digest, Staged: on.staged, DryRun: on.dryRun,
 	})
 	if err != nil {
-		return nil, h.allProblems(c, text, err)
+		return nil, on.refused(h.allProblems(c, text, err))
 	}
 	w := resp.GetWorkflow()
 	return ok(Registration{Workflow: jsonview.WorkflowOf(w), Created: resp.GetCreated(), Warnings: findings(resp.GetWarnings())}).
-		at(versionPath("/v1/workflows", w.GetName(), w.GetVersion()), resp.GetCreated()), nil
+		at(versionPath("/v1/workflows", w.GetName(), w.GetVersion()), resp.GetCreated() && !on.dryRun), nil
 }
 
 // allProblems completes a refusal whose problems did not all fit into a gRPC

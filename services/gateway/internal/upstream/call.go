@@ -17,8 +17,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 )
 
-// Call is one call of a tool.
-type Call struct {
+// Request is the request of one call of a tool.
+type Request struct {
 	// As is the name that was called, for messages.
 	As        string
 	Arguments json.RawMessage
@@ -52,7 +52,7 @@ type Failure struct {
 func (f *Failure) Error() string { return f.message }
 
 // Call calls the tool. Its error is a *Failure, or the *jsonrpc.Error that the server answers.
-func (t *Tool) Call(ctx context.Context, call Call) (*relay.Result, error) {
+func (t *Tool) Call(ctx context.Context, call Request) (*relay.Result, error) {
 	started := time.Now()
 	var env environment
 	if call.Environment != nil {

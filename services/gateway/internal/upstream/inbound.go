@@ -46,6 +46,8 @@ type flight struct {
 type flights struct {
 	mu   sync.Mutex
 	byID map[int64]*flight
+	// last is the newest id. An answer to an older request that does not wait any more is late, and nothing is wrong.
+	last int64
 }
 
 // add notes a request until it is answered or ctx ends.
@@ -59,7 +61,7 @@ func (fs *flights) add(ctx context.Context, id int64, method string) *flight {
 	if fs.byID == nil {
 		fs.byID = map[int64]*flight{}
 	}
-	fs.byID[id] = f
+	fs.byID[id], fs.last = f, max(fs.last, id)
 	f.forget = context.AfterFunc(ctx, func() { fs.remove(f) })
 	return f
 }
@@ -86,6 +88,14 @@ func (fs *flights) take(id json.RawMessage, own *flight) *flight {
 		found.forget()
 	}
 	return found
+}
+
+// late reports that an id is that of a request that was made and does not wait any more.
+func (fs *flights) late(id json.RawMessage) bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return err == nil && 0 < n && n <= fs.last
 }
 
 // find finds it; fs.mu is held.
@@ -201,6 +211,10 @@ func idOf(text json.RawMessage) (jsonrpc.ID, error) {
 func (in *inbound) response(m relay.Message, own *flight, text []byte) []jsonrpc.Message {
 	f := in.flights.take(m.ID, own)
 	if f == nil {
+		if in.flights.late(m.ID) {
+			in.log.Debug("upstream: an answer came after its request was given up, or twice", "id", string(m.ID))
+			return nil
+		}
 		in.ignore("it answers no request", text)
 		return nil
 	}

@@ -121,7 +121,7 @@ func (n *Needs) level() jail.Level {
 // profile returns the limits of a server. Relative paths are those of its folder.
 func (n *Needs) profile(workspace, folder string) *jail.Profile {
 	rules := jail.Rules{Level: n.level(), Writes: jail.WritesDeny, Hosts: append([]string{}, n.Hosts...), Background: true}
-	call := jail.Call{ReadOnly: true, Workspace: workspace, Folder: folder}
+	call := jail.Command{ReadOnly: true, Workspace: workspace, Folder: folder}
 	for _, path := range n.Write {
 		path = within(folder, path)
 		if path == workspace {
@@ -188,7 +188,7 @@ func (s Server) jailed(mode Jails) (needs *Needs, why string) {
 	case s.Needs == nil && mode == JailsRequired:
 		return &Needs{}, ""
 	case s.Needs == nil:
-		return nil, `it has no "needs"`
+		return nil, `its configuration has no "needs", from which a jail is made`
 	default:
 		return s.Needs, ""
 	}

@@ -60,7 +60,7 @@ func call(t *testing.T, s *upstream.Set, name string) (string, error) {
 	if tool == nil {
 		t.Fatal(s.Unknown(name))
 	}
-	got, err := tool.Call(within(t), upstream.Call{As: name, Arguments: json.RawMessage(`{}`)})
+	got, err := tool.Call(within(t), upstream.Request{As: name, Arguments: json.RawMessage(`{}`)})
 	if err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func names(lifted ...string) *Names {
-	p := jail.Compile(jail.Rules{}, jail.Call{Workspace: "/srv/ws"})
+	p := jail.Compile(jail.Rules{}, jail.Command{Workspace: "/srv/ws"})
 	return NewNames(p.Below, lifted, true)
 }
 

@@ -61,7 +61,7 @@ OUT = "/srv/outside"
 
 // profile is the compiled profile of a state of the kind.
 func (k kind) profile(level jail.Level, limits jail.Limits) *jail.Profile {
-	rules, call := jail.Rules{Level: level, Limits: limits}, jail.Call{ReadOnly: k == reading, Workspace: workspace, Folder: workspace}
+	rules, call := jail.Rules{Level: level, Limits: limits}, jail.Command{ReadOnly: k == reading, Workspace: workspace, Folder: workspace}
 	if k == asking {
 		rules.Hosts = []string{"allowed.example.com"}
 	}

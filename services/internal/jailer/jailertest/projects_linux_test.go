@@ -159,7 +159,7 @@ func (s *services) project(t *testing.T, p project) {
 	cmd := exec.Command("git", "init", "-q")
 	cmd.Dir = workspace
 	must(t, cmd.Run())
-	call := jail.Call{ReadOnly: true, Workspace: workspace, Folder: workspace}
+	call := jail.Command{ReadOnly: true, Workspace: workspace, Folder: workspace}
 	limits := jail.Limits{Processes: 512, WallSeconds: 240}
 	before := s.state()
 	in := func(name string, rules jail.Rules) result {

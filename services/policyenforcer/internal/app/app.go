@@ -8,10 +8,13 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/halts"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/redact"
 	"github.com/interlock-run/interlock/services/internal/sessionread"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 	"github.com/interlock-run/interlock/services/internal/sweep"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/breakglass"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
@@ -21,7 +24,6 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
@@ -32,6 +34,8 @@ type Announcer interface {
 	decisionlog.Announcer
 	policystore.Announcer
 	pins.Announcer
+	halts.Announcer
+	breakglass.Announcer
 }
 
 // App has the parts of the policy enforcer, over one store and one engine.
@@ -41,6 +45,8 @@ type App struct {
 	Log      *decisionlog.Log
 	Pins     *pins.Registry
 	Policies *policystore.Store
+	Halts    *halts.Keeper
+	Glass    *breakglass.Keeper
 
 	runs  *runs.Reader
 	quota *quota.Accounts
@@ -56,8 +62,15 @@ type Config struct {
 	Masks    redact.Masks
 	Places   toolcall.Places
 	Jails    enforcer.Jails
-	Observe  func(*check.Observed)
-	Answered func(ctx context.Context, d *check.Decision, took time.Duration)
+	// LogAttributes are the attributes of humans that the log has.
+	LogAttributes []string
+	// Inputs selects the calls whose input the log keeps.
+	Inputs check.Inputs
+	// FourEyes: a break-glass grant counts once another operator has confirmed it.
+	FourEyes bool
+
+	Measure    func(*check.Measured)
+	TimeAnswer func(ctx context.Context, d *check.Decision, took time.Duration)
 	// Timers measures how late timers fire. It may be nil.
 	Timers *sweep.Watch
 }
@@ -71,13 +84,16 @@ func New(st store.Store, engine enforcer.Runs, announce Announcer, clock func() 
 		Log: decisionlog.New(st, engine, announce, clock, cfg.Timers), Pins: pins.New(st, announce, clock),
 		quota: quota.New(st, clock, log), runs: runs.NewReader(st, engine, cfg.Sessions),
 	}
-	a.Policies = policystore.New(st, announce, clock, log, a.runs, a.quota)
+	halted := halts.New(st)
+	a.Halts = halts.NewKeeper(halted, announce, clock)
+	a.Glass = breakglass.New(breakglass.Config{Store: st, Announce: announce, Clock: clock, Masks: cfg.Masks, FourEyes: cfg.FourEyes})
+	a.Policies = policystore.New(st, announce, clock, log, a.runs, a.quota, halted)
 	kept := calls.New(st)
 	a.Checks = check.New(check.Config{
 		Store: st, Engine: engine, Announce: announce, Clock: clock, Log: log,
 		Decisions: a.Log, Runs: a.runs, Policies: a.Policies, Quota: a.quota, Calls: kept,
 		Sessions: cfg.Sessions, Approvals: cfg.Approvals, Points: pdp.New(), Shared: cfg.Shared, Masks: cfg.Masks, Places: cfg.Places, Jails: cfg.Jails,
-		Observe: cfg.Observe, Answered: cfg.Answered, Described: a.Pins.Described,
+		LogAttributes: cfg.LogAttributes, Inputs: cfg.Inputs, Measure: cfg.Measure, TimeAnswer: cfg.TimeAnswer, Described: a.Pins.Described,
 	})
 	a.Outcomes = outcome.New(outcome.Config{
 		Store: st, Engine: engine, Announce: announce, Clock: clock,

@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // ShortDigest is the length of the part of a digest that is stored with the ID of a call. The log has the
@@ -30,8 +30,8 @@ type Store struct{ store store.Store }
 func New(st store.Store) *Store { return &Store{st} }
 
 // Decided returns the decision on a call that a family keeps, or nil.
-func (c *Store) Decided(ctx context.Context, root store.Key, callID string) (*ledger.Call, error) {
-	data, err := once.Answer(ctx, c.store, root, ledger.CallName(callID))
+func (c *Store) Decided(ctx context.Context, root store.Key, callID string) (*ledger.DecidedCall, error) {
+	data, err := idempotency.Answer(ctx, c.store, root, ledger.CallName(callID))
 	if data == nil || err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (c *Store) Decided(ctx context.Context, root store.Key, callID string) (*le
 // decided.
 func (c *Store) GiveUp(ctx context.Context, root store.Key, callID, digest string) error {
 	result, err := c.store.Commit(ctx, store.Batch{Idempotency: &store.Idempotency{
-		Owner: root, Name: ledger.CallName(callID), Digest: digest[:min(len(digest), ShortDigest)], Answer: ledger.NotDecided(), TTL: once.Kept,
+		Owner: root, Name: ledger.CallName(callID), Digest: digest[:min(len(digest), ShortDigest)], Answer: ledger.NotDecided(), TTL: idempotency.TTL,
 	}})
 	if result.Replayed || errors.As(err, new(*store.ReplayMismatchError)) {
 		return &store.ConflictError{Key: root}

@@ -16,9 +16,9 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// ask returns the ruling on a call after its approvers have answered, or while they have not: the call waits, is
+// askApprovers returns the ruling on a call after its approvers have answered, or while they have not: the call waits, is
 // admitted once, or is denied (S7.6).
-func (c *Service) ask(ctx context.Context, r Ruling) (Ruling, error) {
+func (c *Service) askApprovers(ctx context.Context, r Ruling) (Ruling, error) {
 	if c.Approvals == nil {
 		return r, fault.New(fault.Unavailable, "a policy requires an approval, but there is no approval service")
 	}
@@ -37,7 +37,7 @@ func (c *Service) ask(ctx context.Context, r Ruling) (Ruling, error) {
 	// The grant is for this call, as this rule asks about it. A retry of the check finds the one that it has used.
 	question := action.Digest() + " " + r.askedBy()
 	if id := r.used[question]; id != "" {
-		return r.Answered(Approval{ID: id, Rests: basis.checks}), nil
+		return r.WithAdmission(Admission{ID: id, Rests: basis.checks}), nil
 	}
 	ask := r.question(action)
 	asked, insteadOf, err := c.request(ctx, r, ask)
@@ -58,7 +58,7 @@ func (c *Service) ask(ctx context.Context, r Ruling) (Ruling, error) {
 			return r, err
 		}
 		r.used[question] = asked.ID
-		return r.Answered(Approval{ID: asked.ID, Rests: basis.checks}), nil
+		return r.WithAdmission(Admission{ID: asked.ID, Rests: basis.checks}), nil
 	case consent.Pending:
 		return r.Pending(asked, moved), nil
 	default:
@@ -71,14 +71,14 @@ func (r Ruling) question(action consent.Action) enforcer.Ask {
 	s, caller := r.At, r.Caller.Principal.Name
 	ask := enforcer.Ask{
 		Action: action,
-		Asker:  consent.Asker{Principal: caller, SessionID: s.Run.SessionID},
+		Asker:  consent.Asker{Principal: caller, Person: r.Caller.Principal.Person, SessionID: s.Run.SessionID},
 		Message: fmt.Sprintf("May %s call %s in state %s of workflow %s?",
 			document.Quote(caller), document.Quote(r.Decision.Capability), document.Quote(s.Run.State), document.Quote(s.Run.Workflow)),
 		Terms: s.Machine.ApprovalFor(r.StateFacts), Facts: r.recorded(), RunID: s.Run.ID, UsedBy: r.Req.CallID, WorkflowVersion: s.Run.WorkflowVersion,
 		Entry: s.Run.Entry,
 	}
 	if s.Run.SessionID != "" {
-		ask.Asker.RootID = r.Std.Outermost()
+		ask.Asker.RootSession = r.Effective.OutermostName()
 	}
 	if by := r.Decision.By; by != nil {
 		ask.Policy, ask.PolicyVersion, ask.Rule = by.Policy, by.Version, by.Pointer()
@@ -89,7 +89,7 @@ func (r Ruling) question(action consent.Action) enforcer.Ask {
 // consume uses a granted approval for the call. The policies and the run of the attempt may be old: an approval
 // must not be used for a run that has changed, where it admits no call.
 func (c *Service) consume(ctx context.Context, r Ruling, asked enforcer.Approval, digest, insteadOf string) error {
-	if err := runs.CheckUnchanged(ctx, c.Store, append(r.Std.Preconditions(), store.Check{Key: r.At.Key, Version: r.At.Run.Version})...); err != nil {
+	if err := runs.CheckUnchanged(ctx, c.Store, append(r.Effective.Preconditions(), r.Effective.Halts.Check(), store.Check{Key: r.At.Key, Version: r.At.Run.Version})...); err != nil {
 		return err
 	}
 	err := c.Approvals.Consume(ctx, r.Caller.Namespace, asked.ID, digest, r.Req.CallID, insteadOf)

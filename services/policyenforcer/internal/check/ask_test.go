@@ -29,7 +29,7 @@ func TestAskedCalls(t *testing.T) {
 		write := check.Request{Tool: "mcp__fs__write", Input: []byte(`{"path":"a","n":1}`)}
 		d := stage.Ask(t, a, write)
 		stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_1", "mcp__fs__write")
-		if d.ApprovalID != "apr_1" || s.Approvals.Asked[0].Asker != (consent.Asker{Principal: "amir", SessionID: "s", RootID: "s"}) {
+		if d.ApprovalID != "apr_1" || s.Approvals.Asked[0].Asker != (consent.Asker{Principal: "amir", SessionID: "s", RootSession: "s"}) {
 			t.Errorf("asked %+v as %s", s.Approvals.Asked, d.ApprovalID)
 		}
 		same := write

@@ -13,10 +13,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/redact"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
@@ -25,6 +25,9 @@ type settings struct {
 	masks  redact.Masks
 	places toolcall.Places
 	jails  enforcer.Jails
+	// logAttributes are the attributes of humans that the log has.
+	logAttributes []string
+	inputs        Inputs
 	// event creates the event of a decision, and seen returns the last known value of a counter.
 	event func(namespace, root string, d *ledger.Decision) (store.Event, error)
 	seen  func(owner store.Key, name string, window time.Duration, now time.Time) int64
@@ -38,16 +41,16 @@ type Attempt struct {
 	Digest string
 	// Now picks the periods of budgets.
 	Now time.Time
-	// At is the run, and Std the policies and sessions.
-	At  *runs.Snapshot
-	Std *policystore.Effective
-	// Account has the open calls of the family if the decision depends on them, and Repeats identifies the
+	// At is the run, and Effective the policies and sessions.
+	At        *runs.Snapshot
+	Effective *policystore.Effective
+	// OpenCalls is the account of the family's open calls if the decision depends on it, and Repeats identifies the
 	// unknown call among them that this one repeats.
-	Account *calls.Account
-	Repeats string
+	OpenCalls *calls.Account
+	Repeats   string
 	// Facts are what the call does, for conditions of policies; StateFacts are the same for those of the state, with
 	// the descriptions of tools that its workflow has. A nil one puts them in doubt.
-	Facts, StateFacts condition.Call
+	Facts, StateFacts condition.Facts
 	// Accepted has the description of the tool that an operator has accepted; empty for none.
 	Accepted facet.Tools
 	// used has the approvals that the attempts of this check have used, by question.
@@ -58,8 +61,8 @@ type Attempt struct {
 	*settings
 }
 
-// Approval answers the question of a rule: a grant of approvers for exactly this call, or a lease.
-type Approval struct {
+// Admission answers the question of a rule: by a grant of approvers for exactly this call, or by a lease.
+type Admission struct {
 	// ID identifies the grant; empty for none.
 	ID string
 	// Rests are the shared states that the grant rests on, as conditions of the commit.
@@ -69,43 +72,59 @@ type Approval struct {
 	Rule  *rules.Source
 }
 
-// Judge decides the call by its state, its policies and an approval.
-func (a Attempt) Judge(approval Approval) Ruling { return a.rule(a.judgeState(), approval) }
+// Decide decides the call by its state, its policies and an admission. It is pure: it asks no one and reads no record.
+func (a Attempt) Decide(admission Admission) Ruling { return a.decideWith(a.stateVerdict(), admission) }
 
-// rule combines the verdict of the state with those of the policies.
-func (a Attempt) rule(state toolcall.Verdict, approval Approval) Ruling {
-	r := Ruling{Attempt: a, Approval: approval, State: state, Decision: Decision{
+// decideWith decides the call by a verdict of the state and the verdicts of the policies.
+func (a Attempt) decideWith(state toolcall.Verdict, admission Admission) Ruling {
+	r := Ruling{Attempt: a, Admission: admission, State: state, Decision: Decision{
 		CallID: a.Req.CallID, Tool: a.Req.Tool, Capability: a.capability(), InputDigest: a.Digest,
-		Run: a.At.Run, Machine: a.At.Machine, EstimatedCost: a.Req.EstimatedCost, Unbound: a.At.Unbound, ApprovalID: approval.ID,
+		Run: a.At.Run, Machine: a.At.Machine, EstimatedCost: a.Req.EstimatedCost, Unbound: a.At.Unbound, ApprovalID: admission.ID,
 	}}
-	r = r.settle(a.combine(state, a.Std.Live, approval))
-	if l := approval.Lease; l != nil {
-		r.Decision.By, r.Decision.LeaseID, r.Decision.ApprovalID = approval.Rule, l.ID, l.ApprovalID
+	r = r.follow(a.combine(state, a.Effective.Live, admission))
+	if l := admission.Lease; l != nil {
+		r.Decision.By, r.Decision.LeaseID, r.Decision.ApprovalID = admission.Rule, l.ID, l.ApprovalID
 	}
-	if _, ended := a.Std.Verdict(a.Req.Tool); ended {
-		r.Decision.Message = a.Std.Message(a.Req.Tool)
+	if _, ended := a.Effective.EndedVerdict(a.Req.Tool); ended {
+		r.Decision.Message = a.Effective.EndedMessage(a.Req.Tool)
 	} else if a.At.Superseded != "" && r.Decision.Verdict.Code == toolcall.CodeRunNotActive {
 		r.Decision.Message = fmt.Sprintf("Tool %s is denied: run %s is %s, and its session now drives run %s. Name that run, or the session.",
 			document.Quote(a.Req.Tool), a.At.Run.ID, a.At.Run.Status, a.At.Superseded)
 	}
-	return r.denyByCaller().confine()
+	return r.denyByCaller().confine().denyByHalt()
 }
 
-// judgeState decides the call by its state, unless the run or a session has ended.
-func (a Attempt) judgeState() toolcall.Verdict {
-	if denied, ended := a.Std.Verdict(a.Req.Tool); ended {
+// stateVerdict returns the verdict of the state and of narrowings, unless the run or a session has ended.
+func (a Attempt) stateVerdict() toolcall.Verdict {
+	if denied, ended := a.Effective.EndedVerdict(a.Req.Tool); ended {
 		return denied
 	}
-	v := a.byState()
+	v := a.rulesOfState()
 	if a.At.Superseded != "" && lifted(&v, a.Req.Tool) {
 		return toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeRunNotActive, Tool: a.Req.Tool}
+	}
+	if v.Decision != toolcall.Deny {
+		if denied, refused := a.narrowedVerdict(); refused {
+			return denied
+		}
 	}
 	return v
 }
 
-// byState decides the call by the rules of its state. An input that a tool cannot be given is denied: two
+// narrowedVerdict returns the denial of a call that its sessions or its token are not narrowed to (S22.24). The facts are those
+// that policies see: a workflow does not describe the tools of a narrowing.
+func (a Attempt) narrowedVerdict() (denied toolcall.Verdict, refused bool) {
+	if a.Effective.Status == nil {
+		return denied, false
+	}
+	call := a.call()
+	call.Qualified, call.Facts = a.Req.Qualified, a.Facts
+	return toolcall.DecideNarrowed(a.At.Machine.State(a.At.Run.State), call, a.Effective.Narrowed)
+}
+
+// rulesOfState returns the verdict of the rules of the state. An input that a tool cannot be given is denied: two
 // readers of such text may see two different calls.
-func (a Attempt) byState() toolcall.Verdict {
+func (a Attempt) rulesOfState() toolcall.Verdict {
 	s := a.At
 	v := toolcall.Decide(s.Machine, s.Run, a.call())
 	switch {
@@ -116,6 +135,9 @@ func (a Attempt) byState() toolcall.Verdict {
 		return toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeInvalidInput, Tool: a.Req.Tool, Detail: badInput}
 	case s.Unbound:
 		v.Code, v.Detail, v.Jail = toolcall.CodeNotEnforced, toolcall.NoRun, nil
+		if a.Req.Observe {
+			v.Detail = toolcall.Observed
+		}
 	}
 	return v
 }
@@ -152,20 +174,20 @@ func (a Attempt) call() toolcall.Call {
 }
 
 // policyCall returns the call as policies judge it.
-func (a Attempt) policyCall(approval Approval) rules.Call {
-	call := a.Std.Call(a.Caller, a.At, a.Req.Tool, a.Req.Input, a.Now)
+func (a Attempt) policyCall(admission Admission) rules.Call {
+	call := a.Effective.Call(a.Caller, a.At, a.Req.Tool, a.Req.Input, a.Now)
 	call.Capability, call.EstimatedCost = a.Req.qualified(), a.Req.EstimatedCost
-	call.Approved, call.Leased, call.Repeats = approval.ID != "", approval.Rule, a.Repeats
+	call.Approved, call.Leased, call.Repeats = admission.ID != "", admission.Rule, a.Repeats
 	call.Facts = a.Facts
 	return call
 }
 
 // combine returns the strictest verdict of the state and of policies.
-func (a Attempt) combine(state toolcall.Verdict, sets []*rules.Set, approval Approval) rules.Combined {
+func (a Attempt) combine(state toolcall.Verdict, sets []*rules.Set, admission Admission) rules.Combined {
 	if len(sets) == 0 || toolcall.Own(a.Req.Tool) {
 		return rules.Combine(state, nil, nil)
 	}
-	call := a.policyCall(approval)
+	call := a.policyCall(admission)
 	verdicts := make([]rules.Verdict, len(sets))
 	taken := 0
 	for i, set := range sets {
@@ -202,12 +224,12 @@ func (a Attempt) bound() string {
 	}
 }
 
-// notice returns the meaning of the call for evidence if it is allowed. level is that of the jail that the
+// meaningIn returns the meaning of the call for evidence if it is allowed. level is that of the jail that the
 // state relies on.
-func (a Attempt) notice(level jail.Level) toolcall.Notice {
+func (a Attempt) meaningIn(level jail.Level) toolcall.Meaning {
 	if a.At.Unbound {
-		return toolcall.Notice{}
+		return toolcall.Meaning{}
 	}
 	call := toolcall.Call{Tool: a.Req.Tool, Input: a.Req.Input, Folder: a.Req.Folder, Jail: level, Facts: a.StateFacts}
-	return toolcall.Observe(a.At.Machine, a.At.Machines(), a.At.Run, call, a.Req.Qualified)
+	return toolcall.MeaningOf(a.At.Machine, a.At.Machines(), a.At.Run, call, a.Req.Qualified)
 }

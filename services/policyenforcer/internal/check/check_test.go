@@ -122,7 +122,7 @@ func TestAnswersAreReported(t *testing.T) {
 	e, st := stage.NewEngine(t)
 	a := stage.NewApp(e, st)
 	var got []string
-	a.Checks.Answered = func(_ context.Context, d *check.Decision, took time.Duration) {
+	a.Checks.TimeAnswer = func(_ context.Context, d *check.Decision, took time.Duration) {
 		if took <= 0 {
 			t.Errorf("it took %s", took)
 		}

@@ -48,8 +48,8 @@ type Decision struct {
 // the state's consent to the tool.
 func (d *Decision) Lifted() bool { return lifted(&d.Verdict, d.Tool) }
 
-// settle takes over a combined verdict: the decision, the rule that has decided, and the message to the agent.
-func (d *Decision) settle(c *rules.Combined) {
+// follow takes over a combined verdict: the decision, the rule that has decided, and the message to the agent.
+func (d *Decision) follow(c *rules.Combined) {
 	d.Verdict, d.By = c.State, nil
 	if c.Decision == c.State.Decision {
 		d.Message = c.State.Message(d.Machine, d.Run)

@@ -25,7 +25,7 @@ func TestAcceptedDescriptionsAreKnown(t *testing.T) {
 		a := s.App()
 		gateway := enforcer.Caller{Namespace: enforcertest.Namespace, Principal: auth.Principal{Name: "interlock", Role: auth.Service}}
 		see := func(digest string) {
-			if _, err := a.Pins.Observe(t.Context(), gateway, "web", []pins.Observed{{Tool: "get", Digest: digest, Draft: `{"urls":["/url"]}`}}, nil); err != nil {
+			if _, err := a.Pins.Pin(t.Context(), gateway, "web", []pins.Offered{{Tool: "get", Digest: digest, Draft: `{"urls":["/url"]}`}}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// DryRun returns the decision that Record would return. It has no effects.
+// DryRun returns the decision that Commit would return. It has no effects.
 func (c *Service) DryRun(ctx context.Context, p Plan) (*Decision, error) {
 	if err := c.probe(ctx, &p); err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (c *Service) probe(ctx context.Context, p *Plan) error {
 	batch, counters := p.Batch, c.Quota.Counters(p.Caller.Namespace, p.Combined.Spends)
 	if c.Store.Spans() {
 		own := len(batch.Counters)
-		batch.Checks = append(batch.Checks, p.Std.Preconditions()...)
+		batch.Checks = append(batch.Checks, p.Effective.Preconditions()...)
 		batch.Counters = append(batch.Counters, counters...)
 		return asFull(own, nil, c.Store.Probe(ctx, batch))
 	}
@@ -37,7 +37,7 @@ func (c *Service) probe(ctx context.Context, p *Plan) error {
 			return asFull(0, at, err)
 		}
 	}
-	if err := runs.CheckUnchanged(ctx, c.Store, p.Std.Preconditions()...); err != nil {
+	if err := runs.CheckUnchanged(ctx, c.Store, p.Effective.Preconditions()...); err != nil {
 		return err
 	}
 	return c.Store.Probe(ctx, batch)

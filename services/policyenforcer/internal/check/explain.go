@@ -91,9 +91,9 @@ func (c *Service) explain(ctx context.Context, a Attempt, state toolcall.Verdict
 		e.StateMessage = state.Message(s.Machine, s.Run)
 	}
 	if !toolcall.Own(a.Req.Tool) {
-		call := a.policyCall(Approval{})
-		for i, set := range a.Std.Live {
-			e.policy(set, a.Std.Because[i], a.knowing(call, set))
+		call := a.policyCall(Admission{})
+		for i, set := range a.Effective.Live {
+			e.policy(set, a.Effective.Because[i], a.knowing(call, set))
 		}
 	}
 	if a.Caller.Principal.Role.Drives() {
@@ -245,7 +245,8 @@ func (e *Explanation) stateWouldAllow(tool string, s *runs.Snapshot) {
 		ways := 0
 		for _, event := range view.LegalEvents() {
 			for _, target := range event.Targets {
-				if s.Machine.State(target).Tool(tool) == workflow.ToolAllowed {
+				// The end of a run is no way to a call.
+				if to := s.Machine.State(target); !to.Final && to.Tool(tool) == workflow.ToolAllowed {
 					sentence += fmt.Sprintf("; event %s leads to %s, which allows it", document.Quote(event.Event), document.Quote(target))
 					ways++
 					break
@@ -257,7 +258,7 @@ func (e *Explanation) stateWouldAllow(tool string, s *runs.Snapshot) {
 		}
 		e.add(sentence + ".")
 	case toolcall.CodeRunNotActive:
-		e.add(fmt.Sprintf("Run %s is %s: calls are judged again once it is running.", s.Run.ID, s.Run.Status))
+		e.add(activeAgain(s.Run))
 	default:
 		said := len(e.WouldAllow)
 		if e.State.Line != nil {
@@ -265,9 +266,25 @@ func (e *Explanation) stateWouldAllow(tool string, s *runs.Snapshot) {
 				e.partWouldAllow(&e.State.Line.Parts[i], name, view)
 			}
 		}
-		if len(e.WouldAllow) == said {
+		switch {
+		case len(e.WouldAllow) > said:
+		case e.State.Verdict.Code == toolcall.CodeCommandNotAllowed:
+			e.add(otherCommands(name, view))
+		default:
 			e.add(e.StateMessage)
 		}
+	}
+}
+
+// activeAgain returns how calls of a run that was not active are judged again.
+func activeAgain(run *workflow.View) string {
+	switch {
+	case run.Status.Ended():
+		return fmt.Sprintf("Run %s has ended as %s: start another one.", run.ID, run.Status)
+	case run.Status == workflow.Running:
+		return fmt.Sprintf("Run %s was not active then: its session had ended, or it had ended itself. Start another one.", run.ID)
+	default:
+		return fmt.Sprintf("Run %s is %s: calls are judged again once it is running.", run.ID, run.Status)
 	}
 }
 
@@ -285,9 +302,30 @@ func (e *Explanation) partWouldAllow(part *toolcall.Part, state string, view *wo
 	}
 	entries := view.AllowedCommands
 	if len(entries) == 0 {
-		e.add(fmt.Sprintf("%s is refused: state %s allows no command at all.", text, state))
+		e.add(fmt.Sprintf("%s is refused: state %s allows no command at all. To allow it there, add its first words to %s of the workflow.",
+			text, state, commandsOf(view)))
 		return
 	}
+	e.add(fmt.Sprintf("%s is not among the commands of state %s: %s. To allow it there, add its first words to %s of the workflow.",
+		text, state, entriesText(entries), commandsOf(view)))
+}
+
+// otherCommands describes how a command would be allowed whose line is not kept.
+func otherCommands(state string, view *workflow.StateView) string {
+	if len(view.AllowedCommands) == 0 {
+		return fmt.Sprintf("State %s allows no command at all: add the first words of one to %s of the workflow.", state, commandsOf(view))
+	}
+	return fmt.Sprintf("State %s allows these commands: %s. To allow another one there, add its first words to %s of the workflow.",
+		state, entriesText(view.AllowedCommands), commandsOf(view))
+}
+
+// commandsOf returns where a workflow lists the commands of a state.
+func commandsOf(view *workflow.StateView) string {
+	return (*document.Path)(nil).Key("states").Key(view.Name).Key("allowed_commands").String()
+}
+
+// entriesText lists entries of allowed_commands.
+func entriesText(entries []string) string {
 	quoted := make([]string, 0, mostEntries)
 	for _, entry := range entries[:min(len(entries), mostEntries)] {
 		quoted = append(quoted, shell.ShowEntry(entry))
@@ -296,7 +334,7 @@ func (e *Explanation) partWouldAllow(part *toolcall.Part, state string, view *wo
 	if len(entries) > mostEntries {
 		more = fmt.Sprintf(" and %d more", len(entries)-mostEntries)
 	}
-	e.add(fmt.Sprintf("%s is not among the commands of state %s: %s%s.", text, state, strings.Join(quoted, ", "), more))
+	return strings.Join(quoted, ", ") + more
 }
 
 // wouldAllow describes the change of a full limit that would allow the call.
@@ -340,7 +378,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 	was.Now = c.Clock().UTC()
 	// The log names who called and not in which role: nearly all are agents.
 	caller := enforcer.Caller{Namespace: namespace, Principal: auth.Principal{Name: r.Principal, Role: auth.Agent}}
-	std, err := c.Policies.Effective(ctx, caller, s, enforcer.Target{}, r.Tool)
+	effective, err := c.Policies.Effective(ctx, caller, s, enforcer.Target{}, r.Tool)
 	if err != nil {
 		return nil, fault.From(err)
 	}
@@ -348,7 +386,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 	e.recordedState(c.Places, s, r)
 	if !toolcall.Own(r.Tool) {
 		decided := false
-		for i, set := range std.Live {
+		for i, set := range effective.Live {
 			if name, version := set.Identity(); name == r.Policy && name != "" {
 				decided = true
 				if version != r.PolicyVersion {
@@ -358,7 +396,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 				}
 			}
 			was.Facts = decisionlog.Facts(r, was.Shell, set.Tools())
-			e.policy(set, std.Because[i], was.Call)
+			e.policy(set, effective.Because[i], was.Call)
 		}
 		if !decided && r.Policy != "" { // it does not hold any more, or for a role that is not recorded
 			set, err := c.Policies.Set(ctx, namespace, r.Policy, r.PolicyVersion)
@@ -369,7 +407,13 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 			e.policy(set, "", was.Call)
 		}
 	}
-	return e, c.finish(ctx, e, namespace, r.Tool, s)
+	if err := c.finish(ctx, e, namespace, r.Tool, s); err != nil {
+		return nil, err
+	}
+	if r.Decision == toolcall.Allow { // by an approval, or under limits that are full since
+		e.WouldAllow = nil
+	}
+	return e, nil
 }
 
 // recordedState decides a recorded call by its state. The record has priority, because the input, the status of

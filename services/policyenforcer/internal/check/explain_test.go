@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -45,7 +46,7 @@ func TestExplain(t *testing.T) {
 			says string // about a change that would allow it
 		}{
 			{check.Request{Tool: "Bash", Input: command("go test ./...")}, ""},
-			{check.Request{Tool: "Bash", Input: command("ls && git push -f")}, "\"git push -f\" is not among the commands of state \"testing\": \"go test *\", \"ls\"."},
+			{check.Request{Tool: "Bash", Input: command("ls && git push -f")}, "\"git push -f\" is not among the commands of state \"testing\": \"go test *\", \"ls\". To allow it there, add its first words to /states/testing/allowed_commands of the workflow"},
 			{check.Request{Tool: "Bash", Input: command("ls > out.txt")}, "redirects output into a file"},
 			{check.Request{Tool: "Bash", Input: command("echo $(")}, "is refused"},
 			{check.Request{Tool: "Edit", Input: []byte(`{"file_path": "a", "old_string": "a", "new_string": "b"}`)}, "event \"READY\" leads to \"implementing\", which allows it"},
@@ -169,6 +170,32 @@ func TestExplainLimits(t *testing.T) {
 	})
 }
 
+// A record of an allowed call names no change that would allow it: the approval was given, and the limit had room.
+func TestExplainAllowed(t *testing.T) {
+	t.Parallel()
+	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
+		s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		a := s.App()
+		mail := check.Request{Tool: "Mail", Input: []byte(`{"to": "a@example.com"}`), CallID: "mail"}
+		stage.Expect(t, stage.Ask(t, a, mail), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_1")
+		s.Approvals.Decide("apr_1", consent.Granted)
+		stage.Expect(t, stage.Ask(t, a, mail), toolcall.Allow, "")
+		for _, id := range []string{"ls 1", "ls 2"} {
+			stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Bash", Input: command("ls"), CallID: id}), toolcall.Allow, "")
+		}
+		for _, id := range []string{"mail", "ls 2"} {
+			record, err := a.Log.Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: id})
+			if err != nil || record.Decision != toolcall.Allow {
+				t.Fatalf("%s is recorded as %+v, %v", id, record, err)
+			}
+			e, err := a.Checks.ExplainRecorded(t.Context(), "default", record)
+			if err != nil || len(e.Policies) != 1 || len(e.WouldAllow) != 0 {
+				t.Errorf("%s, which was allowed, is explained by %+v, %v", id, e, err)
+			}
+		}
+	})
+}
+
 // A record is explained by the version of the policy that decided it, not by the live one.
 func TestExplainOldPolicy(t *testing.T) {
 	t.Parallel()
@@ -224,7 +251,7 @@ func TestRecordedCallThatIsNotEnforced(t *testing.T) {
 	s := stage.New(t, stage.Open)
 	a := s.App()
 	var reasons []string
-	a.Checks.Observe = func(o *check.Observed) { reasons = append(reasons, string(o.Code)+":"+o.Reason) }
+	a.Checks.Measure = func(o *check.Measured) { reasons = append(reasons, string(o.Code)+":"+o.Reason) }
 	stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Write"}), toolcall.Allow, "")
 	s.Engine.Fire(t, "END")
 	stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Write", CallID: "c"}), toolcall.Allow, toolcall.CodeNotEnforced)

@@ -7,3 +7,6 @@ const (
 
 // Full reports whether a limit has no room.
 func (l *LimitReason) Full() bool { return l.full() }
+
+// ActiveAgain is activeAgain.
+var ActiveAgain = activeAgain

@@ -3,25 +3,31 @@ package check
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
+	"github.com/interlock-run/interlock/services/internal/redact"
 )
 
 // factsOf returns what the call does, with the descriptions of tools of one policy or workflow.
-func (a Attempt) factsOf(tools facet.Tools, edits map[string]workflow.EditTool) condition.Call {
+func (a Attempt) factsOf(tools facet.Tools, edits map[string]workflow.EditTool) condition.Facts {
 	s := a.At
 	subject := facet.Subject{
 		Tool: a.Req.Tool, Qualified: a.Req.Qualified, Shell: a.shell(), Input: a.Req.Input, Folder: a.Req.Folder, Real: a.Req.Real, Tools: tools, Edits: edits,
 		CallerName: a.Caller.Principal.Name, CallerRole: string(a.Caller.Principal.Role), CallerNamespace: a.Caller.Namespace,
 		SessionDepth: -1,
 	}
-	if s.Run.SessionID != "" && a.Std != nil && a.Std.Status != nil {
-		subject.SessionRoot, subject.SessionDepth = a.Std.Account, a.Std.Depth
+	if a.Effective != nil && a.Effective.Status != nil {
+		a.knowWho(&subject)
+	}
+	if s.Run.SessionID != "" && a.Effective != nil && a.Effective.Status != nil {
+		subject.SessionRoot, subject.SessionDepth, subject.SessionLabels = a.Effective.Account, a.Effective.Depth, a.Effective.Labels
 	}
 	if !s.Unbound {
 		subject.Workspace, subject.RunState, subject.RunWorkflow = s.Run.Workspace, s.Run.State, s.Run.Workflow
@@ -29,9 +35,38 @@ func (a Attempt) factsOf(tools facet.Tools, edits map[string]workflow.EditTool) 
 	return facet.Of(subject)
 }
 
+// knowWho adds the facts about the caller's token, its human and its agent. Those of a human count if an issuer or an operator
+// vouches for them (S22.5).
+func (a Attempt) knowWho(subject *facet.Subject) {
+	p := a.Caller.Principal
+	subject.CallerToken, subject.CallerVia, subject.CallerBound = string(KindOf(p)), a.Caller.Via, strconv.FormatBool(p.Session != "")
+	subject.Agent, subject.AgentVersion = a.Effective.Own.Name, a.Effective.Own.Version
+	of := a.Effective.For
+	switch {
+	case of.Why != "":
+		subject.WhyHuman = of.Why
+	case of.Human == nil:
+	case !of.Source.AtLeast(auth.Issuer):
+		subject.WhyHuman = "no issuer and no operator vouches for the human of the call"
+	default:
+		h := &facet.Human{Name: of.Name, Issuer: of.Issuer, Source: string(of.Source), Groups: of.Groups, GroupsKnown: of.GroupsKnown, Age: -1}
+		if !of.AuthenticatedAt.IsZero() {
+			h.Age = a.Now.Sub(of.AuthenticatedAt) // below 0 for a log-in to come, which is not known either
+		}
+		for name, value := range of.Attributes {
+			if h.Attributes == nil {
+				h.Attributes = map[string][]string{}
+			}
+			h.Attributes[name] = attributeTexts(value)
+		}
+		subject.Human = h
+	}
+}
+
 // knowing returns a call as one policy judges it: the tools that it describes are known to it alone, so that
 // no other policy or workflow can describe them otherwise.
 func (a Attempt) knowing(call rules.Call, set *rules.Set) rules.Call {
+	call.Exceptions = a.Effective.Exceptions[set]
 	if tools := set.Tools(); len(tools) > 0 {
 		call.Facts = a.factsOf(a.describedBy(tools), nil)
 	}
@@ -41,8 +76,8 @@ func (a Attempt) knowing(call rules.Call, set *rules.Set) rules.Call {
 // seesCall reports that it can matter to a decision what the call does: to a policy, the state, a term, evidence or a shadow.
 func (a Attempt) seesCall() bool {
 	definition := a.At.Machine.Definition()
-	_, shadowed := a.Std.Index.WorkflowShadow(a.At.Run.Workflow)
-	return shadowed || len(a.Std.Shadows) > 0 || slices.ContainsFunc(a.Std.Live, (*rules.Set).SeesCalls) || a.At.DeclaresEvidence() ||
+	_, shadowed := a.Effective.Index.WorkflowShadow(a.At.Run.Workflow)
+	return shadowed || len(a.Effective.Narrowed) > 0 || len(a.Effective.Shadows) > 0 || slices.ContainsFunc(a.Effective.Live, (*rules.Set).SeesCalls) || a.At.DeclaresEvidence() ||
 		len(definition.Meta.ApprovalTerms) > 0 || slices.ContainsFunc(definition.States, func(s workflow.State) bool { return len(s.Calls) > 0 })
 }
 
@@ -57,8 +92,8 @@ func (a Attempt) describedBy(tools facet.Tools) facet.Tools {
 }
 
 // askedOn returns the facts of the call as the policy that asks knows them.
-func (r Ruling) askedOn() condition.Call {
-	for _, set := range r.Std.Live {
+func (r Ruling) askedOn() condition.Facts {
+	for _, set := range r.Effective.Live {
 		if name, version := set.Identity(); r.Decision.By != nil && name == r.Decision.By.Policy && version == r.Decision.By.Version {
 			return r.knowing(rules.Call{Facts: r.Facts}, set).Facts
 		}
@@ -74,11 +109,12 @@ func (r Ruling) recorded() []byte {
 	return nil
 }
 
-// looksAtTime reports that a policy judges the call by the time.
+// looksAtTime reports that a policy judges the call by the time, or by how long ago the human has logged in.
 func (a Attempt) looksAtTime() bool {
-	call := a.policyCall(Approval{})
-	return slices.ContainsFunc(a.Std.Live, func(set *rules.Set) bool {
-		return slices.Contains(set.Looks(a.knowing(call, set)), string(condition.Time))
+	call := a.policyCall(Admission{})
+	return slices.ContainsFunc(a.Effective.Live, func(set *rules.Set) bool {
+		looks := set.Looks(a.knowing(call, set))
+		return slices.Contains(looks, string(condition.Time)) || slices.Contains(looks, string(condition.HumanAge))
 	})
 }
 
@@ -88,13 +124,13 @@ const maxFacts = 4 << 10
 // looked returns the values that the conditions of policies look at, by pointer or facet, and the answers of decision points as
 // ask_pdp: a JSON object, masked. It is nil for none.
 func (a Attempt) looked() json.RawMessage {
-	if a.Std == nil {
+	if a.Effective == nil {
 		return nil
 	}
-	call := a.policyCall(Approval{})
+	call := a.policyCall(Admission{})
 	var out []byte
 	var seen []string
-	for _, set := range a.Std.Live {
+	for _, set := range a.Effective.Live {
 		known := a.knowing(call, set)
 		if known.Facts == nil {
 			return nil
@@ -107,6 +143,9 @@ func (a Attempt) looked() json.RawMessage {
 			out = appendFact(out, a.masks, name, rules.ValuesOf(known.Facts, name))
 		}
 	}
+	if len(a.Effective.Narrowed) > 0 && !toolcall.Own(a.Req.Tool) {
+		out = a.lookedNarrowed(out, seen)
+	}
 	if answers := a.answers(); len(answers) > 0 {
 		out = appendFact(out, a.masks, "ask_pdp", answers)
 	}
@@ -114,6 +153,21 @@ func (a Attempt) looked() json.RawMessage {
 		return nil
 	}
 	return append(out, '}')
+}
+
+// lookedNarrowed adds what the call is narrowed by, as narrowed, and the values that this looks at.
+func (a Attempt) lookedNarrowed(out []byte, seen []string) []byte {
+	var by []document.Value
+	for i := range a.Effective.Narrowed {
+		by = append(by, document.StringValue(a.Effective.Narrowed[i].Of))
+	}
+	out = appendFact(out, a.masks, "narrowed", by)
+	for _, name := range toolcall.Looks(a.Effective.Narrowed) {
+		if !slices.Contains(seen, name) && a.Facts != nil {
+			out = appendFact(out, a.masks, name, rules.ValuesOf(a.Facts, name))
+		}
+	}
+	return out
 }
 
 // appendFact adds the values of a pointer or facet, unless there is no room. The first that has none is noted.

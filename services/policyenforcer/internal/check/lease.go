@@ -11,14 +11,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // leasePage is how many leases of a run are read at once.
 const leasePage = 100
 
-// leased returns the ruling that a lease lets pass, if a lease answers the question: that of this rule, here, for
+// admitByLease returns the ruling that a lease lets pass, if a lease answers the question: that of this rule, here, for
 // calls like this one (S9.6). Otherwise it returns the question.
-func (c *Service) leased(ctx context.Context, r Ruling) (Ruling, error) {
+func (c *Service) admitByLease(ctx context.Context, r Ruling) (Ruling, error) {
 	s, by := r.At, r.Decision.By
 	// A lease was not decided on values that can change (S18.7).
 	if s.Unbound || by == nil || !c.Store.Spans() || len(s.Machine.Meta().ApprovalReads) > 0 {
@@ -29,7 +30,7 @@ func (c *Service) leased(ctx context.Context, r Ruling) (Ruling, error) {
 		Policy: by.Policy, PolicyVersion: by.Version, Rule: by.Pointer(), Capability: r.Decision.Capability,
 	}
 	if s.Run.SessionID != "" {
-		scope.RootID = r.Std.Outermost()
+		scope.RootSession = r.Effective.OutermostName()
 	}
 	// A call under other terms is asked about: its approver could not have answered alone.
 	terms := s.Machine.ApprovalFor(r.StateFacts).Digest()
@@ -46,6 +47,10 @@ func (c *Service) leased(ctx context.Context, r Ruling) (Ruling, error) {
 				return r, fault.From(err)
 			}
 			if !l.Lets(scope, c.Clock().UTC()) || l.Terms != terms || !r.matches(l) {
+				continue
+			}
+			if r.Effective.Halts.Since(policystore.SubjectOf(r.Caller, s, r.Effective.Status), l.GrantedAt) {
+				c.endLease(ctx, r, l, consent.LeaseRevoked, consent.EventLeaseRevoked)
 				continue
 			}
 			passes, err := c.takeLease(ctx, r, l)
@@ -74,12 +79,10 @@ func (c *Service) takeLease(ctx context.Context, r Ruling, l *consent.Lease) (Ru
 		return r, err
 	}
 	if counters[ledger.LeaseCalls] >= l.Calls {
-		if !r.Req.DryRun {
-			c.usedUp(ctx, r.Caller.Namespace, l)
-		}
+		c.endLease(ctx, r, l, consent.LeaseUsedUp, consent.EventLeaseUsedUp)
 		return r, nil
 	}
-	if passes := r.Answered(Approval{Lease: l, Rule: r.Decision.By}); passes.Combined.Decision == toolcall.Allow {
+	if passes := r.WithAdmission(Admission{Lease: l, Rule: r.Decision.By}); passes.Combined.Decision == toolcall.Allow {
 		return passes, nil
 	}
 	return r, nil
@@ -87,7 +90,7 @@ func (c *Service) takeLease(ctx context.Context, r Ruling, l *consent.Lease) (Ru
 
 // spendLease adds the precondition that the lease is unchanged, and the call that it admits.
 func (p *Plan) spendLease() {
-	l := p.Approval.Lease
+	l := p.Admission.Lease
 	if l == nil {
 		return
 	}
@@ -99,34 +102,38 @@ func (p *Plan) spendLease() {
 // leaseFull reports the refusal of a lease that had no call left at the commit. The check begins anew, and asks.
 func (p *Plan) leaseFull(err error) bool {
 	var full *store.LimitError
-	return p.Approval.Lease != nil && errors.As(err, &full) && full.Name == ledger.LeaseCalls
+	return p.Admission.Lease != nil && errors.As(err, &full) && full.Name == ledger.LeaseCalls
 }
 
 // endFullLease ends the lease of a decision that has taken its last call.
 func (c *Service) endFullLease(ctx context.Context, p *Plan, counted []int64) {
-	l := p.Approval.Lease
+	l := p.Admission.Lease
 	if l == nil {
 		return
 	}
 	for i := range p.Batch.Counters {
 		if p.Batch.Counters[i].Name == ledger.LeaseCalls && i < len(counted) && counted[i] >= l.Calls {
-			c.usedUp(ctx, p.Caller.Namespace, l)
+			c.endLease(ctx, p.Ruling, l, consent.LeaseUsedUp, consent.EventLeaseUsedUp)
 		}
 	}
 }
 
-// usedUp ends a lease that has no call left. It admits none also if that fails, and the next question tries
-// again.
-func (c *Service) usedUp(ctx context.Context, namespace string, l *consent.Lease) {
-	next, _ := l.Ended(consent.LeaseUsedUp)
+// endLease ends a lease that admits no call any more: none is left, or a halt has ended it. It admits none also if that
+// fails, and the next question tries again. A dry run ends none.
+func (c *Service) endLease(ctx context.Context, r Ruling, l *consent.Lease, status consent.LeaseStatus, kind string) {
+	if r.Req.DryRun {
+		return
+	}
+	namespace := r.Caller.Namespace
+	next, _ := l.Ended(status)
 	put, err := ledger.PutLease(namespace, next)
 	if err == nil {
 		var event store.Event
-		if event, err = c.Announce.LeaseEvent(namespace, "interlock", consent.EventLeaseUsedUp, next, c.Clock().UTC()); err == nil {
+		if event, err = c.Announce.LeaseEvent(namespace, "interlock", kind, next, c.Clock().UTC()); err == nil {
 			_, err = c.Store.Commit(context.WithoutCancel(ctx), store.Batch{Puts: []store.Put{put}, Events: []store.Event{event}})
 		}
 	}
 	if err != nil && !retry.Lost(err) {
-		c.Log.LogAttrs(ctx, slog.LevelWarn, "a lease that is used up could not be ended", slog.String("lease_id", l.ID), slog.Any("cause", err))
+		c.Log.LogAttrs(ctx, slog.LevelWarn, "a lease that admits no call could not be ended", slog.String("lease_id", l.ID), slog.Any("cause", err))
 	}
 }

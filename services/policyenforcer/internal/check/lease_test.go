@@ -3,6 +3,7 @@ package check_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/halts"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
@@ -42,7 +44,7 @@ func lease(t *testing.T, s *stage.Stage, change func(*consent.Lease)) *consent.L
 		ID: "lse_1", ApprovalID: "apr_0", Terms: consent.Terms{}.Digest(), Pattern: "git push *", Calls: 10, ExpiresAt: s.Clock().Add(time.Hour), GrantedBy: "alice",
 		GrantedAt: s.Clock(), Status: consent.LeaseActive, Version: 1,
 		Scope: consent.Scope{
-			RunID: "run_1", Entry: s.Engine.Current.Entry, State: "working", RootID: "s", Policy: "p", PolicyVersion: s.Index.Policies["p"].Live,
+			RunID: "run_1", Entry: s.Engine.Current.Entry, State: "working", RootSession: "s", Policy: "p", PolicyVersion: s.Index.Policies["p"].Live,
 			Rule: "/ask/0", Capability: "bash",
 		},
 	}
@@ -197,7 +199,7 @@ func TestLeaseEnds(t *testing.T) {
 		"revoked":    {func(l *consent.Lease) { l.Status = consent.LeaseRevoked }, nil},
 		"rule":       {func(l *consent.Lease) { l.Rule = "/ask/1" }, nil},
 		"capability": {func(l *consent.Lease) { l.Capability = "tool:Bash" }, nil},
-		"tree":       {func(l *consent.Lease) { l.RootID = "other" }, nil},
+		"tree":       {func(l *consent.Lease) { l.RootSession = "other" }, nil},
 		"run":        {func(l *consent.Lease) { l.RunID = "run_2" }, nil},
 		"pattern":    {func(l *consent.Lease) { l.Pattern = "*" }, nil},
 		"another policy": {nil, func(t *testing.T, s *stage.Stage) {
@@ -340,4 +342,42 @@ func TestNoLeaseWithoutSpanning(t *testing.T) {
 	lease(t, s, nil)
 	s.Store = stage.Narrow{Store: s.Store}
 	stage.Expect(t, stage.Ask(t, s.App(), bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
+}
+
+// S23.46: a lease that was granted before a halt lets no call in its scope pass after it; one outside of the scope does.
+func TestHaltsEndLeases(t *testing.T) {
+	t.Parallel()
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
+		s := leaseStage(t, st)
+		a := s.App()
+		for _, scope := range []halts.Scope{{Kind: halts.Session, Name: "s"}, {Kind: halts.Namespace}, {Kind: halts.Session, Name: "elsewhere"}} {
+			ends := scope.Name != "elsewhere"
+			id := fmt.Sprintf("lse_%s_%s", scope.Kind, scope.Name)
+			lease(t, s, func(l *consent.Lease) { l.ID = id })
+			push := bash("git push origin " + id)
+			stage.Expect(t, stage.Ask(t, a, push), toolcall.Allow, "")
+			root := halts.Caller{Namespace: "default", Principal: auth.Principal{Name: "rita", Root: true}}
+			halt, _, err := a.Halts.Create(t.Context(), root, scope, "a test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ends {
+				stage.Expect(t, stage.Ask(t, a, push), toolcall.Deny, toolcall.CodeHalted)
+			}
+			if _, err := a.Halts.Lift(t.Context(), root, halt.ID, "over"); err != nil {
+				t.Fatal(err)
+			}
+			if !ends {
+				stage.Expect(t, stage.Ask(t, a, push), toolcall.Allow, "")
+				continue
+			}
+			stage.Expect(t, stage.Ask(t, a, push), toolcall.Ask, toolcall.CodeApprovalRequired)
+			if got := leaseEvents(t, s); !slices.Contains(got, "revoked "+id+" by interlock") {
+				t.Errorf("%v: the events of leases are %q", scope, got)
+			}
+			s.Advance(time.Second)
+			lease(t, s, func(l *consent.Lease) { l.ID = id + "_later" })
+			stage.Expect(t, stage.Ask(t, a, push), toolcall.Allow, "")
+		}
+	})
 }

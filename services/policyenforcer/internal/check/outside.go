@@ -11,27 +11,27 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
-// agreed asks the decision points of rules about a call that would not be denied, all of them within the time of the slowest. It
+// consultPoints asks the decision points of rules about a call that would not be denied, all of them within the time of the slowest. It
 // returns the denial by the first that does not agree (S21.19). A check asks each once about a state: a retry uses its answer.
-func (c *Service) agreed(ctx context.Context, r Ruling) Ruling {
+func (c *Service) consultPoints(ctx context.Context, r Ruling) Ruling {
 	ctx, cancel := context.WithTimeout(ctx, rules.LongestTimeout)
 	defer cancel()
 	for {
-		denied, next := r.heard(r.Combined)
+		denied, next := r.withAnswers(r.Combined)
 		if next != nil {
-			r.outside[r.inquiry(next)] = c.askPoint(ctx, r, next)
+			r.outside[r.inquiry(next)] = c.consultPoint(ctx, r, next)
 			continue
 		}
 		if denied.Decision == r.Combined.Decision {
 			return r
 		}
-		return r.withoutLease().settle(denied)
+		return r.withoutLease().follow(denied)
 	}
 }
 
-// heard returns a verdict with the answers that decision points have given in this check: the denial by the first that does not
+// withAnswers returns a verdict with the answers that decision points have given in this check: the denial by the first that does not
 // agree. Otherwise next is the first rule whose point was not asked; nil for none.
-func (a Attempt) heard(c rules.Combined) (_ rules.Combined, next *rules.Source) {
+func (a Attempt) withAnswers(c rules.Combined) (_ rules.Combined, next *rules.Source) {
 	for _, by := range c.Outside() {
 		switch answer, known := a.outside[a.inquiry(by)]; {
 		case !known:
@@ -85,7 +85,8 @@ func (a Attempt) answers() []document.Value {
 	return all
 }
 
-func (c *Service) askPoint(ctx context.Context, r Ruling, by *rules.Source) said {
+// consultPoint asks the decision point of one rule.
+func (c *Service) consultPoint(ctx context.Context, r Ruling, by *rules.Source) said {
 	if c.Points == nil {
 		return said{by: by, why: "this server asks none"}
 	}
@@ -105,9 +106,9 @@ func (c *Service) askPoint(ctx context.Context, r Ruling, by *rules.Source) said
 	return said{by: by, agrees: agrees}
 }
 
-// unasked returns the ruling of a dry run, which says that it has not asked decision points: the call may still be denied.
-func (r Ruling) unasked() Ruling {
-	_, next := r.heard(r.Combined)
+// notingUnasked returns the ruling of a dry run, which says that it has not asked decision points: the call may still be denied.
+func (r Ruling) notingUnasked() Ruling {
+	_, next := r.withAnswers(r.Combined)
 	r.Decision.Message = noting(r.Decision.Message, next)
 	return r
 }

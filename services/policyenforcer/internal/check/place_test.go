@@ -253,3 +253,26 @@ func TestAgentsPolicy(t *testing.T) {
 		stage.Expect(t, in(t, a, stage.Agent, "s/below"), toolcall.Deny, toolcall.CodePolicyUnavailable)
 	})
 }
+
+// S22.10: a policy that is attached to an agent judges the sessions that were started from it, and all below them, with
+// or without a run, beside the agent's own policy.
+func TestPolicyAttachedToAnAgent(t *testing.T) {
+	t.Parallel()
+	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+		r := stage.Registry{T: t, Store: s.Store}
+		s.Engine.Current.SessionID = "s"
+		s.Put(t, "strict", noWrites, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToAgent, ID: "Sum"}}})
+		a := placed(s, s.Store)
+		r.Session("root", "", "sum", "RUNNING")
+		r.Session("s", "root", "", "RUNNING")
+		r.Session("t", "", "add", "RUNNING")
+		r.Put(ledger.AgentOf("default", "sum"), `{"id": "agent_1"}`)
+		r.Put(ledger.AgentOf("default", "add"), `{"id": "agent_2"}`)
+		stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Write"}), toolcall.Deny, toolcall.CodePolicyDenied)
+		s.Engine.Current.ID = "another"
+		stage.Expect(t, in(t, a, stage.Agent, "s/below"), toolcall.Deny, toolcall.CodePolicyDenied)
+		if d := in(t, a, stage.Agent, "t"); d != nil {
+			t.Errorf("another agent's session is judged: %+v", d)
+		}
+	})
+}

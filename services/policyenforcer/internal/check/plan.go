@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
@@ -18,8 +18,8 @@ import (
 // Plan is a ruling with the changes that make it durable.
 type Plan struct {
 	Ruling
-	// Batch has the preconditions and changes of the run, without those of policies and sessions: Record and
-	// DryRun add these, and Record the record.
+	// Batch has the preconditions and changes of the run. Service.commitPlan adds those of policies and sessions, and the entry of
+	// the log.
 	Batch store.Batch
 	// Record is the record in the log; nil in a dry run.
 	Record *ledger.Decision
@@ -31,7 +31,7 @@ type Plan struct {
 // of the state, the lease, the log and the event. They require that the run is unchanged. The plan is of a denial if
 // a limit of files or of open calls is reached.
 func (r Ruling) Plan(now time.Time) (Plan, error) {
-	p := Plan{Ruling: r, Batch: store.Batch{Checks: []store.Check{{Key: r.At.Key, Version: r.At.Run.Version}}}}
+	p := Plan{Ruling: r, Batch: store.Batch{Checks: []store.Check{{Key: r.At.Key, Version: r.At.Run.Version}, r.Effective.Halts.Check()}}}
 	if err := p.countFiles(); err != nil {
 		return p, err
 	}
@@ -39,12 +39,16 @@ func (r Ruling) Plan(now time.Time) (Plan, error) {
 		return p, err
 	}
 	if !r.Req.DryRun {
-		p.Batch.Checks = append(p.Batch.Checks, p.Approval.Rests...)
+		p.Batch.Checks = append(p.Batch.Checks, p.Admission.Rests...)
 	}
 	p.countState()
 	p.spendLease()
 	if r.Req.DryRun {
 		return p, nil
+	}
+	if v := &p.Decision.Verdict; v.Counted && v.Decision == toolcall.Allow && !p.At.Unbound {
+		stale := p.At.Machine.State(p.At.Run.State).Stale
+		p.Batch.SetTimers = append(p.Batch.SetTimers, ledger.Progress(p.At.Key, p.At.Run.Branch, stale, true, now)...)
 	}
 	return p, p.log(now)
 }
@@ -83,7 +87,7 @@ func (p *Plan) planEffects(now time.Time) error {
 	if p.Decision.Verdict.Decision != toolcall.Allow || !e.Voids && len(e.Gives) == 0 && !e.opens {
 		return nil
 	}
-	account := p.Account
+	account := p.OpenCalls
 	record, elapsed := account.Record.Elapse(now)
 	switch {
 	case !e.declared && !e.opens && account.Version == store.Absent: // there is no evidence to void; the check requires that
@@ -107,7 +111,7 @@ func (p *Plan) planEffects(now time.Time) error {
 // deadline becomes unknown then. With too many open calls the call is denied, and open returns false.
 func (p *Plan) open(record *evidence.Record, now time.Time) bool {
 	e := &p.effects
-	call := evidence.Call{
+	call := evidence.OpenCall{
 		ID: p.Req.CallID, RunID: p.At.Run.ID, Tool: p.Req.Tool, What: p.masks.Text(e.What), Digest: p.Digest,
 		By: p.Caller.Principal.Name, At: now,
 	}
@@ -138,7 +142,7 @@ func (p *Plan) open(record *evidence.Record, now time.Time) bool {
 	}
 	*record = next
 	if e.opens {
-		p.Batch.SetTimers = append(p.Batch.SetTimers, ledger.EffectTimer(p.Account.Root, record))
+		p.Batch.SetTimers = append(p.Batch.SetTimers, ledger.EffectTimer(p.OpenCalls.Root, record))
 	}
 	return true
 }
@@ -162,7 +166,7 @@ func (p *Plan) countState() {
 
 // log adds the record in the log and its event.
 func (p *Plan) log(now time.Time) error {
-	p.Record = p.record()
+	p.Record = p.logRecord()
 	event, err := p.event(p.Caller.Namespace, p.At.Root.ID, p.Record)
 	if err != nil {
 		return fault.From(err)
@@ -173,21 +177,21 @@ func (p *Plan) log(now time.Time) error {
 	p.Batch.SetTimers = append(p.Batch.SetTimers, decisionlog.SealTimer(p.Caller.Namespace, p.At.Root.ID, now))
 	if p.repeatable() {
 		p.Batch.Idempotency = &store.Idempotency{
-			Owner: p.At.Root, Name: ledger.CallName(p.Req.CallID), Digest: p.bound()[:calls.ShortDigest], Entry: key, TTL: once.Kept,
+			Owner: p.At.Root, Name: ledger.CallName(p.Req.CallID), Digest: p.bound()[:calls.ShortDigest], Entry: key, TTL: idempotency.TTL,
 		}
 	}
 	return nil
 }
 
-// record returns the record of the decision in the log.
-func (p *Plan) record() *ledger.Decision {
+// logRecord returns the record of the decision in the log.
+func (p *Plan) logRecord() *ledger.Decision {
 	s, d := p.At, p.masked()
 	rec := &ledger.Decision{
 		Principal: p.Caller.Principal.Name, SessionID: s.Run.SessionID,
 		RunID: s.Run.ID, RunVersion: s.Run.Version, Workflow: s.Run.Workflow, WorkflowVersion: s.Run.WorkflowVersion,
 		State: s.Run.State, Branch: s.Run.Branch, CallID: d.CallID, Tool: d.Tool, Capability: d.Capability,
 		Decision: d.Verdict.Decision, Code: d.Verdict.Code, Message: d.Message, InputDigest: d.InputDigest,
-		ApprovalID: d.ApprovalID, LeaseID: d.LeaseID, Shadows: d.Shadows, JailLevel: p.offered(), Limits: p.nearLimits(),
+		ApprovalID: d.ApprovalID, LeaseID: d.LeaseID, Shadows: d.Shadows, JailLevel: p.offered(), Limits: p.nearLimits(), Identity: p.identity(),
 	}
 	if p.repeatable() {
 		rec.Kept = ledger.KeptOf(&d.Verdict, s.Run.Entry, ledger.SpendsOf(p.Combined.Spends))
@@ -206,12 +210,14 @@ func (p *Plan) record() *ledger.Decision {
 	if d.EstimatedCost > 0 {
 		rec.EstimatedCostUSD = d.EstimatedCost.String()
 	}
-	if s.Machine.Meta().CaptureOutput && d.Verdict.Code != toolcall.CodeInvalidInput {
+	rec.Exceptions = p.Combined.Exceptions()
+	if d.Verdict.Code == toolcall.CodeInvalidInput {
+		return rec
+	}
+	if s.Machine.Meta().CaptureOutput || s.Unbound && p.Req.Observe || p.inputs.keep(d.Verdict.Decision) {
 		rec.Input = p.masks.Input(p.Req.Input)
 	}
-	if d.Verdict.Code != toolcall.CodeInvalidInput {
-		rec.Facts = p.looked()
-	}
+	rec.Facts = p.looked()
 	return rec
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/halts"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
@@ -30,8 +31,8 @@ func attemptOf(t *testing.T, tool, policy string) Attempt {
 		Caller: enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "amir", Role: auth.Agent}},
 		Req:    Request{Tool: tool, CallID: "call_1"}, Digest: toolcall.InputDigest(tool, nil), Now: began,
 		At: runs.StandIn("default", "s"),
-		Std: &policystore.Effective{
-			Index: &policystore.Index{}, Status: &runs.Status{}, Live: []*rules.Set{rules.Compile(parsed, 1)}, Because: []string{"role agent"},
+		Effective: &policystore.Effective{
+			Index: &policystore.Index{}, Halts: &halts.Index{}, Status: &runs.Status{}, Live: []*rules.Set{rules.Compile(parsed, 1)}, Because: []string{"role agent"},
 		},
 		settings: &settings{
 			event: func(string, string, *ledger.Decision) (store.Event, error) { return store.Event{ID: "e"}, nil },
@@ -45,14 +46,14 @@ func TestRulingsArePure(t *testing.T) {
 	t.Parallel()
 	const asks = `{"role": "agent", "ask": [{"capability": "tool:Write", "rate_limit": {"max_calls": 2, "window_seconds": 60}}]}`
 	a := attemptOf(t, "Write", asks)
-	asked, granted := a.Judge(Approval{}), a.Judge(Approval{ID: "apr_1"})
+	asked, granted := a.Decide(Admission{}), a.Decide(Admission{ID: "apr_1"})
 	if !asked.asks() || granted.Decision.Verdict.Decision != toolcall.Allow || granted.Decision.ApprovalID != "apr_1" {
 		t.Fatalf("asked %+v, granted %+v", asked.Decision, granted.Decision)
 	}
-	if again := a.Judge(Approval{}); !reflect.DeepEqual(again.Decision, asked.Decision) {
-		t.Errorf("judged again: %+v, want %+v", again.Decision, asked.Decision)
+	if again := a.Decide(Admission{}); !reflect.DeepEqual(again.Decision, asked.Decision) {
+		t.Errorf("decided again: %+v, want %+v", again.Decision, asked.Decision)
 	}
-	answered := asked.Answered(Approval{ID: "apr_1"})
+	answered := asked.WithAdmission(Admission{ID: "apr_1"})
 	if !reflect.DeepEqual(answered.Decision, granted.Decision) || !asked.asks() {
 		t.Errorf("answered: %+v, and the question is %+v", answered.Decision, asked.Decision)
 	}
@@ -67,14 +68,14 @@ func TestRulingsArePure(t *testing.T) {
 	if first.Record.Decision != toolcall.Allow || first.Batch.Idempotency == nil || len(first.Batch.Events) != 1 {
 		t.Errorf("the plan has %+v and %+v", first.Record, first.Batch)
 	}
-	denied, limited := granted.Limited(&quota.FullError{Value: 2}, began)
+	denied, limited := granted.DeniedByLimit(&quota.FullError{Value: 2}, began)
 	if !limited || denied.Decision.Verdict.Code != toolcall.CodeRateLimited || denied.Decision.ApprovalID != "" {
 		t.Errorf("over the limit: %+v", denied.Decision)
 	}
 	if granted.Decision.Verdict.Decision != toolcall.Allow || granted.Decision.ApprovalID != "apr_1" {
 		t.Errorf("the grant has changed: %+v", granted.Decision)
 	}
-	if _, limited := granted.Limited(store.ErrUncertain, began); limited {
+	if _, limited := granted.DeniedByLimit(store.ErrUncertain, began); limited {
 		t.Error("an uncertain commit is a limit")
 	}
 }
@@ -83,12 +84,12 @@ func TestRulingsArePure(t *testing.T) {
 func TestPlanOfADryRun(t *testing.T) {
 	t.Parallel()
 	a := attemptOf(t, "Read", `{"role": "agent", "allow": [{"capability": "*"}]}`)
-	real, err := a.Judge(Approval{}).Plan(began)
+	real, err := a.Decide(Admission{}).Plan(began)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.Req.DryRun = true
-	dry, err := a.Judge(Approval{}).Plan(began)
+	dry, err := a.Decide(Admission{}).Plan(began)
 	if err != nil || dry.Record != nil || dry.Batch.Idempotency != nil || len(dry.Batch.Events) > 0 {
 		t.Errorf("%+v, %v", dry.Batch, err)
 	}

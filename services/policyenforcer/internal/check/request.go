@@ -31,6 +31,8 @@ type Request struct {
 	Jail jail.Level
 	// DeniedBecause explains a denial by the caller; empty for none.
 	DeniedBecause string
+	// Observe records the call of a session without a run, also where no policy applies to it.
+	Observe bool
 	// DryRun decides without effects.
 	DryRun bool
 	// Explain adds an explanation.

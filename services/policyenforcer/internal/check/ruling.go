@@ -20,23 +20,23 @@ import (
 // another ruling.
 type Ruling struct {
 	Attempt
-	Approval Approval
+	Admission Admission
 	// State is the verdict of the state, and Combined that of the state and the policies.
 	State    toolcall.Verdict
 	Combined rules.Combined
 	// Decision is the answer.
 	Decision Decision
-	// files and the attempt's Account are read for the plan: see Service.prepare.
+	// files and the attempt's OpenCalls are read for the plan: see Service.readForPlan.
 	files   *calls.ChangedFiles
 	effects effects
 	// full has the limit that has denied the call; nil for none.
 	full []ledger.Limit
 }
 
-// settle replaces the combined verdict, and makes the decision of it.
-func (r Ruling) settle(c rules.Combined) Ruling {
+// follow replaces the combined verdict, and makes the decision of it.
+func (r Ruling) follow(c rules.Combined) Ruling {
 	r.Combined = c
-	r.Decision.settle(&r.Combined)
+	r.Decision.follow(&r.Combined)
 	return r
 }
 
@@ -45,7 +45,8 @@ func (r Ruling) asks() bool { return r.Decision.Verdict.Decision == toolcall.Ask
 
 // repeatable reports whether a repeat of the call gets this answer. A question may be answered otherwise later.
 func (r Ruling) repeatable() bool {
-	return !r.asks() && r.Decision.Verdict.Code != toolcall.CodeCallerDenied
+	code := r.Decision.Verdict.Code
+	return !r.asks() && code != toolcall.CodeCallerDenied && code != toolcall.CodeHalted
 }
 
 // askedBy identifies the rule that asks, in this version of its policy.
@@ -57,9 +58,9 @@ func (r Ruling) askedBy() string {
 	return fmt.Sprintf("%s@%d%s", by.Policy, by.Version, by.Pointer())
 }
 
-// Answered returns the ruling after its question was answered.
-func (r Ruling) Answered(approval Approval) Ruling {
-	next := r.rule(r.State, approval)
+// WithAdmission returns the ruling after its question was answered.
+func (r Ruling) WithAdmission(admission Admission) Ruling {
+	next := r.decideWith(r.State, admission)
 	next.Decision.Explanation, next.Decision.Shadows = r.Decision.Explanation, r.Decision.Shadows
 	return next
 }
@@ -88,14 +89,14 @@ func (r Ruling) Rejected(asked enforcer.Approval) Ruling {
 	return r
 }
 
-// Limited returns the denial of the call if err reports a full limit. It returns false for other errors and for nil.
-func (r Ruling) Limited(err error, now time.Time) (Ruling, bool) {
+// DeniedByLimit returns the denial of the call if err reports a full limit. It returns false for other errors and for nil.
+func (r Ruling) DeniedByLimit(err error, now time.Time) (Ruling, bool) {
 	var full *quota.FullError
 	if errors.As(err, &full) {
 		denied := r.withoutLease()
 		denied.Decision.ApprovalID = ""
 		denied.full = []ledger.Limit{quota.LimitOf(&r.Combined.Spends[full.Index], full.Value, now)}
-		return denied.settle(r.Combined.Exceeded(full.Index, full.Value, full.ReopensAt)), true
+		return denied.follow(r.Combined.Exceeded(full.Index, full.Value, full.ReopensAt)), true
 	}
 	var limit *store.LimitError
 	if !errors.As(err, &limit) {
@@ -112,13 +113,13 @@ func (r Ruling) Limited(err error, now time.Time) (Ruling, bool) {
 func (r Ruling) deny(v toolcall.Verdict) Ruling {
 	v.Tool = r.Req.Tool
 	r.effects = effects{}
-	return r.withoutLease().settle(rules.Combine(v, nil, nil))
+	return r.withoutLease().follow(rules.Combine(v, nil, nil))
 }
 
 // withoutLease returns the ruling without its lease, because the call is denied and spends no call of the lease.
 func (r Ruling) withoutLease() Ruling {
-	if r.Approval.Lease != nil {
-		r.Approval.Lease, r.Decision.LeaseID, r.Decision.ApprovalID = nil, "", ""
+	if r.Admission.Lease != nil {
+		r.Admission.Lease, r.Decision.LeaseID, r.Decision.ApprovalID = nil, "", ""
 	}
 	return r
 }
@@ -130,6 +131,17 @@ func (r Ruling) denyByCaller() Ruling {
 	}
 	denied := r.deny(toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeCallerDenied})
 	denied.Decision.Message = r.Req.DeniedBecause
+	return denied
+}
+
+// denyByHalt returns the denial of a call in the scope of a halt, whatever else would decide it (S23.40).
+func (r Ruling) denyByHalt() Ruling {
+	if r.Effective.Halted == nil {
+		return r
+	}
+	denied := r.deny(toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeHalted})
+	denied.Decision.Message = "Tool " + document.Quote(r.Req.Tool) + " is denied: " + r.Effective.Halted.Why()
+	denied.Decision.Jail = nil
 	return denied
 }
 
@@ -152,7 +164,7 @@ func (r Ruling) confine() Ruling {
 
 // effects is the meaning of an allowed call for evidence and open calls.
 type effects struct {
-	toolcall.Notice
+	toolcall.Meaning
 	// edits is the number of edits before the call.
 	edits int64
 	// declared: the family declares evidence. opens: the call stays open until its report, because the workflow has
@@ -161,9 +173,9 @@ type effects struct {
 	deadline        time.Duration
 }
 
-// observe returns the ruling with its effects, and whether its plan needs the account of the family. Runs whose
+// withEffects returns the ruling with its effects, and whether its plan needs the account of the family. Runs whose
 // workflow declares no evidence, and that neither were invoked nor have invoked another, need none.
-func (r Ruling) observe() (next Ruling, needs bool) {
+func (r Ruling) withEffects() (next Ruling, needs bool) {
 	s := r.At
 	r.effects = effects{}
 	if r.Req.DryRun || s.Unbound || r.Decision.Verdict.Decision != toolcall.Allow { // the call of a dry run gets no report
@@ -173,18 +185,18 @@ func (r Ruling) observe() (next Ruling, needs bool) {
 	if !e.declared && e.deadline == 0 && s.Run.Parent == nil && len(s.Run.Children()) == 0 {
 		return r, false
 	}
-	e.Notice = r.noticed()
+	e.Meaning = r.meaning()
 	e.opens = e.deadline > 0 && e.Affects
 	r.effects = e
 	return r, e.Voids || len(e.Gives) > 0 || e.opens
 }
 
-// noticed returns the meaning of the call for evidence, in the jail that its state relies on.
-func (r Ruling) noticed() toolcall.Notice {
+// meaning returns the meaning of the call for evidence, in the jail that its state relies on.
+func (r Ruling) meaning() toolcall.Meaning {
 	if r.State.Jail == nil {
-		return r.notice(jail.None)
+		return r.meaningIn(jail.None)
 	}
-	return r.notice(r.offered())
+	return r.meaningIn(r.offered())
 }
 
 // countsFiles reports whether the state limits the files that the call would change.

@@ -1,4 +1,4 @@
-// Package check decides tool calls: it judges a call in the pure core, asks approvers, and makes the decision
+// Package check decides tool calls: it decides a call in the pure core, asks approvers, and makes the decision
 // and its counters durable in one commit.
 //
 // It fails closed: without a decision that is both current and durable, the answer is a denial.
@@ -15,12 +15,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/redact"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
@@ -57,14 +57,18 @@ type Config struct {
 	Places toolcall.Places
 	// Jails is the mode of jails for command lines.
 	Jails enforcer.Jails
-	// Observe receives each committed decision. It must be quick, and may be nil.
-	Observe func(*Observed)
-	// Answered receives each answer to a check and its duration. It must be quick, and may be nil.
-	Answered func(ctx context.Context, d *Decision, took time.Duration)
+	// LogAttributes are the attributes of humans that the log has.
+	LogAttributes []string
+	// Inputs selects the calls whose input the log keeps.
+	Inputs Inputs
+	// Measure receives each committed decision. It must be quick, and may be nil.
+	Measure func(*Measured)
+	// TimeAnswer receives each answer to a check and its duration. It must be quick, and may be nil.
+	TimeAnswer func(ctx context.Context, d *Decision, took time.Duration)
 }
 
-// Observed is a decision for metrics.
-type Observed struct {
+// Measured is a decision for metrics.
+type Measured struct {
 	Decision toolcall.Decision
 	Code     toolcall.Code // empty for an allowed call, or NOT_ENFORCED
 	// Reason explains NOT_ENFORCED; empty for any other code.
@@ -91,6 +95,6 @@ type Service struct {
 // New returns the service of a configuration.
 func New(cfg Config) *Service {
 	return &Service{cfg, settings{
-		masks: cfg.Masks, places: cfg.Places, jails: cfg.Jails, event: cfg.Announce.Decided, seen: cfg.Quota.Seen,
+		masks: cfg.Masks, places: cfg.Places, jails: cfg.Jails, logAttributes: cfg.LogAttributes, inputs: cfg.Inputs, event: cfg.Announce.Decided, seen: cfg.Quota.Seen,
 	}}
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -14,23 +15,26 @@ import (
 // shadows returns the decisions of the shadows of policies and of the workflow that differ from the enforced
 // one. Shadows have rules and no counters. A failure here has no effect on the decision.
 func (c *Service) shadows(ctx context.Context, r Ruling) []ledger.Shadow {
-	enforced, std, s := &r.Combined, r.Std, r.At
+	enforced, effective, s := &r.Combined, r.Effective, r.At
 	var differing []ledger.Shadow
-	for _, sh := range std.Shadows {
-		sets := append([]*rules.Set(nil), std.Live...)
-		if sh.Replaces >= 0 {
+	for _, sh := range effective.Shadows {
+		sets := slices.Clone(effective.Live)
+		switch {
+		case sh.Set == nil:
+			sets = slices.Delete(sets, sh.Replaces, sh.Replaces+1)
+		case sh.Replaces >= 0:
 			sets[sh.Replaces] = sh.Set
-		} else {
+		default:
 			sets = append(sets, sh.Set)
 		}
-		other, unasked := r.heard(r.combine(enforced.State, sets, Approval{}))
+		other, unasked := r.withAnswers(r.combine(enforced.State, sets, Admission{}))
 		if other.Decision != enforced.Decision || other.Code != enforced.Code || unasked != nil {
 			differing = append(differing, ledger.Shadow{
 				Policy: sh.Name, PolicyVersion: sh.Version, Decision: other.Decision, Code: other.Code, Message: noting(other.Message(), unasked),
 			})
 		}
 	}
-	digest, ok := std.Index.WorkflowShadow(s.Run.Workflow)
+	digest, ok := effective.Index.WorkflowShadow(s.Run.Workflow)
 	if !ok {
 		return differing
 	}
@@ -41,7 +45,7 @@ func (c *Service) shadows(ctx context.Context, r Ruling) []ledger.Shadow {
 		return differing
 	}
 	shadowed := r.under(m)
-	other, unasked := shadowed.heard(shadowed.combine(shadowed.byState(), std.Live, Approval{}))
+	other, unasked := shadowed.withAnswers(shadowed.combine(shadowed.rulesOfState(), effective.Live, Admission{}))
 	if other.Decision == enforced.Decision && other.Code == enforced.Code {
 		return differing
 	}
@@ -65,9 +69,10 @@ func noting(message string, unasked *rules.Source) string {
 
 // under returns the attempt with another machine in place of the run's own.
 func (a Attempt) under(m *workflow.Machine) Attempt {
-	s, definition, run := *a.At, *a.At.Definition, *a.At.Run
+	s, definition, view, run := *a.At, *a.At.Definition, *a.At.Run, *a.At.Run.Run
 	definition.Machine, run.WorkflowVersion = m, m.Version()
-	s.Definition, s.Run = &definition, &run
+	view.Run = &run // a cache has the other
+	s.Definition, s.Run = &definition, &view
 	a.At = &s
 	return a
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
@@ -124,6 +125,9 @@ func (r *recorder) call(ctx context.Context, d *ledger.Decision) (rules.Recorded
 			Approved: d.ApprovalID != "" && d.Decision == toolcall.Allow,
 		},
 		Decision: d.Decision, Code: d.Code, Policy: d.Policy,
+	}
+	if decisionlog.Vouched(d) {
+		recorded.Human = rules.HumanAccount(session.Alike(d.Identity.Human.Name), d.Identity.Human.Issuer)
 	}
 	if cost, ok := quota.ReadCost(d.EstimatedCostUSD); ok {
 		recorded.EstimatedCost = cost

@@ -12,9 +12,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/redact"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 )
 
 // A candidate is replayed against recorded calls: its changes are reported,

@@ -81,6 +81,11 @@ func TestWhatAPolicyIsAttachedTo(t *testing.T) {
 		"another role":          {as: stage.ToRole(auth.Operator), after: toolcall.Allow},
 		"the session":           {as: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "s"}}, after: toolcall.Deny, matches: true},
 		"a session above":       {as: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "root"}}, after: toolcall.Deny, matches: true},
+		"everyone":              {as: []policystore.Attachment{{Kind: policystore.AttachedToEveryone, ID: policystore.Anyone}}, after: toolcall.Deny, matches: true},
+		"the principal":         {as: []policystore.Attachment{{Kind: policystore.AttachedToPrincipal, ID: stage.Agent.Principal.Name}}, after: toolcall.Deny, matches: true},
+		"another principal":     {as: []policystore.Attachment{{Kind: policystore.AttachedToPrincipal, ID: "other"}}, after: toolcall.Allow},
+		"a human, in doubt":     {as: []policystore.Attachment{{Kind: policystore.AttachedToHuman, ID: "ann"}}, after: toolcall.Deny, matches: true},
+		"an agent":              {as: []policystore.Attachment{{Kind: policystore.AttachedToAgent, ID: "sum"}}, after: toolcall.Allow},
 		"a session below":       {as: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "child"}}, after: toolcall.Allow},
 	} {
 		t.Run(name, func(t *testing.T) {

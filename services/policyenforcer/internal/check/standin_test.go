@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
@@ -19,7 +20,11 @@ func TestASessionWithoutARun(t *testing.T) {
 	without := func(a *app.App, call string) (*check.Decision, error) {
 		return a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{SessionID: "lost"}, Tool: "Write", CallID: call, Input: []byte(`{}`)})
 	}
-	for name, as := range map[string][]policystore.Attachment{"the role": stage.ToRole(auth.Agent), "the tree": {{Kind: policystore.AttachedToSession, ID: "root"}}} {
+	for name, as := range map[string][]policystore.Attachment{
+		"the role": stage.ToRole(auth.Agent), "the tree": {{Kind: policystore.AttachedToSession, ID: "root"}},
+		"everyone": {{Kind: policystore.AttachedToEveryone}}, "the caller": {{Kind: policystore.AttachedToPrincipal, ID: stage.Agent.Principal.Name}},
+		"a group, in doubt": {{Kind: policystore.AttachedToGroup, ID: "support"}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
@@ -83,5 +88,42 @@ func TestAnIncompleteRunDenies(t *testing.T) {
 			}
 			stage.Expect(t, d, toolcall.Deny, toolcall.CodePolicyUnavailable)
 		})
+	}
+}
+
+// TestObservedCalls: S13.14, a call that nothing judges is recorded with its input if the caller observes; policies and runs judge it
+// as without that, and a dry run records nothing.
+func TestObservedCalls(t *testing.T) {
+	t.Parallel()
+	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+		s.Engine.Current.ID = "another" // the engine knows no run of the session
+		a := s.App()
+		ask := func(tool, call string, dry bool) (*check.Decision, error) {
+			return a.Checks.Check(t.Context(), stage.Agent, check.Request{
+				Target: enforcer.Target{SessionID: "lost"}, Tool: tool, CallID: call, Input: []byte(`{"command": "ls"}`), Observe: true, DryRun: dry,
+			})
+		}
+		if _, err := ask("Bash", "", true); fault.ReasonOf(err) != fault.NotFound {
+			t.Errorf("a dry run: %v", err)
+		}
+		d, err := ask("Bash", "seen", false)
+		if err != nil || d.Message != toolcall.Observed {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		stage.Expect(t, d, toolcall.Allow, toolcall.CodeNotEnforced)
+		all, _, err := a.Log.List(t.Context(), "default", decisionlog.Query{SessionID: "lost", Limit: 10})
+		if err != nil || len(all) != 1 || string(all[0].Input) != `{"command":"ls"}` || all[0].RunID != "" || all[0].Message != toolcall.Observed {
+			t.Errorf("the log: %+v, %v", all, err)
+		}
+		s.Put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		if d, err = ask("Write", "denied", false); err != nil {
+			t.Fatal(err)
+		}
+		stage.Expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied)
+	})
+	s := stage.New(t, stage.Open)
+	d := stage.Ask(t, s.App(), check.Request{Tool: "Read", Observe: true})
+	if stage.Expect(t, d, toolcall.Allow, ""); d.Unbound {
+		t.Errorf("with a run: %+v", d)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -63,10 +64,26 @@ func (q *Query) holds(r *ledger.Decision) bool {
 
 // Facts returns what a recorded call did; nil when its input is not kept as it was. shell is true for a tool that
 // runs command lines.
-func Facts(r *ledger.Decision, shell bool, tools facet.Tools) condition.Call {
-	return facet.OfRecord(facet.Subject{
+func Facts(r *ledger.Decision, shell bool, tools facet.Tools) condition.Facts {
+	s := facet.Subject{
 		Tool: r.Tool, Shell: shell, Input: r.Input, Tools: tools, CallerName: r.Principal, RunState: r.State, RunWorkflow: r.Workflow,
-	})
+	}
+	if id := r.Identity; id != nil {
+		s.CallerRole, s.CallerToken, s.CallerVia, s.Agent, s.AgentVersion = id.Role, id.Token, id.Via, id.Agent, id.AgentVersion
+		if Vouched(r) {
+			s.Human = &facet.Human{Name: id.Human.Name, Issuer: id.Human.Issuer, Source: id.Human.Source, Age: -1}
+		}
+	}
+	return facet.OfRecord(s)
+}
+
+// Vouched reports that the human of a record was known when the call was made, by the word of an issuer or an operator.
+func Vouched(r *ledger.Decision) bool {
+	if r.Identity == nil || r.Identity.Human == nil {
+		return false
+	}
+	h := r.Identity.Human
+	return auth.Source(h.Source).AtLeast(auth.Issuer) && (h.Expires.IsZero() || r.Time.Before(h.Expires))
 }
 
 // scanned bounds the records that one page reads; a page then ends even if it is not full. partitionWork is

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
@@ -51,7 +51,7 @@ func NewReader(st store.Store) *Log {
 // Decisions that were sealed without an age are dropped after the next seal of their partition.
 func (l *Log) Retain(age time.Duration) {
 	if age > 0 {
-		age = max(age, once.Kept)
+		age = max(age, idempotency.TTL)
 	}
 	l.retention = age
 }

@@ -19,7 +19,7 @@ type Runs interface {
 	// Lane returns a run itself, as it is in a branch.
 	Lane(ctx context.Context, namespace, runID, branch string) (*workflow.View, error)
 	// Interrupt diverts a run because an allowed call has changed files, once per call. It returns nil
-	// if nothing has changed.
+	// without a change.
 	Interrupt(ctx context.Context, runID, callID string, files []string) (*Interrupted, error)
 	// Definition returns a version of a workflow or process.
 	Definition(ctx context.Context, namespace, name string, version int64) (*Definition, error)

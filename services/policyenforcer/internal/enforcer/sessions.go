@@ -11,6 +11,8 @@ import (
 type Sessions interface {
 	// Place reads the status of a session. parent is the one in the caller's token, or empty.
 	Place(ctx context.Context, namespace, session, parent string) (*sessionread.Place, error)
+	// Agent reads the present version of a registered agent, and the name of its policy.
+	Agent(ctx context.Context, namespace, name string) (sessionread.Agent, error)
 }
 
 // Shared is the port to the states that sessions share.

@@ -48,6 +48,11 @@ func (e *Engine) Definition(context.Context, string, string, int64) (*enforcer.D
 // Trees are sessions of which "child" is below "s".
 type Trees struct{}
 
+// Agent returns an agent without a policy.
+func (Trees) Agent(_ context.Context, _, name string) (sessionread.Agent, error) {
+	return sessionread.Agent{Name: name, Version: 1}, nil
+}
+
 // Place returns the names of a session and of those above it.
 func (Trees) Place(_ context.Context, _, session, _ string) (*sessionread.Place, error) {
 	if session == "child" {

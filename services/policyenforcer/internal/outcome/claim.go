@@ -9,27 +9,27 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// observedReport is stored with the idempotency key of a report that was observed. With that of any other report, a
+// vouchedReport is stored with the idempotency key of a vouched report. With that of any other report, a
 // claim is stored.
-const observedReport = "observed"
+const vouchedReport = "observed"
 
-// claim is the agent's own report of its call, as far as a later observation corrects it.
+// claim is the agent's own report of its call, as far as a later vouched report corrects it.
 type claim struct {
 	OK      bool   `json:"ok,omitempty"`
 	Bytes   int64  `json:"bytes,omitempty"`
 	CostUSD string `json:"cost_usd,omitempty"`
 }
 
-// reportedBy returns the answer that is stored with a report: observedReport or a claim.
+// reportedBy returns the answer that is stored with a report: vouchedReport or a claim.
 func reportedBy(caller enforcer.Caller, r *Report) []byte {
-	if caller.Observes {
-		return []byte(observedReport)
+	if caller.Vouched {
+		return []byte(vouchedReport)
 	}
 	data, err := json.Marshal(claim{OK: r.OK, Bytes: r.ResultBytes, CostUSD: r.CostUSD})
 	if err != nil {
@@ -38,10 +38,10 @@ func reportedBy(caller enforcer.Caller, r *Report) []byte {
 	return data
 }
 
-// claimOf returns the agent's own report of a call, nil where there is none or it was observed.
+// claimOf returns the agent's own report of a call, nil where there is none or the report was vouched for.
 func (o *Service) claimOf(ctx context.Context, root store.Key, callID string) (*claim, error) {
 	first, err := o.store.Answer(ctx, root, ledger.ReportName(callID))
-	if errors.Is(err, store.ErrNotFound) || err == nil && string(first) == observedReport {
+	if errors.Is(err, store.ErrNotFound) || err == nil && string(first) == vouchedReport {
 		return nil, nil
 	}
 	if err != nil {
@@ -54,11 +54,11 @@ func (o *Service) claimOf(ctx context.Context, root store.Key, callID string) (*
 	return &c, nil
 }
 
-// observeClaimed commits an observed report of a call that its agent has reported before. It corrects evidence,
+// correctClaim commits a vouched report of a call that its agent has reported before. It corrects evidence,
 // bytes and cost: an edit may have continued after the claim, and a test may have ended otherwise. again is the
-// store's error for the second report, or nil; it is returned if the call was observed before.
-func (o *Service) observeClaimed(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, again error) error {
-	if !caller.Observes || call == nil {
+// store's error for the second report, or nil; it is returned if a vouched report came before.
+func (o *Service) correctClaim(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.DecidedCall, r *Reported, again error) error {
+	if !caller.Vouched || call == nil {
 		return again
 	}
 	claimed, err := o.claimOf(ctx, root, r.CallID)
@@ -71,7 +71,7 @@ func (o *Service) observeClaimed(ctx context.Context, caller enforcer.Caller, ro
 	batch := store.Batch{
 		Checks: []store.Check{{Key: s.Key, Version: s.Run.Version}},
 		Idempotency: &store.Idempotency{
-			Owner: root, Name: ledger.ObservedName(r.CallID), Digest: r.digest(), TTL: once.Kept,
+			Owner: root, Name: ledger.CorrectionName(r.CallID), Digest: r.digest(), TTL: idempotency.TTL,
 		},
 	}
 	if err := o.takeEvidence(ctx, caller, root, s, call, r, &batch); err != nil {
@@ -89,10 +89,10 @@ func (o *Service) observeClaimed(ctx context.Context, caller enforcer.Caller, ro
 	return err
 }
 
-// correct adds to the batch of an observed report its corrections of the bytes and the cost that the agent has
+// correct adds to the batch of a vouched report its corrections of the bytes and the cost that the agent has
 // claimed.
 func (o *Service) correct(
-	ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, claimed *claim, batch *store.Batch,
+	ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.DecidedCall, r *Reported, claimed *claim, batch *store.Batch,
 ) error {
 	if more := r.ResultBytes - claimed.Bytes; more > 0 && countsBytes(s, r) {
 		batch.Counters = []store.Counter{{Owner: s.Entry, Name: ledger.ContextBytes, Delta: more, Limit: store.NoLimit}}

@@ -215,7 +215,7 @@ func (o *Service) paidFor(ctx context.Context, caller enforcer.Caller, session s
 	if len(tools) == 0 || amount == 0 {
 		return nil, nil
 	}
-	s, err := o.policies.Found(ctx, caller, enforcer.Target{SessionID: session}, false, o.runs.Cached)
+	s, err := o.policies.LoadOrStandIn(ctx, caller, enforcer.Target{SessionID: session}, false, o.runs.Cached)
 	if fault.ReasonOf(err) == fault.NotFound {
 		return nil, nil // no policy holds for its calls
 	}
@@ -232,12 +232,12 @@ func (o *Service) paidFor(ctx context.Context, caller enforcer.Caller, session s
 		if toolcall.Own(use.Tool) || part == 0 {
 			continue
 		}
-		std, err := o.policies.Effective(ctx, caller, s, enforcer.Target{SessionID: session}, use.Tool)
+		effective, err := o.policies.Effective(ctx, caller, s, enforcer.Target{SessionID: session}, use.Tool)
 		if err != nil {
 			return nil, err
 		}
-		call, taken := std.Call(caller, s, use.Tool, use.Input, o.clock().UTC()), map[rules.Account]bool{}
-		for _, set := range std.Live {
+		call, taken := effective.Call(caller, s, use.Tool, use.Input, o.clock().UTC()), map[rules.Account]bool{}
+		for _, set := range effective.Live {
 			for _, spend := range set.Decide(call, nil).Spends {
 				if spend.Measure == rules.Money && spend.Pattern != "" && !taken[spend.Account] {
 					taken[spend.Account] = true

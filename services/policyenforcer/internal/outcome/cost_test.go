@@ -54,7 +54,7 @@ func TestTheLargestSourceCounts(t *testing.T) {
 		a := s.App()
 		spent := func(want string) {
 			t.Helper()
-			usages, err := a.Policies.Usage(t.Context(), stage.Agent, "p", "", "s")
+			usages, err := a.Policies.Usage(t.Context(), stage.Agent, "p", policystore.Spender{Session: "s"})
 			if err != nil || len(usages) != 1 || fmt.Sprint(usages[0].Used) != want {
 				t.Fatalf("%+v, %v; want %s", usages, err, want)
 			}
@@ -93,7 +93,7 @@ func TestCostsSpendTheBudgetsOfCalls(t *testing.T) {
 			cost(t, a, "s", "transcript", outcome.Cost{ID: "m1", CostUSD: "0.900001", Tools: both})
 		}
 		cost(t, a, "s", "transcript", outcome.Cost{ID: "m2", CostUSD: "0.3", Tools: both[:1]})
-		usages, err := a.Policies.Usage(t.Context(), stage.Agent, "p", "", "s")
+		usages, err := a.Policies.Usage(t.Context(), stage.Agent, "p", policystore.Spender{Session: "s"})
 		if err != nil || len(usages) != 2 || usages[0].Used != 300_001+300_000 || usages[1].Used != 300_000 {
 			t.Fatalf("%+v, %v", usages, err)
 		}
@@ -118,7 +118,7 @@ func TestConcurrentCostsAllCountOnce(t *testing.T) {
 			})
 		}
 		group.Wait()
-		usages, err := s.App().Policies.Usage(t.Context(), stage.Agent, "p", "", "s")
+		usages, err := s.App().Policies.Usage(t.Context(), stage.Agent, "p", policystore.Spender{Session: "s"})
 		if err != nil || usages[0].Used != 60_000 {
 			t.Errorf("%+v, %v", usages, err)
 		}

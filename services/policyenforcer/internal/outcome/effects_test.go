@@ -60,7 +60,7 @@ func (f *effects) restart() {
 	f.app = app.New(f.store, f.engine, stage.Announcer{}, f.clock.now, slog.New(slog.DiscardHandler), app.Config{})
 }
 
-func (f *effects) calls() []evidence.Call {
+func (f *effects) calls() []evidence.OpenCall {
 	f.Helper()
 	calls, err := f.app.Outcomes.Calls(f.Context(), stage.Agent, enforcer.Target{RunID: "run_1"})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // takeEvidence adds the evidence and the effects of a report to its batch. s is the run of the call.
-func (o *Service) takeEvidence(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, batch *store.Batch) error {
+func (o *Service) takeEvidence(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.DecidedCall, r *Reported, batch *store.Batch) error {
 	r.Evidence = nil
 	if call.WorkflowVersion != s.Run.WorkflowVersion { // evidence of that name may differ in another version (S17.2)
 		moved := *call
@@ -23,7 +23,7 @@ func (o *Service) takeEvidence(ctx context.Context, caller enforcer.Caller, root
 		return o.takeJailed(ctx, caller, root, s, call, r, batch)
 	}
 	keeps := s.EffectDeadline() > 0
-	ends := caller.Observes && r.BackgroundEnded != ""
+	ends := caller.Vouched && r.BackgroundEnded != ""
 	if !call.Voids && len(call.Gives) == 0 && !keeps && !ends {
 		return nil
 	}
@@ -47,18 +47,18 @@ func (o *Service) takeEvidence(ctx context.Context, caller enforcer.Caller, root
 		}
 	}
 	if call.Voids {
-		record = record.Reported(evidence.Edit{At: now, CallID: r.CallID}, r.Background, caller.Observes)
+		record = record.Reported(evidence.Edit{At: now, CallID: r.CallID}, r.Background, caller.Vouched)
 	}
 	if ends {
 		record = record.EndsBackground(call.RunID, r.BackgroundEnded, now)
 	}
 	if !r.Unknown {
 		specs := s.Machine.Evidence()
-		seen := evidence.Observation{At: now, CallID: r.CallID, By: caller.Principal.Name, Edits: call.Edits, Entry: call.Entry}
+		seen := evidence.Sighting{At: now, CallID: r.CallID, By: caller.Principal.Name, Edits: call.Edits, Entry: call.Entry}
 		for i := range specs {
 			switch spec := &specs[i]; {
 			case !slices.Contains(call.Gives, spec.Name):
-			case !caller.Observes:
+			case !caller.Vouched:
 				record = record.Claims(call.RunID, spec, seen)
 			default:
 				as := spec.As(r.OK, r.Output)

@@ -14,8 +14,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
@@ -82,14 +82,14 @@ func (o *Service) Finish(ctx context.Context, caller enforcer.Caller, req Finish
 }
 
 // readWitness checks that a witness is of the jail that has claimed the line.
-func (o *Service) readWitness(ctx context.Context, root store.Key, call *ledger.Call, req Finish) (*testimony, error) {
+func (o *Service) readWitness(ctx context.Context, root store.Key, call *ledger.DecidedCall, req Finish) (*testimony, error) {
 	refused := func(why string) error {
 		return fault.New(fault.FailedPrecondition, "the witness of call %q is refused: %s", req.CallID, why)
 	}
 	if call == nil || call.Jail == nil {
 		return nil, refused("no such call was allowed as a command in a jail")
 	}
-	claimed, err := once.Answer(ctx, o.store, root, ledger.StartedName(req.CallID))
+	claimed, err := idempotency.Answer(ctx, o.store, root, ledger.StartedName(req.CallID))
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (o *Service) readWitness(ctx context.Context, root store.Key, call *ledger.
 // keepWitness stores a witness, once.
 func (o *Service) keepWitness(ctx context.Context, root store.Key, req Finish, w *testimony) error {
 	_, err := o.store.Commit(ctx, store.Batch{Idempotency: &store.Idempotency{
-		Owner: root, Name: ledger.WitnessName(req.CallID), Digest: w.digest, Answer: req.Witness, TTL: once.Kept,
+		Owner: root, Name: ledger.WitnessName(req.CallID), Digest: w.digest, Answer: req.Witness, TTL: idempotency.TTL,
 	}})
 	if errors.As(err, new(*store.ReplayMismatchError)) {
 		return fault.New(fault.IdempotencyMismatch, "another witness of call %q was recorded before; that stands", req.CallID)
@@ -135,7 +135,7 @@ func (o *Service) keepWitness(ctx context.Context, root store.Key, req Finish, w
 
 // witnessOf returns the witness of a call, or nil.
 func (o *Service) witnessOf(ctx context.Context, root store.Key, callID string) (*testimony, error) {
-	data, err := once.Answer(ctx, o.store, root, ledger.WitnessName(callID))
+	data, err := idempotency.Answer(ctx, o.store, root, ledger.WitnessName(callID))
 	if data == nil || err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (w *testimony) changed() string {
 }
 
 // ended returns the end of the command, limited to the time between its decision and now.
-func (w *testimony) ended(call *ledger.Call, now time.Time) time.Time {
+func (w *testimony) ended(call *ledger.DecidedCall, now time.Time) time.Time {
 	switch at := w.Ended.UTC(); {
 	case at.After(now):
 		return now
@@ -184,7 +184,7 @@ func (w *testimony) ended(call *ledger.Call, now time.Time) time.Time {
 
 // interruptByWitness asks the engine to divert the run if the command has written a file that an interrupt
 // watches, or an unknown file (S4.1).
-func (o *Service) interruptByWitness(ctx context.Context, caller enforcer.Caller, s *runs.Snapshot, call *ledger.Call, w *testimony) (*enforcer.Interrupted, error) {
+func (o *Service) interruptByWitness(ctx context.Context, caller enforcer.Caller, s *runs.Snapshot, call *ledger.DecidedCall, w *testimony) (*enforcer.Interrupted, error) {
 	unknown := call.FilesUnknown(w.Witness)
 	if len(w.Written) == 0 && !unknown {
 		return nil, nil
@@ -204,7 +204,7 @@ func (o *Service) interruptByWitness(ctx context.Context, caller enforcer.Caller
 }
 
 // takeWitness commits the effects of a witness.
-func (o *Service) takeWitness(ctx context.Context, caller enforcer.Caller, root store.Key, call *ledger.Call, r *Reported, w *testimony) (*FinishedCommand, error) {
+func (o *Service) takeWitness(ctx context.Context, caller enforcer.Caller, root store.Key, call *ledger.DecidedCall, r *Reported, w *testimony) (*FinishedCommand, error) {
 	s, err := o.reportedOn(ctx, caller.Namespace, nil, call)
 	if err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func (o *Service) takeWitness(ctx context.Context, caller enforcer.Caller, root 
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	batch.Idempotency = &store.Idempotency{Owner: root, Name: ledger.FinishedName(r.CallID), Digest: w.digest, Answer: answer, TTL: once.Kept}
+	batch.Idempotency = &store.Idempotency{Owner: root, Name: ledger.FinishedName(r.CallID), Digest: w.digest, Answer: answer, TTL: idempotency.TTL}
 	event, err := o.announce.Reported(caller.Namespace, caller.Principal.Name, r, o.clock().UTC())
 	if err != nil {
 		return nil, err
@@ -246,7 +246,7 @@ func (o *Service) takeWitness(ctx context.Context, caller enforcer.Caller, root 
 
 // evidenceOfWitness adds the evidence and the effects of a witness to its batch. s is the run of the call.
 func (o *Service) evidenceOfWitness(
-	ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, w *testimony, batch *store.Batch,
+	ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.DecidedCall, r *Reported, w *testimony, batch *store.Batch,
 ) error {
 	gives := call.Gives
 	if call.WorkflowVersion != s.Run.WorkflowVersion { // evidence of that name may differ in another version (S17.2)
@@ -276,14 +276,14 @@ func (o *Service) evidenceOfWitness(
 	case changed != "":
 		record = record.Edited(evidence.Edit{At: now, CallID: r.CallID, What: changed})
 	}
-	seen := o.observation(caller, call, r, w)
+	seen := o.sighting(caller, call, r, w)
 	if !alone {
 		seen.Tree = ""
 	}
 	specs := s.Machine.Evidence()
 	for i := range specs {
 		if spec := &specs[i]; slices.Contains(gives, spec.Name) && spec.Output == nil { // the report has the output
-			record = r.sees(record, call, spec, seen, nil)
+			record = r.addSighting(record, call, spec, seen, nil)
 		}
 	}
 	return read.Put(&record, batch)
@@ -291,21 +291,21 @@ func (o *Service) evidenceOfWitness(
 
 // ranAlone reports that no other call could change files while a command ran: one could have shown it other files than those
 // that were there before and after.
-func ranAlone(record *evidence.Record, call *ledger.Call, callID string) bool {
-	return record.Edits == call.Edits && !slices.ContainsFunc(record.Calls, func(c evidence.Call) bool { return c.Edits && c.ID != callID })
+func ranAlone(record *evidence.Record, call *ledger.DecidedCall, callID string) bool {
+	return record.Edits == call.Edits && !slices.ContainsFunc(record.Calls, func(c evidence.OpenCall) bool { return c.Edits && c.ID != callID })
 }
 
-// observation returns the observation of a jail, as evidence keeps it.
-func (o *Service) observation(caller enforcer.Caller, call *ledger.Call, r *Reported, w *testimony) evidence.Observation {
-	return evidence.Observation{
+// sighting returns what a jail has seen of a command, as evidence keeps it.
+func (o *Service) sighting(caller enforcer.Caller, call *ledger.DecidedCall, r *Reported, w *testimony) evidence.Sighting {
+	return evidence.Sighting{
 		At: w.ended(call, o.clock().UTC()), CallID: r.CallID, By: caller.Principal.Name, Edits: call.Edits, Entry: call.Entry,
 		Tree: w.tree(), Changed: w.changed(),
 	}
 }
 
-// sees adds an observation of a command in a jail to the record. r has its end. An observation during which
+// addSighting adds a sighting of a command in a jail to the record. r has its end. A sighting during which
 // files have changed gives no evidence about the files.
-func (r *Reported) sees(record evidence.Record, call *ledger.Call, spec *evidence.Spec, o evidence.Observation, output []byte) evidence.Record {
+func (r *Reported) addSighting(record evidence.Record, call *ledger.DecidedCall, spec *evidence.Spec, o evidence.Sighting, output []byte) evidence.Record {
 	as := spec.As(r.OK, output)
 	if !spec.AfterEdit || !as {
 		o.Changed = ""
@@ -322,7 +322,7 @@ const mostCounted = 0
 
 // countWritten counts the files that a command has written, where the state limits them (S3.6): those over the
 // limit too, so that the next edit is refused.
-func (o *Service) countWritten(ctx context.Context, s *runs.Snapshot, call *ledger.Call, w *testimony, batch *store.Batch) error {
+func (o *Service) countWritten(ctx context.Context, s *runs.Snapshot, call *ledger.DecidedCall, w *testimony, batch *store.Batch) error {
 	unknown := call.FilesUnknown(w.Witness)
 	if len(w.Written) == 0 && !unknown || s.Run.Entry != call.Entry || s.Machine.State(s.Run.State).MaxFilesPerState == 0 {
 		return nil

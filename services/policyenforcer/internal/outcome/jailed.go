@@ -7,18 +7,18 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // addFinished adds to the answer of a client's report the evidence that the witness of its command has given.
-func (o *Service) addFinished(ctx context.Context, root store.Key, call *ledger.Call, r *Reported) error {
+func (o *Service) addFinished(ctx context.Context, root store.Key, call *ledger.DecidedCall, r *Reported) error {
 	if call == nil || call.Jail == nil || len(r.Evidence) > 0 {
 		return nil
 	}
-	data, err := once.Answer(ctx, o.store, root, ledger.FinishedName(r.CallID))
+	data, err := idempotency.Answer(ctx, o.store, root, ledger.FinishedName(r.CallID))
 	if data == nil || err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (o *Service) addFinished(ctx context.Context, root store.Key, call *ledger.
 
 // takeJailed adds to the batch of a client's report the parts that its jail does not know: the output of the
 // command, and that it continues in the background.
-func (o *Service) takeJailed(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, batch *store.Batch) error {
+func (o *Service) takeJailed(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.DecidedCall, r *Reported, batch *store.Batch) error {
 	if !call.Voids && len(call.Gives) == 0 && s.EffectDeadline() == 0 {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (o *Service) takeJailed(ctx context.Context, caller enforcer.Caller, root s
 		record, _, _ = record.Settle(r.CallID)
 		return read.Put(&record, batch)
 	}
-	if !caller.Observes {
+	if !caller.Vouched {
 		return nil
 	}
 	record = record.Leaves(r.CallID, r.Background)
@@ -55,14 +55,14 @@ func (o *Service) takeJailed(ctx context.Context, caller enforcer.Caller, root s
 	}
 	if w != nil && w.Failed == "" {
 		ended := &Reported{Report: Report{CallID: r.CallID, OK: w.OK()}}
-		seen := o.observation(caller, call, ended, w)
+		seen := o.sighting(caller, call, ended, w)
 		if !ranAlone(&record, call, r.CallID) {
 			seen.Tree = ""
 		}
 		specs := s.Machine.Evidence()
 		for i := range specs {
 			if spec := &specs[i]; slices.Contains(call.Gives, spec.Name) && spec.Output != nil {
-				record = ended.sees(record, call, spec, seen, r.Output)
+				record = ended.addSighting(record, call, spec, seen, r.Output)
 			}
 		}
 		r.Evidence, r.Tree, r.Witness = ended.Evidence, w.tree(), w.digest

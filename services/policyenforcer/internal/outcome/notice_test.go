@@ -55,7 +55,7 @@ func TestNoticeOfAJail(t *testing.T) {
 // S3.10: the agent reads once for each file and state that a change was discarded.
 func TestNoticeOfAFileOnce(t *testing.T) {
 	t.Parallel()
-	o := &Service{noticed: snapshot.New[noticedFile, string](64)}
+	o := &Service{noticed: snapshot.New[noticedFile, string](4096)}
 	run, other := ledger.Run("default", "run_1"), ledger.Run("default", "run_2")
 	for i, c := range []struct {
 		run               store.Key

@@ -19,7 +19,7 @@ import (
 type Announcer interface {
 	Reported(namespace, actor string, r *Reported, at time.Time) (store.Event, error)
 	// Unknown announces a call whose report is overdue, Settled one without a report of its outcome.
-	Unknown(namespace string, c *evidence.Call, at time.Time) (store.Event, error)
+	Unknown(namespace string, c *evidence.OpenCall, at time.Time) (store.Event, error)
 	Settled(namespace string, s *Settled, at time.Time) (store.Event, error)
 }
 

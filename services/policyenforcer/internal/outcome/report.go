@@ -11,8 +11,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
@@ -138,7 +139,7 @@ const withdrawnDigest = "withdrawn"
 // reportedCall returns the decision that has allowed a reported call, nil for none, the family that keeps it, and a
 // snapshot of the run that the report names. If the report says that the call was not executed and there is no
 // decision yet, it prevents one: the check may still be on its way.
-func (o *Service) reportedCall(ctx context.Context, caller enforcer.Caller, req Report) (s *runs.Snapshot, root store.Key, call *ledger.Call, err error) {
+func (o *Service) reportedCall(ctx context.Context, caller enforcer.Caller, req Report) (s *runs.Snapshot, root store.Key, call *ledger.DecidedCall, err error) {
 	err = retry.Run(ctx, "call "+req.CallID, func() error {
 		if s, root, call, err = o.decidedCall(ctx, caller, req); err != nil || call != nil || !req.NotExecuted {
 			return err
@@ -153,7 +154,7 @@ func (o *Service) reportedCall(ctx context.Context, caller enforcer.Caller, req 
 
 // decidedCall returns the decision on a reported call, or nil, the family that keeps it, and a snapshot of its
 // run. A session without a run reports calls that policies alone have allowed, also after it has begun a run.
-func (o *Service) decidedCall(ctx context.Context, caller enforcer.Caller, req Report) (*runs.Snapshot, store.Key, *ledger.Call, error) {
+func (o *Service) decidedCall(ctx context.Context, caller enforcer.Caller, req Report) (*runs.Snapshot, store.Key, *ledger.DecidedCall, error) {
 	s, noRun := o.runs.Cached(ctx, caller, req.Target)
 	bySession := req.Target.RunID == "" && req.Target.SessionID != ""
 	switch {
@@ -177,7 +178,7 @@ func (o *Service) decidedCall(ctx context.Context, caller enforcer.Caller, req R
 
 // calledIn finds the decision on a call: in a family, or in those that its session has driven before
 // and whose open calls the family has taken over (S14.8). The call is nil for none.
-func (o *Service) calledIn(ctx context.Context, family store.Key, callID string) (root store.Key, call *ledger.Call, err error) {
+func (o *Service) calledIn(ctx context.Context, family store.Key, callID string) (root store.Key, call *ledger.DecidedCall, err error) {
 	root = family
 	for range calls.MostHandovers {
 		call, err = o.calls.Decided(ctx, root, callID)
@@ -195,7 +196,7 @@ func (o *Service) calledIn(ctx context.Context, family store.Key, callID string)
 
 // fireInterrupt asks the engine to divert the run when a call that edits files has
 // changed one that an interrupt watches (S4.1).
-func (o *Service) fireInterrupt(ctx context.Context, caller enforcer.Caller, s *runs.Snapshot, call *ledger.Call, req Report) (*enforcer.Interrupted, error) {
+func (o *Service) fireInterrupt(ctx context.Context, caller enforcer.Caller, s *runs.Snapshot, call *ledger.DecidedCall, req Report) (*enforcer.Interrupted, error) {
 	if !req.OK {
 		return nil, nil
 	}
@@ -224,16 +225,16 @@ func (o *Service) fireInterrupt(ctx context.Context, caller enforcer.Caller, s *
 }
 
 // changedFiles returns the files that a call named and those that were reported.
-func changedFiles(call *ledger.Call, req Report) []string {
+func changedFiles(call *ledger.DecidedCall, req Report) []string {
 	return append(append([]string(nil), call.Verdict.Paths...), req.FilesChanged...)
 }
 
 // take commits a report: its event, the bytes of its result, and the result itself where history keeps it. known
 // saves a request to the engine if it is a snapshot of the call's run; it may be old, or nil.
-func (o *Service) take(ctx context.Context, caller enforcer.Caller, root store.Key, known *runs.Snapshot, call *ledger.Call, r *Reported) error {
+func (o *Service) take(ctx context.Context, caller enforcer.Caller, root store.Key, known *runs.Snapshot, call *ledger.DecidedCall, r *Reported) error {
 	batch := store.Batch{
 		Idempotency: &store.Idempotency{
-			Owner: root, Name: ledger.ReportName(r.CallID), Digest: r.digest(), Answer: reportedBy(caller, &r.Report), TTL: once.Kept,
+			Owner: root, Name: ledger.ReportName(r.CallID), Digest: r.digest(), Answer: reportedBy(caller, &r.Report), TTL: idempotency.TTL,
 		},
 	}
 	var s *runs.Snapshot
@@ -250,11 +251,15 @@ func (o *Service) take(ctx context.Context, caller enforcer.Caller, root store.K
 		if err := o.keep(caller, s, r, &batch); err != nil {
 			return err
 		}
+		if s.Run.Status == workflow.Running && call.Verdict.Counted {
+			stale := s.Machine.State(s.Run.State).Stale
+			batch.SetTimers = append(batch.SetTimers, ledger.Progress(s.Key, s.Run.Branch, stale, false, o.clock().UTC())...)
+		}
 	}
 	kept := len(batch.Counters)
 	result, err := o.commitReport(ctx, caller, root, call, r, &batch)
 	if errors.Is(err, store.ErrReplayMismatch) || err == nil && result.Replayed {
-		err = o.observeClaimed(ctx, caller, root, s, call, r, err)
+		err = o.correctClaim(ctx, caller, root, s, call, r, err)
 	}
 	if err != nil {
 		return err
@@ -263,8 +268,8 @@ func (o *Service) take(ctx context.Context, caller enforcer.Caller, root store.K
 }
 
 // commitReport commits the changes of a report, with the budgets that it settles and its event.
-func (o *Service) commitReport(ctx context.Context, caller enforcer.Caller, root store.Key, call *ledger.Call, r *Reported, batch *store.Batch) (store.Result, error) {
-	if caller.Observes && call != nil && len(call.Spends) > 0 && !o.store.Spans() {
+func (o *Service) commitReport(ctx context.Context, caller enforcer.Caller, root store.Key, call *ledger.DecidedCall, r *Reported, batch *store.Batch) (store.Result, error) {
+	if caller.Vouched && call != nil && len(call.Spends) > 0 && !o.store.Spans() {
 		// A settlement before the commit would stay if the commit repeats a claim.
 		if claimed, err := o.claimOf(ctx, root, r.CallID); claimed != nil || err != nil {
 			return store.Result{Replayed: true}, err
@@ -282,7 +287,7 @@ func (o *Service) commitReport(ctx context.Context, caller enforcer.Caller, root
 }
 
 // reportedOn returns the run of a call, from memory or from the engine.
-func (o *Service) reportedOn(ctx context.Context, namespace string, known *runs.Snapshot, call *ledger.Call) (*runs.Snapshot, error) {
+func (o *Service) reportedOn(ctx context.Context, namespace string, known *runs.Snapshot, call *ledger.DecidedCall) (*runs.Snapshot, error) {
 	if known != nil && known.Run.ID == call.RunID && known.Run.Branch == call.Branch {
 		return known, nil
 	}
@@ -295,7 +300,7 @@ func (o *Service) reportedOn(ctx context.Context, namespace string, known *runs.
 
 // budgetChanges returns the changes of budgets from the reservation of a call to its reported cost (S7.5). The call
 // itself stays counted, and so do its emails: a failed call may have sent them.
-func budgetChanges(call *ledger.Call, r *Report) []rules.Change {
+func budgetChanges(call *ledger.DecidedCall, r *Report) []rules.Change {
 	if call == nil {
 		return nil
 	}
@@ -320,7 +325,7 @@ func (o *Service) settle(ctx context.Context, namespace string, root store.Key, 
 		batch.Counters = append(batch.Counters, counters...)
 		return nil
 	}
-	return o.quota.Once(ctx, counters, store.Idempotency{Name: name + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: once.Kept})
+	return o.quota.Once(ctx, counters, store.Idempotency{Name: name + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: idempotency.TTL})
 }
 
 // keep adds the size of a result and the result to the batch, as far as they are kept. The size counts in the present

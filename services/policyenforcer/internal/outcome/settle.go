@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
@@ -19,29 +19,29 @@ import (
 
 // closeReported closes a reported call. An unknown call needs a report that the agent has not made itself
 // (S16.4), and a report without an outcome makes the call unknown.
-func closeReported(caller enforcer.Caller, r *Reported, record *evidence.Record) (lost []evidence.Call, changed bool) {
+func closeReported(caller enforcer.Caller, r *Reported, record *evidence.Record) (lost []evidence.OpenCall, changed bool) {
 	if r.Unknown {
 		*record, lost = record.Doubt(time.Time{}, r.CallID)
 		return lost, len(lost) > 0
 	}
 	next, call, open := record.Close(r.CallID)
-	if !open || call.Unknown && !caller.Observes {
+	if !open || call.Unknown && !caller.Vouched {
 		return nil, false
 	}
 	*record = next
 	return nil, true
 }
 
-// reconcile closes the calls whose outcome an observed result of another tool has (S16.5).
+// reconcile closes the calls whose outcome the vouched result of another tool has (S16.5).
 func reconcile(caller enforcer.Caller, s *runs.Snapshot, r *Reported, record *evidence.Record) []Settled {
-	if !caller.Observes || r.Unknown || !r.OK {
+	if !caller.Vouched || r.Unknown || !r.OK {
 		return nil
 	}
 	next, ended := s.Machine.Reconcile(*record, s.Run.ID, r.Tool, r.Output)
 	*record = next
 	settled := make([]Settled, len(ended))
 	for i, e := range ended {
-		settled[i] = Settled{Call: e.Call, Outcome: Failed, By: caller.Principal.Name, Note: "reported by call " + r.CallID + " of " + r.Tool}
+		settled[i] = Settled{OpenCall: e.OpenCall, Outcome: Failed, By: caller.Principal.Name, Note: "reported by call " + r.CallID + " of " + r.Tool}
 		if e.OK {
 			settled[i].Outcome = OK
 		}
@@ -58,7 +58,7 @@ const (
 
 // Settled is a call whose outcome a person or another call has supplied.
 type Settled struct {
-	evidence.Call
+	evidence.OpenCall
 	Outcome, By, Note string
 }
 
@@ -88,7 +88,7 @@ func (o *Service) Expire(ctx context.Context, timer store.Timer) error {
 	return err
 }
 
-func (o *Service) announceLost(root store.Key, lost []evidence.Call, batch *store.Batch) error {
+func (o *Service) announceLost(root store.Key, lost []evidence.OpenCall, batch *store.Batch) error {
 	for i := range lost {
 		event, err := o.announce.Unknown(root.Namespace, &lost[i], o.clock().UTC())
 		if err != nil {
@@ -111,7 +111,7 @@ func (o *Service) announceSettled(root store.Key, settled []Settled, batch *stor
 }
 
 // Calls returns the calls of a run's family that wait for their reports (S14.6, S16.1).
-func (o *Service) Calls(ctx context.Context, caller enforcer.Caller, target enforcer.Target) ([]evidence.Call, error) {
+func (o *Service) Calls(ctx context.Context, caller enforcer.Caller, target enforcer.Target) ([]evidence.OpenCall, error) {
 	s, err := o.runs.Cached(ctx, caller, target)
 	if err != nil {
 		return nil, fault.From(err)
@@ -151,13 +151,13 @@ func (o *Service) Settle(ctx context.Context, caller enforcer.Caller, target enf
 			}
 			return nil, fault.New(fault.NotFound, "no call %q of this run waits for its outcome: it was reported or settled, or it neither may change files nor has an effect that the workflow keeps account of; `interlock call list %s` lists those that do", callID, s.Run.ID)
 		}
-		settled := Settled{Call: call, Outcome: outcome, By: caller.Principal.Name, Note: note}
+		settled := Settled{OpenCall: call, Outcome: outcome, By: caller.Principal.Name, Note: note}
 		answer, err := json.Marshal(settled)
 		if err != nil {
 			return nil, fault.From(err)
 		}
 		batch := store.Batch{Idempotency: &store.Idempotency{
-			Owner: s.Root, Name: settledName(callID), Digest: calls.TextDigest("%q %q", outcome, note), Answer: answer, TTL: once.Kept,
+			Owner: s.Root, Name: settledName(callID), Digest: calls.TextDigest("%q %q", outcome, note), Answer: answer, TTL: idempotency.TTL,
 		}}
 		if err := read.Put(&next, &batch); err != nil {
 			return nil, err

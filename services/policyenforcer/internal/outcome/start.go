@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
@@ -50,7 +50,7 @@ func notStarted(callID, format string, args ...any) error {
 // Start claims an allowed line once. The line must be the one that was judged, and its run must still be in
 // the entry in which it was judged.
 func (o *Service) Start(ctx context.Context, caller enforcer.Caller, req Start) (*StartedCommand, error) {
-	if !caller.Observes {
+	if !caller.Vouched {
 		return nil, fault.New(fault.PermissionDenied,
 			"only who observes calls starts their commands: use the token of the role runtime or operator, or have it vouch for the call")
 	}
@@ -103,7 +103,7 @@ func (o *Service) tryStart(ctx context.Context, caller enforcer.Caller, req Star
 		return nil, err
 	}
 	started.At = now
-	if err := o.claim(ctx, root, req.CallID, started, batch); err != nil {
+	if err := o.commitStart(ctx, root, req.CallID, started, batch); err != nil {
 		return nil, err
 	}
 	return &StartedCommand{RunID: call.RunID, Jail: call.Jail, Key: started.Key}, nil
@@ -112,7 +112,7 @@ func (o *Service) tryStart(ctx context.Context, caller enforcer.Caller, req Star
 // checkUnsettled adds to a start that no one has said how its call has ended.
 func (o *Service) checkUnsettled(ctx context.Context, root store.Key, callID string, batch *store.Batch) error {
 	for _, name := range []string{ledger.ReportName(callID), settledName(callID)} {
-		switch said, err := once.Answer(ctx, o.store, root, name); {
+		switch said, err := idempotency.Answer(ctx, o.store, root, name); {
 		case err != nil:
 			return err
 		case said != nil:
@@ -127,35 +127,43 @@ func (o *Service) checkUnsettled(ctx context.Context, root store.Key, callID str
 	return nil
 }
 
-// checkSessions adds to a start that no session of its call has ended.
+// checkSessions adds to a start that no session of its call has ended, and that the call is not halted.
 func (o *Service) checkSessions(ctx context.Context, caller enforcer.Caller, at *runs.Snapshot, req Start, batch *store.Batch) error {
 	if err := o.runs.Freshen(ctx, caller, at, req.Target); err != nil {
 		return err
 	}
-	std, err := o.runs.StatusOf(ctx, caller, at, req.Target)
+	status, err := o.runs.StatusOf(ctx, caller, at, req.Target)
 	if err != nil {
 		return err
 	}
-	if std.Ended != "" {
-		return notStarted(req.CallID, "session %q has ended", std.Ended)
+	if status.Ended != "" {
+		return notStarted(req.CallID, "session %q has ended", status.Ended)
 	}
+	all, halted, err := o.policies.HaltedNow(ctx, caller, at, status, "")
+	switch {
+	case err != nil:
+		return err
+	case halted != nil:
+		return halted.Refusal()
+	}
+	batch.Checks = append(batch.Checks, all.Check())
 	if o.store.Spans() {
-		batch.Checks = append(batch.Checks, std.Checks...)
+		batch.Checks = append(batch.Checks, status.Checks...)
 		return nil
 	}
-	return runs.CheckUnchanged(ctx, o.store, std.Checks...)
+	return runs.CheckUnchanged(ctx, o.store, status.Checks...)
 }
 
-// claim commits the start of a line, or that it is never started. There is one of them.
-func (o *Service) claim(ctx context.Context, root store.Key, callID string, started *ledger.Started, batch store.Batch) error {
+// commitStart commits the start of a line, or that it is never started. There is one of them.
+func (o *Service) commitStart(ctx context.Context, root store.Key, callID string, started *ledger.Started, batch store.Batch) error {
 	answer, err := started.Encode()
 	if err != nil {
 		return fault.From(err)
 	}
-	batch.Idempotency = &store.Idempotency{Owner: root, Name: ledger.StartedName(callID), Digest: "started", Answer: answer, TTL: once.Kept}
+	batch.Idempotency = &store.Idempotency{Owner: root, Name: ledger.StartedName(callID), Digest: "started", Answer: answer, TTL: idempotency.TTL}
 	result, err := o.store.Commit(ctx, batch)
 	if errors.Is(err, store.ErrUncertain) {
-		kept, lost := once.Answer(ctx, o.store, root, ledger.StartedName(callID))
+		kept, lost := idempotency.Answer(ctx, o.store, root, ledger.StartedName(callID))
 		if lost != nil || kept == nil {
 			return err
 		}
@@ -192,7 +200,7 @@ func errStarted(callID string, first *ledger.Started) error {
 // withdrawStart keeps an allowed line from being started, because its client will not make the call. False: it was
 // started before.
 func (o *Service) withdrawStart(ctx context.Context, caller enforcer.Caller, root store.Key, callID string) (bool, error) {
-	err := o.claim(ctx, root, callID, &ledger.Started{At: o.clock().UTC(), By: caller.Principal.Name}, store.Batch{})
+	err := o.commitStart(ctx, root, callID, &ledger.Started{At: o.clock().UTC(), By: caller.Principal.Name}, store.Batch{})
 	if errors.As(err, new(*startedError)) {
 		return false, nil
 	}

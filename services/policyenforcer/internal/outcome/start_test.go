@@ -169,7 +169,7 @@ func TestStartRefuses(t *testing.T) {
 		}, fault.FailedPrecondition, "reported or settled"},
 		"settled": {func(r *jailedRig) error {
 			r.allow("w", "make all")
-			op := enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}, Observes: true}
+			op := enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}, Vouched: true}
 			if _, err := r.app.Outcomes.Settle(r.Context(), op, enforcer.Target{RunID: "run_1"}, "w", outcome.NotExecuted, ""); err != nil {
 				return err
 			}
@@ -346,7 +346,7 @@ func TestStartIsOvertaken(t *testing.T) {
 			}
 		},
 		"an operator settles it": func(r *jailedRig, other *app.App) {
-			op := enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}, Observes: true}
+			op := enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}, Vouched: true}
 			if _, err := other.Outcomes.Settle(r.Context(), op, enforcer.Target{RunID: "run_1"}, "c", outcome.NotExecuted, ""); err != nil {
 				r.Error(err)
 			}

@@ -33,7 +33,7 @@ type drafted struct {
 	By string `json:"by,omitempty"`
 }
 
-func draftOf(tool Observed, by string) *drafted {
+func draftOf(tool Offered, by string) *drafted {
 	if tool.Draft == "" && tool.Others == "" {
 		return nil
 	}
@@ -42,7 +42,7 @@ func draftOf(tool Observed, by string) *drafted {
 
 // redraft takes over the draft of the accepted version of the tool if the pin has none, or if a gateway reports a tool
 // that an agent had reported. It returns whether it did so.
-func (p *pin) redraft(tool Observed, by string) bool {
+func (p *pin) redraft(tool Offered, by string) bool {
 	draft := draftOf(tool, by)
 	switch was := p.Drafted; {
 	case draft == nil, p.latest() != tool.Digest, by != "" && p.By == "", was != nil && (by != "" || was.By == ""):

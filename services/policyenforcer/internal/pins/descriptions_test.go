@@ -15,8 +15,8 @@ import (
 // see reports one tool of a server, with its draft.
 func (r *rig) see(caller enforcer.Caller, server, tool, digest, draft string) {
 	r.Helper()
-	seen := []pins.Observed{{Tool: tool, Digest: digest, Draft: draft, Others: "/x of " + caller.Principal.Name}}
-	if _, err := r.replica(r.Storage).Observe(r.Context(), caller, server, seen, nil); err != nil {
+	seen := []pins.Offered{{Tool: tool, Digest: digest, Draft: draft, Others: "/x of " + caller.Principal.Name}}
+	if _, err := r.replica(r.Storage).Pin(r.Context(), caller, server, seen, nil); err != nil {
 		r.Error(err)
 	}
 }
@@ -214,16 +214,16 @@ func TestArguments(t *testing.T) {
 			}
 		}
 		expect("map[]")
-		seen := []pins.Observed{
+		seen := []pins.Offered{
 			{Tool: "get", Digest: "1", Draft: `{"urls":["/url"]}`, Others: "/depth"},
 			{Tool: "put", Digest: "1", Others: "60 arguments"},
 			{Tool: "a__b", Digest: "1", Others: "/x"},
 			{Tool: "bare", Digest: "1"},
 		}
-		if _, err := r.Observe(r.Context(), theGateway, "web", seen, nil); err != nil {
+		if _, err := r.Pin(r.Context(), theGateway, "web", seen, nil); err != nil {
 			r.Fatal(err)
 		}
-		if _, err := r.Observe(r.Context(), theGateway, "odd__web", seen, nil); err != nil { // its tools could be those of "odd"
+		if _, err := r.Pin(r.Context(), theGateway, "odd__web", seen, nil); err != nil { // its tools could be those of "odd"
 			r.Fatal(err)
 		}
 		expect("map[mcp__web__a__b:[/x] mcp__web__get:[/depth /url]]")

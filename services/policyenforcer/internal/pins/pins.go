@@ -51,8 +51,8 @@ func New(st store.Store, announce Announcer, clock func() time.Time) *Registry {
 	return &Registry{store: st, announce: announce, clock: clock}
 }
 
-// Observed is a tool that an MCP server offers.
-type Observed struct {
+// Offered is a tool that an MCP server offers.
+type Offered struct {
 	Tool, Digest, Description string
 	// Draft is a description made from its input schema, and Others are the arguments outside of it.
 	Draft, Others string
@@ -108,9 +108,9 @@ type Hidden struct {
 	NoRoom  []string // never seen, and not remembered
 }
 
-// Observe pins the new tools of a server as far as there is room, and returns the names of tools that must
+// Pin pins the new tools of a server as far as there is room, and returns the names of tools that must
 // not be used. left has the tools that cannot be relayed, with the reasons.
-func (r *Registry) Observe(ctx context.Context, caller enforcer.Caller, server string, seen []Observed, left map[string]string) (Hidden, error) {
+func (r *Registry) Pin(ctx context.Context, caller enforcer.Caller, server string, seen []Offered, left map[string]string) (Hidden, error) {
 	by := ""
 	if caller.Principal.Role.Drives() {
 		by = caller.Principal.Name
@@ -120,7 +120,7 @@ func (r *Registry) Observe(ctx context.Context, caller enforcer.Caller, server s
 		if err != nil {
 			return Hidden{}, err
 		}
-		change, hidden, pinned := known.observe(server, by, seen)
+		change, hidden, pinned := known.take(server, by, seen)
 		noted := known.leaveOut(server, by, left)
 		if change == nil && !pinned && !noted {
 			return hidden, nil
@@ -129,12 +129,12 @@ func (r *Registry) Observe(ctx context.Context, caller enforcer.Caller, server s
 	})
 }
 
-// observe applies a report of a server's tools by an agent, or by a gateway if by is empty. change is nil
+// take applies a report of a server's tools by an agent, or by a gateway if by is empty. change is nil
 // if no tool has changed since the last report. pinned is true if a tool is new.
 //
 // Operators configure gateways, but an agent can report anything about any server. So the first report of a
 // gateway replaces that of an agent, and agents never replace reports of gateways.
-func (p tools) observe(server, by string, seen []Observed) (change *Change, hidden Hidden, pinned bool) {
+func (p tools) take(server, by string, seen []Offered) (change *Change, hidden Hidden, pinned bool) {
 	var news []string
 	room := p.room(server, by)
 	for _, tool := range seen {

@@ -19,15 +19,15 @@ var (
 	bea        = enforcer.Caller{Namespace: enforcertest.Namespace, Principal: auth.Principal{Name: "bea", Role: auth.Agent}}
 )
 
-// observe reports tools of the server fs, as NAME:DIGEST, and expects those that are hidden.
-func (r *rig) observe(caller enforcer.Caller, tools string, want ...string) {
+// report reports tools of the server fs, as NAME:DIGEST, and expects those that are hidden.
+func (r *rig) report(caller enforcer.Caller, tools string, want ...string) {
 	r.Helper()
-	var seen []pins.Observed
+	var seen []pins.Offered
 	for _, word := range strings.Fields(tools) {
 		name, digest, _ := strings.Cut(word, ":")
-		seen = append(seen, pins.Observed{Tool: name, Digest: digest, Description: "is " + digest + " says " + caller.Principal.Name})
+		seen = append(seen, pins.Offered{Tool: name, Digest: digest, Description: "is " + digest + " says " + caller.Principal.Name})
 	}
-	got, err := r.replica(r.Storage).Observe(r.Context(), caller, "fs", seen, nil)
+	got, err := r.replica(r.Storage).Pin(r.Context(), caller, "fs", seen, nil)
 	if err != nil || !slices.Equal(got.Changed, want) || len(got.NoRoom) > 0 {
 		r.Errorf("%s: %v, %v; want %v", tools, got, err, want)
 	}
@@ -46,12 +46,12 @@ func TestUpstreamTools(t *testing.T) {
 			return err
 		}
 		for _, caller := range []enforcer.Caller{amir, theGateway} {
-			r.observe(caller, "read:1 write:1")
+			r.report(caller, "read:1 write:1")
 		}
-		r.observe(theGateway, "read:1 write:1")
-		r.observe(theGateway, "read:2 write:1", "read")
-		r.observe(theGateway, "read:2 write:2 new:1", "read", "write")
-		r.observe(theGateway, "read:2 write:2", "read", "write") // announced once
+		r.report(theGateway, "read:1 write:1")
+		r.report(theGateway, "read:2 write:1", "read")
+		r.report(theGateway, "read:2 write:2 new:1", "read", "write")
+		r.report(theGateway, "read:2 write:2", "read", "write") // announced once
 		if got := r.Events(); len(got) != 2 || got[0] != "interlock.default.upstream.fs.changed" {
 			r.Errorf("told %v", got)
 		}
@@ -62,16 +62,16 @@ func TestUpstreamTools(t *testing.T) {
 		if err := accept("read", "2"); err != nil {
 			r.Error(err)
 		}
-		r.observe(theGateway, "read:2 write:2", "write")
-		r.observe(theGateway, "read:1 write:1") // earlier digests stay accepted while servers are updated
+		r.report(theGateway, "read:2 write:2", "write")
+		r.report(theGateway, "read:1 write:1") // earlier digests stay accepted while servers are updated
 		// It changes once more after the operator has looked.
-		r.observe(theGateway, "write:3", "write")
+		r.report(theGateway, "write:3", "write")
 		r.Refused(accept("write", "2"), fault.VersionConflict)
-		r.observe(theGateway, "write:2", "write")
+		r.report(theGateway, "write:2", "write")
 		if err := accept("write", "2"); err != nil {
 			r.Error(err)
 		}
-		r.observe(theGateway, "read:2 write:2")
+		r.report(theGateway, "read:2 write:2")
 		if got := r.Events(); len(got) != 4 || got[3] != "interlock.default.upstream.fs.accepted" {
 			r.Errorf("told %v", got)
 		}
@@ -96,19 +96,19 @@ func TestUpstreamToolsOfAgents(t *testing.T) {
 			}
 		}
 		// Reported before the gateway has seen it.
-		r.observe(amir, "read:evil")
-		r.observe(bea, "read:1", "read")
+		r.report(amir, "read:evil")
+		r.report(bea, "read:1", "read")
 		changed("1 is 1 says bea by bea")
-		r.observe(theGateway, "read:1")
-		r.observe(bea, "read:1")
-		r.observe(amir, "read:evil", "read")
-		r.observe(theGateway, "read:1") // still the same
+		r.report(theGateway, "read:1")
+		r.report(bea, "read:1")
+		r.report(amir, "read:evil", "read")
+		r.report(theGateway, "read:1") // still the same
 		changed("evil is evil says amir by amir")
 		// The gateway reports a change: the operator reads its report.
-		r.observe(amir, "read:2", "read")
-		r.observe(theGateway, "read:2", "read")
+		r.report(amir, "read:2", "read")
+		r.report(theGateway, "read:2", "read")
 		changed("2 is 2 says interlock by ")
-		r.observe(amir, "read:benign", "read")
+		r.report(amir, "read:benign", "read")
 		changed("2 is 2 says interlock by ")
 		if _, err := r.Accept(r.Context(), enforcertest.Operator, "fs", "read", "benign"); fault.ReasonOf(err) != fault.VersionConflict {
 			r.Error(err)
@@ -123,11 +123,11 @@ func TestRoomForUpstreamTools(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		many := func(caller enforcer.Caller, server string, n, without int) {
 			r.Helper()
-			seen := make([]pins.Observed, n)
+			seen := make([]pins.Offered, n)
 			for i := range seen {
-				seen[i] = pins.Observed{Tool: fmt.Sprint(i), Digest: "1"}
+				seen[i] = pins.Offered{Tool: fmt.Sprint(i), Digest: "1"}
 			}
-			got, err := r.Observe(r.Context(), caller, server, seen, nil)
+			got, err := r.Pin(r.Context(), caller, server, seen, nil)
 			if err != nil || len(got.Changed) > 0 || len(got.NoRoom) != without {
 				r.Errorf("%d of %s by %s: %d without room, %v; want %d", n, server, caller.Principal.Name, len(got.NoRoom), err, without)
 			}
@@ -181,13 +181,13 @@ func TestRoomForUpstreamTools(t *testing.T) {
 func TestForgottenToolIsPinnedAnew(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {
-		r.observe(theGateway, "read:1 write:1")
-		r.observe(theGateway, "read:2", "read")
+		r.report(theGateway, "read:1 write:1")
+		r.report(theGateway, "read:2", "read")
 		if _, err := r.Forget(r.Context(), enforcertest.Operator, "fs", "read"); err != nil {
 			r.Fatal(err)
 		}
-		r.observe(theGateway, "read:2 write:1")
-		r.observe(theGateway, "read:1 write:2", "read", "write")
+		r.report(theGateway, "read:2 write:1")
+		r.report(theGateway, "read:1 write:2", "read", "write")
 	})
 }
 
@@ -197,7 +197,7 @@ func TestLeftOutTools(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {
 		leave := func(caller enforcer.Caller, left map[string]string) {
-			if _, err := r.Observe(r.Context(), caller, "fs", nil, left); err != nil {
+			if _, err := r.Pin(r.Context(), caller, "fs", nil, left); err != nil {
 				r.Errorf("%v: %v", left, err)
 			}
 		}
@@ -212,15 +212,15 @@ func TestLeftOutTools(t *testing.T) {
 				r.Errorf("%q, %v; want %q", got, err, words)
 			}
 		}
-		r.observe(theGateway, "read:1")
+		r.report(theGateway, "read:1")
 		leave(theGateway, map[string]string{"odd": "no schema"})
 		leave(amir, map[string]string{"odd": "a lie", "read": "a lie", "hers": "no name"})
 		want("hers::no name:amir", "odd::no schema:", "read:1::")
 		leave(theGateway, map[string]string{"hers": "bad", "read": "bad"})
 		want("hers::bad:amir", "odd::no schema:", "read:1:bad:")
-		r.observe(amir, "read:1")
+		r.report(amir, "read:1")
 		want("hers::bad:amir", "odd::no schema:", "read:1:bad:")
-		r.observe(theGateway, "hers:1 odd:1 read:2", "read") // it has changed, too
+		r.report(theGateway, "hers:1 odd:1 read:2", "read") // it has changed, too
 		want("hers:1::", "odd:1::", "read:1::")
 	})
 }

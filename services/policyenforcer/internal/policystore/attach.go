@@ -13,43 +13,56 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
-// Attach applies a policy to the calls of a workflow, process, session or role. It may be repeated.
-func (st *Store) Attach(ctx context.Context, caller enforcer.Caller, name string, to Attachment) (*Policy, error) {
-	if err := to.validate(); err != nil {
-		return nil, err
+// Attach applies a policy to the calls of objects, in one commit. It may be repeated.
+func (st *Store) Attach(ctx context.Context, caller enforcer.Caller, name string, to ...Attachment) (*Policy, error) {
+	for i := range to {
+		if err := to[i].validate(i); err != nil {
+			return nil, err
+		}
 	}
-	return st.changeAttachments(ctx, caller, name, "attached", to, func(p *Indexed) error {
-		if !slices.Contains(p.Attachments, to) {
-			p.Attachments = append(slices.Clone(p.Attachments), to)
+	return st.changeAttachments(ctx, caller, name, "attached", func(p *Indexed) (changed []Attachment, _ error) {
+		p.Attachments = slices.Clone(p.Attachments)
+		for _, one := range to {
+			one = one.named()
+			if !slices.Contains(p.Attachments, one) {
+				p.Attachments, changed = append(p.Attachments, one), append(changed, one)
+			}
 		}
-		return nil
+		return changed, nil
 	})
 }
 
-// Detach removes an attachment.
-func (st *Store) Detach(ctx context.Context, caller enforcer.Caller, name string, from Attachment) (*Policy, error) {
-	return st.changeAttachments(ctx, caller, name, "detached", from, func(p *Indexed) error {
-		at := slices.Index(p.Attachments, from)
-		if at < 0 {
-			return fault.New(fault.NotFound, "policy %q is not attached to %s, but to %s", name, from, described(p.Attachments))
+// Detach removes attachments, in one commit.
+func (st *Store) Detach(ctx context.Context, caller enforcer.Caller, name string, from ...Attachment) (*Policy, error) {
+	return st.changeAttachments(ctx, caller, name, "detached", func(p *Indexed) (changed []Attachment, _ error) {
+		p.Attachments = slices.Clone(p.Attachments)
+		for _, one := range from {
+			one = one.named()
+			at := slices.Index(p.Attachments, one)
+			if at < 0 {
+				return nil, fault.New(fault.NotFound, "policy %q is not attached to %s, but to %s", name, one, described(p.Attachments))
+			}
+			p.Attachments, changed = slices.Delete(p.Attachments, at, at+1), append(changed, one)
 		}
-		p.Attachments = slices.Delete(slices.Clone(p.Attachments), at, at+1)
-		return nil
+		return changed, nil
 	})
 }
 
-func (st *Store) changeAttachments(ctx context.Context, caller enforcer.Caller, name, verb string, at Attachment, change func(*Indexed) error) (*Policy, error) {
-	x, err := st.changeIndex(ctx, caller, nil, func(text *IndexText) (*Change, error) {
+func (st *Store) changeAttachments(ctx context.Context, caller enforcer.Caller, name, verb string, change func(*Indexed) ([]Attachment, error)) (*Policy, error) {
+	x, err := st.changeIndex(ctx, caller, nil, func(text *IndexText) (changes []*Change, _ error) {
 		p, ok := text.Policies[name]
 		if !ok {
 			return nil, noPolicy(name)
 		}
-		before := len(p.Attachments)
-		if err := change(&p); err != nil || len(p.Attachments) == before {
+		changed, err := change(&p)
+		if err != nil {
 			return nil, err
 		}
 		text.Policies[name] = p
-		return &Change{Type: verb, Name: name, Version: p.Live, Attachment: at}, nil
+		for _, at := range changed {
+			changes = append(changes, &Change{Type: verb, Name: name, Version: p.Live, Attachment: at})
+		}
+		return changes, nil
 	})
 	if err != nil {
 		return nil, err
@@ -66,27 +79,48 @@ func (st *Store) changeAttachments(ctx context.Context, caller enforcer.Caller, 
 	return x.withStatus(*v), nil
 }
 
-// validate returns an error for an invalid attachment.
-func (t Attachment) validate() error {
+// validate returns an error for an invalid attachment, the one at an index of the request.
+func (t Attachment) validate(index int) error {
+	at := fmt.Sprintf("/to/%d", index)
 	switch t.Kind {
-	case AttachedToWorkflow, AttachedToProcess, AttachedToSession:
+	case AttachedToWorkflow, AttachedToProcess, AttachedToSession, AttachedToPrincipal, AttachedToHuman, AttachedToGroup, AttachedToAgent:
+	case AttachedToEveryone:
+		if t.ID != "" && t.ID != Anyone {
+			return fault.New(fault.InvalidRequest, "everyone has no name, or the name %q, not %s", Anyone, document.Quote(t.ID)).
+				Violate(at+"/id", "ENUM", "not everyone")
+		}
+		return nil
 	case AttachedToRole:
 		if !slices.Contains(auth.Roles(), auth.Role(t.ID)) {
 			return fault.New(fault.InvalidRequest, "role %s does not exist; the roles are agent, operator, approver, observer and runtime", document.Quote(t.ID)).
-				Violate("/to/id", "ENUM", "not a role")
+				Violate(at+"/id", "ENUM", "not a role")
 		}
 	default:
-		return fault.New(fault.InvalidRequest, "a policy is attached to a workflow, process, session or role, not a %s", document.Quote(string(t.Kind))).
-			Violate("/to/kind", "ENUM", "not a kind")
+		return fault.New(fault.InvalidRequest,
+			"a policy is attached to a workflow, process, session, agent, role, principal, human, group or everyone, not a %s", document.Quote(string(t.Kind))).
+			Violate(at+"/kind", "ENUM", "not a kind")
 	}
 	if t.ID == "" || len(t.ID) > store.MaxIDBytes {
 		return fault.New(fault.InvalidRequest, "the name of the %s must have 1 to %d bytes", t.Kind, store.MaxIDBytes).
-			Violate("/to/id", "RANGE", "too short or too long")
+			Violate(at+"/id", "RANGE", "too short or too long")
 	}
 	return nil
 }
 
-func (t Attachment) String() string { return fmt.Sprintf("%s %s", t.Kind, document.Quote(t.ID)) }
+// named returns the attachment as it is stored: everyone has one ID.
+func (t Attachment) named() Attachment {
+	if t.Kind == AttachedToEveryone {
+		t.ID = Anyone
+	}
+	return t
+}
+
+func (t Attachment) String() string {
+	if t.Kind == AttachedToEveryone {
+		return string(t.Kind)
+	}
+	return fmt.Sprintf("%s %s", t.Kind, document.Quote(t.ID))
+}
 
 // described lists the first attachments.
 func described(all []Attachment) string {

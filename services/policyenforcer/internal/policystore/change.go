@@ -13,16 +13,21 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
-// indexEdit edits a copy of the index and returns the change, or nil for none.
-type indexEdit func(text *IndexText) (*Change, error)
+// indexEdit edits a copy of the index and returns the changes.
+type indexEdit func(text *IndexText) ([]*Change, error)
 
 // edited is an edited index before its commit.
 type edited struct {
-	before *Index
-	text   IndexText
-	data   []byte
-	change *Change
+	before  *Index
+	text    IndexText
+	data    []byte
+	changes []*Change
+	// silent says that the index changes also where no change of a policy is announced.
+	silent bool
 }
+
+// changed reports that the index is written.
+func (e *edited) changed() bool { return e.silent || len(e.changes) > 0 }
 
 // edit applies an edit to a copy of the index of a namespace, within its bounds.
 func (st *Store) edit(ctx context.Context, namespace string, edit indexEdit) (*edited, error) {
@@ -31,7 +36,7 @@ func (st *Store) edit(ctx context.Context, namespace string, edit indexEdit) (*e
 		return nil, err
 	}
 	e := &edited{before: x, text: x.text.clone()}
-	if e.change, err = edit(&e.text); err != nil {
+	if e.changes, err = edit(&e.text); err != nil {
 		return nil, err
 	}
 	if e.data, err = json.Marshal(e.text); err != nil {
@@ -40,7 +45,7 @@ func (st *Store) edit(ctx context.Context, namespace string, edit indexEdit) (*e
 	return e, e.text.bounded(len(e.data))
 }
 
-// changeIndex commits an edit of the index of a namespace with its event. Without a change it commits the
+// changeIndex commits an edit of the index of a namespace with its events. Without a change it commits the
 // idempotency key only.
 func (st *Store) changeIndex(ctx context.Context, caller enforcer.Caller, request *store.Idempotency, edit indexEdit) (*Index, error) {
 	return retry.Do(ctx, "the index of policies", func() (*Index, error) {
@@ -48,7 +53,7 @@ func (st *Store) changeIndex(ctx context.Context, caller enforcer.Caller, reques
 		if err != nil {
 			return nil, err
 		}
-		if e.change == nil && request == nil {
+		if len(e.changes) == 0 && request == nil {
 			return e.before, nil
 		}
 		x, err := st.commitIndex(ctx, caller, request, e)
@@ -57,30 +62,45 @@ func (st *Store) changeIndex(ctx context.Context, caller enforcer.Caller, reques
 }
 
 func (st *Store) commitIndex(ctx context.Context, caller enforcer.Caller, request *store.Idempotency, e *edited) (*Index, error) {
-	key := IndexKey(caller.Namespace)
 	batch := store.Batch{Idempotency: request}
-	if e.change == nil {
-		batch.Checks = []store.Check{{Key: key, Version: e.before.Version}}
-	} else {
-		e.change.IndexVersion = e.before.Version + 1
-		event, err := st.announce.PolicyChanged(caller.Namespace, caller.Principal.Name, e.change, st.clock().UTC())
-		if err != nil {
-			return nil, err
-		}
-		event.Key = key // the one shard that is written; changes keep their order
-		batch.Puts = []store.Put{{Key: key, Expect: e.before.Version, Data: e.data}}
-		batch.Events = []store.Event{event}
+	if err := st.addIndex(&batch, caller, e); err != nil {
+		return nil, err
 	}
 	result, err := st.store.Commit(ctx, batch)
 	switch {
 	case err != nil:
 		return nil, err
-	case result.Replayed, e.change == nil:
+	case result.Replayed, len(e.changes) == 0:
 		return st.Refresh(ctx, caller.Namespace)
 	}
-	x := newIndex(caller.Namespace, result.Versions[0], e.text)
+	return st.committed(caller.Namespace, e), nil
+}
+
+// addIndex adds an edited index to a batch, with its events; without a change, the precondition that it is unchanged.
+func (st *Store) addIndex(batch *store.Batch, caller enforcer.Caller, e *edited) error {
+	key := IndexKey(caller.Namespace)
+	if !e.changed() {
+		batch.Checks = append(batch.Checks, store.Check{Key: key, Version: e.before.Version})
+		return nil
+	}
+	batch.Puts = append(batch.Puts, store.Put{Key: key, Expect: e.before.Version, Data: e.data})
+	for i, change := range e.changes {
+		change.IndexVersion, change.Nth = e.before.Version+1, i
+		event, err := st.announce.PolicyChanged(caller.Namespace, caller.Principal.Name, change, st.clock().UTC())
+		if err != nil {
+			return err
+		}
+		event.Key = key // the one shard that is written; changes keep their order
+		batch.Events = append(batch.Events, event)
+	}
+	return nil
+}
+
+// committed caches an index that was committed with changes, and returns it.
+func (st *Store) committed(namespace string, e *edited) *Index {
+	x := newIndex(namespace, e.before.Version+1, e.text)
 	st.cacheIndex(x)
-	return x, nil
+	return x
 }
 
 // clone returns a copy with maps of its own. Edits replace lists of attachments and never write to them.

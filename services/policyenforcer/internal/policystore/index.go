@@ -16,15 +16,23 @@ import (
 // AttachmentKind is a kind of object that policies are attached to.
 type AttachmentKind string
 
-// The kinds. A session includes all sessions below it.
+// The kinds. A session or agent includes all sessions below it.
 const (
-	AttachedToWorkflow AttachmentKind = "workflow"
-	AttachedToProcess  AttachmentKind = "process"
-	AttachedToSession  AttachmentKind = "session"
-	AttachedToRole     AttachmentKind = "role"
+	AttachedToWorkflow  AttachmentKind = "workflow"
+	AttachedToProcess   AttachmentKind = "process"
+	AttachedToSession   AttachmentKind = "session"
+	AttachedToRole      AttachmentKind = "role"
+	AttachedToPrincipal AttachmentKind = "principal"
+	AttachedToHuman     AttachmentKind = "human"
+	AttachedToGroup     AttachmentKind = "group"
+	AttachedToAgent     AttachmentKind = "agent"
+	AttachedToEveryone  AttachmentKind = "everyone"
 )
 
-// Attachment names a workflow, process, session or role that a policy applies to.
+// Anyone is the ID of attachments to everyone.
+const Anyone = "*"
+
+// Attachment names an object that a policy applies to.
 type Attachment struct {
 	Kind AttachmentKind `json:"kind"`
 	ID   string         `json:"id"`
@@ -33,8 +41,20 @@ type Attachment struct {
 // Indexed is the entry of a policy in the index.
 type Indexed struct {
 	// Live is the version that is enforced, and Shadow the one that is only evaluated; 0 for none.
-	Live        int64        `json:"live,omitempty"`
-	Shadow      int64        `json:"shadow,omitempty"`
+	Live   int64 `json:"live,omitempty"`
+	Shadow int64 `json:"shadow,omitempty"`
+	// Pending says that the policy waits in the shadow of a set, and is missing where a workflow or agent names it.
+	Pending     bool         `json:"pending,omitempty"`
+	Attachments []Attachment `json:"attachments,omitempty"`
+	Exceptions  []Exception  `json:"exceptions,omitempty"`
+	// Waits is the change in the shadow of a set that is more than a version; nil for none.
+	Waits *Waiting `json:"waits,omitempty"`
+}
+
+// Waiting is a change of a policy that waits in the shadow of a set: its removal, or other attachments.
+type Waiting struct {
+	// Version is the one that the policy then has; 0 for its removal.
+	Version     int64        `json:"version,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
@@ -58,26 +78,56 @@ type Index struct {
 	namespace string
 	text      IndexText
 	attached  map[Attachment][]string // names of policies, in order
-	sessions  bool
+	// kinds has the names of the policies that are attached to any object of a kind, in order.
+	kinds map[AttachmentKind][]string
+	// after has the attachments as they will be after the shadows of sets; nil where none changes them.
+	after *Index
+	// exceptions are those of each policy that count.
+	exceptions map[string][]compiled
 }
 
 // IndexKey returns the key of a namespace's index.
 func IndexKey(namespace string) store.Key { return ledger.PolicyIndexOf(namespace) }
 
 func newIndex(namespace string, version int64, text IndexText) *Index {
-	x := &Index{Version: version, namespace: namespace, text: text, attached: make(map[Attachment][]string)}
-	for name, p := range text.Policies {
-		for _, to := range p.Attachments {
+	x := &Index{Version: version, namespace: namespace, text: text, exceptions: compileExceptions(&text)}
+	x.attach(func(p *Indexed) []Attachment { return p.Attachments })
+	for _, p := range text.Policies {
+		if p.Waits != nil {
+			x.after = &Index{text: text}
+			x.after.attach((*Indexed).attachmentsAfter)
+			break
+		}
+	}
+	return x
+}
+
+// attachmentsAfter returns the attachments of a policy after the shadow of its set.
+func (p *Indexed) attachmentsAfter() []Attachment {
+	if p.Waits != nil {
+		return p.Waits.Attachments
+	}
+	return p.Attachments
+}
+
+// attach fills in the policies by what they are attached to.
+func (x *Index) attach(of func(*Indexed) []Attachment) {
+	x.attached, x.kinds = make(map[Attachment][]string), make(map[AttachmentKind][]string)
+	for name, p := range x.text.Policies {
+		for _, to := range of(&p) {
 			to = to.covers()
 			x.attached[to] = append(x.attached[to], name)
-			x.sessions = x.sessions || to.Kind == AttachedToSession
+			x.kinds[to.Kind] = append(x.kinds[to.Kind], name)
 		}
 	}
 	for to, names := range x.attached {
 		slices.Sort(names)
 		x.attached[to] = slices.Compact(names)
 	}
-	return x
+	for kind, names := range x.kinds {
+		slices.Sort(names)
+		x.kinds[kind] = slices.Compact(names)
+	}
 }
 
 // Check returns the precondition of a decision by this index.
@@ -99,19 +149,24 @@ func (x *Index) shadow(name string) (version int64, ok bool) {
 
 // attachedTo returns the names of the attached policies, sorted. The result must not be changed.
 func (x *Index) attachedTo(kind AttachmentKind, id string) []string {
+	if len(x.kinds[kind]) == 0 {
+		return nil
+	}
 	return x.attached[Attachment{kind, id}.covers()]
 }
 
-// covers returns the canonical form of an attachment: sessions with similar names are one (S7.9).
+// covers returns the canonical form of an attachment: sessions with similar names are one (S7.9), and so are
+// principals, people, groups and agents (S22.10).
 func (t Attachment) covers() Attachment {
-	if t.Kind == AttachedToSession {
+	switch t.Kind {
+	case AttachedToSession, AttachedToPrincipal, AttachedToHuman, AttachedToGroup, AttachedToAgent:
 		t.ID = session.Alike(t.ID)
+	case AttachedToEveryone:
+		t.ID = Anyone
+	default:
 	}
 	return t
 }
-
-// sessionsAttached reports whether a policy is attached to any session.
-func (x *Index) sessionsAttached() bool { return x.sessions }
 
 // WorkflowShadow returns the digest of the shadow definition of a workflow.
 func (x *Index) WorkflowShadow(workflow string) (digest string, ok bool) {

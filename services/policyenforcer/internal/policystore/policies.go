@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
@@ -25,13 +26,14 @@ const (
 	maxIndexBytes  = 1 << 20
 )
 
-// putInIndex makes a version live, or the shadow. A version that is live already removes the shadow.
-func putInIndex(text *IndexText, v *Version, shadow bool) *Change {
+// putInIndex makes a version live, or the shadow. A version that is live already removes the shadow. Exceptions from rules
+// that another live version changes end.
+func putInIndex(text *IndexText, v *Version, policy *rules.Policy, shadow bool) []*Change {
 	p := text.Policies[v.Name]
 	before := [2]int64{p.Live, p.Shadow}
 	switch {
 	case !shadow:
-		p.Live = v.Number
+		p.Live, p.Pending = v.Number, false
 		if p.Shadow == v.Number {
 			p.Shadow = 0
 		}
@@ -40,11 +42,16 @@ func putInIndex(text *IndexText, v *Version, shadow bool) *Change {
 	default:
 		p.Shadow = v.Number
 	}
-	text.Policies[v.Name] = p
 	if before == [2]int64{p.Live, p.Shadow} {
+		text.Policies[v.Name] = p
 		return nil
 	}
-	return &Change{Type: "put", Name: v.Name, Version: v.Number, Digest: v.Digest, Shadow: shadow}
+	changes := []*Change{{Type: "put", Name: v.Name, Version: v.Number, Digest: v.Digest, Shadow: shadow}}
+	if p.Live != before[0] {
+		changes = append(changes, dropVoid(&p, v.Name, policy)...)
+	}
+	text.Policies[v.Name] = p
+	return changes
 }
 
 // Get returns a version of a policy, or the live one for version 0.
@@ -98,20 +105,25 @@ func (st *Store) List(ctx context.Context, namespace, after string, limit int) (
 }
 
 // Promote makes a version of a policy live.
-func (st *Store) Promote(ctx context.Context, caller enforcer.Caller, name string, version int64) (*Policy, error) {
+func (st *Store) Promote(ctx context.Context, caller enforcer.Caller, name string, version int64, expected Expected) (*Policy, error) {
 	v, err := st.load(ctx, caller.Namespace, name, version)
 	if err != nil {
 		return nil, err
 	}
-	x, err := st.changeIndex(ctx, caller, nil, func(text *IndexText) (*Change, error) {
-		if _, ok := text.Policies[name]; !ok {
+	policy, _ := rules.ParsePolicy(v.Definition) // nil if it is no longer valid: it denies, and has no exceptions
+	x, err := st.changeIndex(ctx, caller, nil, func(text *IndexText) ([]*Change, error) {
+		p, ok := text.Policies[name]
+		if !ok {
 			return nil, noPolicy(name)
 		}
-		change := putInIndex(text, v, false)
-		if change != nil {
-			change.Type = "promoted"
+		if err := st.expect(ctx, caller.Namespace, name, expected, p.Live); err != nil {
+			return nil, err
 		}
-		return change, nil
+		changes := putInIndex(text, v, policy, false)
+		if len(changes) > 0 {
+			changes[0].Type = "promoted"
+		}
+		return changes, nil
 	})
 	if err != nil {
 		return nil, err
@@ -122,7 +134,7 @@ func (st *Store) Promote(ctx context.Context, caller enforcer.Caller, name strin
 // Delete removes a policy without attachments. Its versions stay readable by number, and the next version
 // continues their count.
 func (st *Store) Delete(ctx context.Context, caller enforcer.Caller, name string) error {
-	_, err := st.changeIndex(ctx, caller, nil, func(text *IndexText) (*Change, error) {
+	_, err := st.changeIndex(ctx, caller, nil, func(text *IndexText) ([]*Change, error) {
 		p, ok := text.Policies[name]
 		switch {
 		case !ok:
@@ -131,7 +143,7 @@ func (st *Store) Delete(ctx context.Context, caller enforcer.Caller, name string
 			return nil, fault.New(fault.FailedPrecondition, "policy %q is attached to %s; detach it first", name, described(p.Attachments))
 		}
 		delete(text.Policies, name)
-		return &Change{Type: "deleted", Name: name, Version: p.Live}, nil
+		return append([]*Change{{Type: "deleted", Name: name, Version: p.Live}}, dropVoid(&p, name, nil)...), nil
 	})
 	return err
 }
@@ -170,8 +182,11 @@ type Change struct {
 	Version int64
 	Digest  string
 	Shadow  bool
+	// Exception is the one that was added, confirmed or has ended; nil for other changes.
+	Exception *Exception
 	// Attachment is the one that was added, removed or shadowed.
 	Attachment Attachment
-	// IndexVersion counts the changes of the namespace.
+	// IndexVersion counts the commits of the namespace's policies, and Nth the changes of one commit, from 0.
 	IndexVersion int64
+	Nth          int
 }

@@ -2,11 +2,13 @@ package policystore_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
@@ -50,7 +52,7 @@ func TestVersions(t *testing.T) {
 			var created bool
 			var err error
 			if number, promote := strings.CutPrefix(step.do, "promote "); promote {
-				p, err = r.Promote(r.Context(), enforcertest.Operator, "p", int64(number[0]-'0'))
+				p, err = r.Promote(r.Context(), enforcertest.Operator, "p", int64(number[0]-'0'), policystore.Expected{})
 			} else {
 				p, created, _, err = r.Put(r.Context(), enforcertest.Operator, policystore.Put{
 					Name: "p", Definition: []byte(denies(step.text)), Shadow: step.do == "shadow",
@@ -70,9 +72,9 @@ func TestVersions(t *testing.T) {
 				r.Errorf("step %d announced %v, want %v", i, got, want)
 			}
 		}
-		_, err := r.Promote(r.Context(), enforcertest.Operator, "p", 5)
+		_, err := r.Promote(r.Context(), enforcertest.Operator, "p", 5, policystore.Expected{})
 		r.Refused(err, fault.NotFound)
-		_, err = r.Promote(r.Context(), enforcertest.Operator, "q", 1)
+		_, err = r.Promote(r.Context(), enforcertest.Operator, "q", 1, policystore.Expected{})
 		r.Refused(err, fault.NotFound)
 		for number, text := range []string{"bash", "tool:a", "tool:b", "tool:c"} {
 			p, err := r.Get(r.Context(), enforcertest.Namespace, "p", int64(number)+1)
@@ -209,7 +211,7 @@ func TestDelete(t *testing.T) {
 		r.Refused(r.Delete(r.Context(), enforcertest.Operator, "p"), fault.NotFound)
 		_, err := r.Get(r.Context(), enforcertest.Namespace, "p", 0)
 		r.Refused(err, fault.NotFound)
-		_, err = r.Promote(r.Context(), enforcertest.Operator, "p", 1)
+		_, err = r.Promote(r.Context(), enforcertest.Operator, "p", 1, policystore.Expected{})
 		r.Refused(err, fault.NotFound)
 		_, err = r.Attach(r.Context(), enforcertest.Operator, "p", to)
 		r.Refused(err, fault.NotFound)
@@ -286,6 +288,103 @@ func TestAttachments(t *testing.T) {
 			r.Errorf("%+v, %v", p, err)
 		}
 	})
+}
+
+// S22.10: several attachments are made and ended in one commit, all or none, with an event each.
+func TestSeveralAttachments(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.put("p", denies("bash"))
+		to := func(kind policystore.AttachmentKind, id string) policystore.Attachment {
+			return policystore.Attachment{Kind: kind, ID: id}
+		}
+		all := []policystore.Attachment{
+			to(policystore.AttachedToPrincipal, "ci"), to(policystore.AttachedToHuman, "ann"), to(policystore.AttachedToGroup, "support"),
+			to(policystore.AttachedToAgent, "sum"), to(policystore.AttachedToEveryone, ""),
+		}
+		for _, wrong := range []policystore.Attachment{
+			to(policystore.AttachedToRole, "king"), to(policystore.AttachedToEveryone, "ann"), to(policystore.AttachedToGroup, ""), to("team", "x"),
+		} {
+			_, err := r.Attach(r.Context(), enforcertest.Operator, "p", append(slices.Clone(all), wrong)...)
+			f := r.Refused(err, fault.InvalidRequest)
+			if len(f.Violations) != 1 || !strings.HasPrefix(f.Violations[0].Pointer, "/to/5/") {
+				r.Errorf("%s: %+v", wrong, f.Violations)
+			}
+		}
+		before, err := r.Refresh(r.Context(), enforcertest.Namespace)
+		if err != nil || len(r.Events()) != 1 {
+			r.Fatalf("%v, %v", r.Events(), err)
+		}
+		p, err := r.Attach(r.Context(), enforcertest.Operator, "p", all...)
+		if err != nil || len(p.Attachments) != len(all) || p.Attachments[4].ID != policystore.Anyone {
+			r.Fatalf("%+v, %v", p, err)
+		}
+		if p, err = r.Attach(r.Context(), enforcertest.Operator, "p", to(policystore.AttachedToEveryone, "*")); err != nil || len(p.Attachments) != len(all) {
+			r.Errorf("everyone again: %+v, %v", p, err)
+		}
+		x, err := r.Refresh(r.Context(), enforcertest.Namespace)
+		if err != nil || x.Version != before.Version+1 || len(r.Events()) != len(all) {
+			r.Errorf("version %d after %d, %v", x.Version, before.Version, err)
+		}
+		_, err = r.Detach(r.Context(), enforcertest.Operator, "p", all[0], to(policystore.AttachedToHuman, "bob"))
+		r.Refused(err, fault.NotFound)
+		if p, err = r.Detach(r.Context(), enforcertest.Operator, "p", all[0], all[4]); err != nil || !slices.Equal(p.Attachments, all[1:4]) {
+			r.Errorf("%+v, %v", p, err)
+		}
+	})
+}
+
+// S22.10, S22.11: a policy judges the callers that it is attached to, and those of which that is in doubt.
+func TestPoliciesOfCallers(t *testing.T) {
+	t.Parallel()
+	r := newRig(enforcertest.New(t, enforcertest.NewSQLite(t)))
+	for name, to := range map[string]policystore.Attachment{
+		"principal": {Kind: policystore.AttachedToPrincipal, ID: "ci"}, "human": {Kind: policystore.AttachedToHuman, ID: "ann"},
+		"group": {Kind: policystore.AttachedToGroup, ID: "support"}, "everyone": {Kind: policystore.AttachedToEveryone},
+	} {
+		r.put(name, denies("bash"))
+		if _, err := r.Attach(t.Context(), enforcertest.Operator, name, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x, err := r.Refresh(t.Context(), enforcertest.Namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := r.Clock.Now()
+	const anyHuman, anyGroup = "human, who is not known", "group, since the human's groups are not known"
+	for name, c := range map[string]struct {
+		caller auth.Principal
+		want   map[string]string
+	}{
+		"another principal, for bob": {auth.Principal{Name: "cd", Human: &auth.Human{Name: "bob", Source: auth.Issuer, GroupsKnown: true}}, nil},
+		"the principal, in capitals": {auth.Principal{Name: "CI", Human: &auth.Human{Name: "bob", Source: auth.Gateway, GroupsKnown: true}}, map[string]string{"principal": "principal CI"}},
+		"for ann":                    {auth.Principal{Human: &auth.Human{Name: "Ann", Source: auth.Registered, GroupsKnown: true}}, map[string]string{"human": "human Ann"}},
+		"for a member": {
+			auth.Principal{Human: &auth.Human{Name: "bob", Source: auth.Issuer, Groups: []string{"dev", "Support"}, GroupsKnown: true}},
+			map[string]string{"group": "group Support"},
+		},
+		"groups are not known": {
+			auth.Principal{Human: &auth.Human{Name: "bob", Source: auth.Issuer, Groups: []string{"dev"}}}, map[string]string{"group": anyGroup},
+		},
+		"nobody is known": {auth.Principal{Name: "cd"}, map[string]string{"human": anyHuman, "group": anyGroup}},
+		"a claim": {
+			auth.Principal{Human: &auth.Human{Name: "bob", Source: auth.Claimed, GroupsKnown: true}}, map[string]string{"human": anyHuman, "group": anyGroup},
+		},
+		"expired": {
+			auth.Principal{Human: &auth.Human{Name: "bob", Source: auth.Issuer, GroupsKnown: true, Expires: now}}, map[string]string{"human": anyHuman, "group": anyGroup},
+		},
+		"not yet expired": {auth.Principal{Human: &auth.Human{Name: "bob", Source: auth.Issuer, GroupsKnown: true, Expires: now.Add(1)}}, nil},
+		"their own call":  {auth.Principal{Name: "x", Person: "ann"}, map[string]string{"human": "human ann", "group": anyGroup}},
+	} {
+		if c.want == nil {
+			c.want = map[string]string{}
+		}
+		c.want["everyone"] = "everyone"
+		if got := x.OfCaller(c.caller, now); !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
 }
 
 // Changes that are made at once at several replicas are all there, each in an order

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/halts"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
@@ -33,7 +34,7 @@ func newRig(b *enforcertest.Rig) *rig {
 // replica returns another process over a store, with caches of its own.
 func (r *rig) replica(s store.Store) *policystore.Store {
 	log := slog.New(slog.DiscardHandler)
-	return policystore.New(s, rpc.Announcer{}, r.Clock.Now, log, runs.NewReader(s, r.Engine, enforcertest.Trees{}), quota.New(s, r.Clock.Now, log))
+	return policystore.New(s, rpc.Announcer{}, r.Clock.Now, log, runs.NewReader(s, r.Engine, enforcertest.Trees{}), quota.New(s, r.Clock.Now, log), halts.New(s))
 }
 
 // replicas returns processes, each with its own connection where a store has some.

@@ -2,11 +2,15 @@ package policystore
 
 import (
 	"context"
+	"strings"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/services/internal/principal"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
@@ -20,26 +24,20 @@ type Usage struct {
 	ResetsAt time.Time
 }
 
+// Spender says whose usage is meant: of limits per principal, session and human. An empty one leaves those out.
+type Spender struct{ Principal, Session, Human string }
+
 // Usage returns the use of the limits of a policy, in its live version or else its shadow. Limits per
-// principal or session are included if one is named. The default for an agent is itself.
-func (st *Store) Usage(ctx context.Context, caller enforcer.Caller, name, spender, session string) ([]Usage, error) {
+// principal, session or human are included if one is named. The default for an agent is itself.
+func (st *Store) Usage(ctx context.Context, caller enforcer.Caller, name string, of Spender) ([]Usage, error) {
 	policy, err := st.present(ctx, caller.Namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	spender, session, refusal := principal.Who(caller.Principal).Accounts(spender, session)
-	if refusal != nil {
-		return nil, fault.New(fault.Reason(refusal.Code), "%s", refusal.Message)
+	if of, err = st.spender(ctx, caller, of); err != nil {
+		return nil, err
 	}
-	root := ""
-	if session != "" {
-		place, err := st.runs.Place(ctx, caller, session, true)
-		if err != nil {
-			return nil, fault.From(err)
-		}
-		root = place.Account
-	}
-	usages := limitsOf(policy, spender, root, st.clock())
+	usages := limitsOf(policy, of, st.clock())
 	for i := range usages {
 		u := &usages[i]
 		if u.Used, err = st.quota.Counted(ctx, quota.Key(caller.Namespace, u.Account), u.Account); err != nil {
@@ -47,6 +45,41 @@ func (st *Store) Usage(ctx context.Context, caller enforcer.Caller, name, spende
 		}
 	}
 	return usages, nil
+}
+
+// spender returns the subjects of the limits that the caller may see: an agent sees its own and those of its human.
+func (st *Store) spender(ctx context.Context, caller enforcer.Caller, of Spender) (Spender, error) {
+	var refusal *authority.Refusal
+	of.Principal, of.Session, refusal = principal.Who(caller.Principal).Accounts(of.Principal, of.Session)
+	if refusal != nil {
+		return of, fault.New(fault.Reason(refusal.Code), "%s", refusal.Message)
+	}
+	var known *auth.Human
+	if of.Session != "" {
+		place, err := st.runs.Place(ctx, caller, of.Session, true)
+		if err != nil {
+			return of, fault.From(err)
+		}
+		of.Session, known = place.Account, place.Human.Read()
+	}
+	if !caller.Principal.Role.Drives() {
+		of.Human = namedHuman(of.Human)
+		return of, nil
+	}
+	own := enforcer.OnBehalf(known, caller, st.clock()).Account()
+	if of.Human != "" && namedHuman(of.Human) != own {
+		return of, fault.New(fault.PermissionDenied, "an agent sees the usage of its own human only; leave out the human")
+	}
+	of.Human = own
+	return of, nil
+}
+
+// namedHuman returns the account of a human that a caller names as accounts are shown.
+func namedHuman(text string) string {
+	if issuer, name, found := strings.Cut(text, "#"); found {
+		return rules.HumanAccount(session.Alike(name), issuer)
+	}
+	return session.Alike(text)
 }
 
 // present returns the live version of a policy, or else its shadow.
@@ -74,16 +107,18 @@ func (st *Store) present(ctx context.Context, namespace, name string) (*rules.Po
 }
 
 // limitsOf returns the limits of a policy in the order of its rules, each account once. It omits accounts
-// whose principal or session is not given.
-func limitsOf(p *rules.Policy, principal, root string, now time.Time) []Usage {
+// whose subject is not given.
+func limitsOf(p *rules.Policy, of Spender, now time.Time) []Usage {
 	var usages []Usage
 	add := func(account rules.Account, most int64) {
 		u := Usage{Account: account, Max: most}
 		switch u.Scope {
 		case rules.PerPrincipal:
-			u.Subject = principal
+			u.Subject = of.Principal
+		case rules.PerHuman:
+			u.Subject = of.Human
 		case rules.PerSession:
-			u.Subject = root
+			u.Subject = of.Session
 		default:
 			u.Scope = rules.PerPolicy
 		}

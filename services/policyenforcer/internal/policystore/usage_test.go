@@ -44,7 +44,7 @@ func TestUsageIsWhatCallsSpend(t *testing.T) {
 		if err := r.Spend(r.Context(), enforcertest.Namespace, v.Spends); err != nil {
 			r.Fatal(err)
 		}
-		usages, err := r.Usage(r.Context(), enforcertest.Operator, "p", "amir", "child")
+		usages, err := r.Usage(r.Context(), enforcertest.Operator, "p", policystore.Spender{Principal: "amir", Session: "child"})
 		if err != nil || len(usages) != len(v.Spends) {
 			r.Fatalf("%d usages, %v", len(usages), err)
 		}
@@ -58,22 +58,22 @@ func TestUsageIsWhatCallsSpend(t *testing.T) {
 				r.Errorf("%+v resets at %v", u.Account, end)
 			}
 		}
-		strangers, err := r.Usage(r.Context(), enforcertest.Operator, "p", "", "")
+		strangers, err := r.Usage(r.Context(), enforcertest.Operator, "p", policystore.Spender{})
 		if err != nil || len(strangers) != 2 {
 			r.Errorf("of nobody: %+v, %v", strangers, err)
 		}
 		agent := enforcer.Caller{Namespace: enforcertest.Namespace, Principal: auth.Principal{Name: "amir", Role: auth.Agent, Session: "s"}}
-		if own, err := r.Usage(r.Context(), agent, "p", "", ""); err != nil || len(own) != len(usages) {
+		if own, err := r.Usage(r.Context(), agent, "p", policystore.Spender{}); err != nil || len(own) != len(usages) {
 			r.Errorf("of an agent itself: %+v, %v", own, err)
 		}
 		r.Clock.Advance(61 * time.Second)
-		usages, _ = r.Usage(r.Context(), enforcertest.Operator, "p", "amir", "s")
+		usages, _ = r.Usage(r.Context(), enforcertest.Operator, "p", policystore.Spender{Principal: "amir", Session: "s"})
 		for _, u := range usages {
 			if want := u.Window != time.Minute; (u.Used > 0) != want {
 				r.Errorf("a minute later: %+v", u)
 			}
 		}
-		_, err = r.Usage(r.Context(), enforcertest.Operator, "q", "", "")
+		_, err = r.Usage(r.Context(), enforcertest.Operator, "q", policystore.Spender{})
 		r.Refused(err, fault.NotFound)
 	})
 }
@@ -84,7 +84,7 @@ func TestUsageCountsNothing(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		r.put("p", `{"role":"agent","allow":[{"capability":"bash","rate_limit":{"max_calls":1,"window_seconds":60}}]}`)
 		for range 5 {
-			usages, err := r.Usage(r.Context(), enforcertest.Operator, "p", "", "")
+			usages, err := r.Usage(r.Context(), enforcertest.Operator, "p", policystore.Spender{})
 			if err != nil || len(usages) != 1 || usages[0].Used != 0 || usages[0].Max != 1 {
 				r.Fatalf("%+v, %v", usages, err)
 			}

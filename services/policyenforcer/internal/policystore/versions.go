@@ -108,11 +108,11 @@ func (st *Store) ShadowMachine(ctx context.Context, namespace, name, digest stri
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	def, problems := workflow.Parse(record.Data)
-	if problems.HasErrors() {
-		return nil, fault.From(fmt.Errorf("shadow of workflow %s: %w", name, problems.Err()))
+	compiled, err := st.compile.Compile(record.Data, 0)
+	if err != nil {
+		return nil, fault.From(fmt.Errorf("shadow of %s: %w", name, err))
 	}
-	m := workflow.Compile(def, 0)
+	m := compiled.Machine
 	st.machines.PutSized(key, m, definition.Memory(record.Data), nil)
 	return m, nil
 }

@@ -32,20 +32,28 @@ func (st *Store) ShadowWorkflow(ctx context.Context, caller enforcer.Caller, nam
 		return "", InvalidDefinition("workflow", document.Problems{*problem})
 	}
 	digest = document.Digest(value)
-	_, err = st.store.Commit(ctx, store.Batch{
-		Puts: []store.Put{{Key: workflowShadowKey(caller.Namespace, digest), Expect: store.Absent, Data: definition}},
-	})
-	if err != nil && !retry.Lost(err) { // the same text is there already
-		return "", fault.From(err)
+	if err := st.putShadowText(ctx, caller.Namespace, digest, definition); err != nil {
+		return "", err
 	}
-	_, err = st.changeIndex(ctx, caller, nil, func(text *IndexText) (*Change, error) {
+	_, err = st.changeIndex(ctx, caller, nil, func(text *IndexText) ([]*Change, error) {
 		if text.WorkflowShadows[def.ID].Digest == digest {
 			return nil, nil
 		}
 		text.WorkflowShadows[def.ID] = shadowText{digest}
-		return &Change{Type: "shadowed", Name: def.ID, Digest: digest, Shadow: true, Attachment: Attachment{AttachedToWorkflow, def.ID}}, nil
+		return []*Change{{Type: "shadowed", Name: def.ID, Digest: digest, Shadow: true, Attachment: Attachment{AttachedToWorkflow, def.ID}}}, nil
 	})
 	return digest, err
+}
+
+// putShadowText stores the text of a shadow, unless it is there.
+func (st *Store) putShadowText(ctx context.Context, namespace, digest string, definition []byte) error {
+	_, err := st.store.Commit(ctx, store.Batch{
+		Puts: []store.Put{{Key: workflowShadowKey(namespace, digest), Expect: store.Absent, Data: definition}},
+	})
+	if err != nil && !retry.Lost(err) { // the same text is there already
+		return fault.From(err)
+	}
+	return nil
 }
 
 func (st *Store) endShadow(ctx context.Context, caller enforcer.Caller, name string) error {
@@ -53,13 +61,13 @@ func (st *Store) endShadow(ctx context.Context, caller enforcer.Caller, name str
 		return fault.New(fault.InvalidRequest, "give a definition, or name the workflow whose shadow to end").
 			Violate("/workflow", "REQUIRED", "empty")
 	}
-	_, err := st.changeIndex(ctx, caller, nil, func(text *IndexText) (*Change, error) {
+	_, err := st.changeIndex(ctx, caller, nil, func(text *IndexText) ([]*Change, error) {
 		shadow, ok := text.WorkflowShadows[name]
 		if !ok {
 			return nil, nil
 		}
 		delete(text.WorkflowShadows, name)
-		return &Change{Type: "unshadowed", Name: name, Digest: shadow.Digest, Shadow: true, Attachment: Attachment{AttachedToWorkflow, name}}, nil
+		return []*Change{{Type: "unshadowed", Name: name, Digest: shadow.Digest, Shadow: true, Attachment: Attachment{AttachedToWorkflow, name}}}, nil
 	})
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 )
 
@@ -190,7 +190,7 @@ func Key(namespace string, account rules.Account) store.Key {
 
 // SpendKept is the time for which counters outlive their period. Later, no call of the period can be
 // reported.
-const SpendKept = 2 * once.Kept
+const SpendKept = 2 * idempotency.TTL
 
 // DropLater sets the timers that drop the counters of periods. It must be called before a period is first
 // counted. Later calls are free.

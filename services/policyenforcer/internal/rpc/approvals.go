@@ -40,7 +40,7 @@ func NewApprovals(service approvalv1.ApprovalServiceClient, peer peerv1.Approval
 func (a *Approvals) Request(ctx context.Context, namespace string, ask enforcer.Ask) (enforcer.Approval, error) {
 	req := &approvalv1.CreateApprovalRequest{
 		Kind: approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil),
-		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
+		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, Person: ask.Asker.Person, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootSession},
 		Message: ask.Message, Terms: protomap.ApprovalTerms(ask.Terms), RunId: ask.RunID, Reuse: true,
 		UsedBy: ask.UsedBy, SettledUse: ask.SettledUse, Facts: ask.Facts,
 		Why: &approvalv1.Why{

@@ -23,6 +23,8 @@ type Decisions struct {
 	policyv1.UnimplementedDecisionServiceServer
 	Checks *check.Service
 	Log    *decisionlog.Log
+	// Refused returns the last callers of a namespace that were refused before a decision.
+	Refused func(ctx context.Context, namespace string) ([]*policyv1.Refusal, error)
 }
 
 // ListDecisions implements DecisionService.
@@ -67,6 +69,15 @@ func (s *Decisions) GetDecision(ctx context.Context, req *policyv1.GetDecisionRe
 		resp.Explanation = explanationProto(why)
 	}
 	return resp, nil
+}
+
+// ListRefusals implements DecisionService.
+func (s *Decisions) ListRefusals(ctx context.Context, _ *policyv1.ListRefusalsRequest) (*policyv1.ListRefusalsResponse, error) {
+	all, err := s.Refused(ctx, rpc.Namespace(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.ListRefusalsResponse{Refusals: all}, nil
 }
 
 // VerifyDecisions implements DecisionService.
@@ -147,8 +158,12 @@ func recordProto(r *ledger.Decision) *policyv1.DecisionRecord {
 		CallId: r.CallID, Tool: r.Tool, Capability: r.Capability,
 		Decision: decisions[r.Decision], Code: codes[r.Code], Message: r.Message,
 		Rule: r.Rule, Policy: r.Policy, PolicyVersion: r.PolicyVersion,
-		InputDigest: r.InputDigest, Input: r.Input, Facts: r.Facts, EstimatedCostUsd: r.EstimatedCostUSD, ApprovalId: r.ApprovalID, LeaseId: r.LeaseID, Hash: r.Hash,
+		InputDigest: r.InputDigest, Input: r.Input, Facts: r.Facts, Exceptions: r.Exceptions, EstimatedCostUsd: r.EstimatedCostUSD, ApprovalId: r.ApprovalID, LeaseId: r.LeaseID, Hash: r.Hash,
 		JailLevel: int32(r.JailLevel), JailDigest: r.JailDigest, //nolint:gosec // at most 3
+		Identity: identityProto(r), BreakGlassGrant: r.Grant,
+	}
+	if r.Grant != "" {
+		out.MadeAt = timestamppb.New(r.MadeAt)
 	}
 	for i := range r.Shadows {
 		s := &r.Shadows[i]

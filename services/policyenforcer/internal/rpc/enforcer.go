@@ -69,7 +69,15 @@ func (s *Enforcer) End() { s.pool.end() }
 
 func caller(ctx context.Context) enforcer.Caller {
 	principal, _ := auth.FromContext(ctx)
-	return enforcer.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Observes: auth.Observes(ctx)}
+	return enforcer.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Vouched: auth.Vouched(ctx), Via: rpc.Via(ctx)}
+}
+
+// callerFor returns the caller with the person whose token it has sent along.
+func callerFor(ctx context.Context) (enforcer.Caller, error) {
+	c := caller(ctx)
+	var err error
+	c.For, err = rpc.OnBehalfOf(ctx)
+	return c, err
 }
 
 // CheckToolCall implements PolicyEnforcerService.
@@ -78,11 +86,21 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.checks.Check(ctx, caller(ctx), check.Request{
+	who, err := callerFor(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if who.Named, err = namedBy(who.Principal, req.GetHuman()); err != nil {
+		return nil, err
+	}
+	if who, err = tried(who, req); err != nil {
+		return nil, err
+	}
+	d, err := s.checks.Check(ctx, who, check.Request{
 		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(), EstimatedCost: cost, Qualified: req.GetQualifiedTool(),
 		DryRun: req.GetDryRun(), Explain: req.GetExplain(), Folder: req.GetFolder(),
-		DeniedBecause: req.GetDeniedBecause(), Jail: jail.Level(req.GetJailLevel()), Real: realNames(req.GetRealNames()),
+		DeniedBecause: req.GetDeniedBecause(), Observe: req.GetObserve(), Jail: jail.Level(req.GetJailLevel()), Real: realNames(req.GetRealNames()),
 	})
 	if err != nil {
 		return nil, err
@@ -195,7 +213,7 @@ func (s *Enforcer) SettleToolCall(ctx context.Context, req *policyv1.SettleToolC
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.SettleToolCallResponse{Call: openCall(&settled.Call), Outcome: settled.Outcome}, nil
+	return &policyv1.SettleToolCallResponse{Call: openCall(&settled.OpenCall), Outcome: settled.Outcome}, nil
 }
 
 // ReportRefusal implements PolicyEnforcerService.
@@ -203,7 +221,7 @@ func (s *Enforcer) ReportRefusal(ctx context.Context, req *policyv1.ReportRefusa
 	return &policyv1.ReportRefusalResponse{}, s.refused(ctx, req)
 }
 
-func openCall(c *evidence.Call) *policyv1.OpenCall {
+func openCall(c *evidence.OpenCall) *policyv1.OpenCall {
 	open := &policyv1.OpenCall{
 		CallId: c.ID, RunId: c.RunID, Tool: c.Tool, What: c.What, MadeBy: c.By, AllowedAt: timestamppb.New(c.At), Unknown: c.Unknown,
 	}

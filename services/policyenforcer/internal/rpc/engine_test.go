@@ -67,7 +67,11 @@ func TestSnapshotIsComplete(t *testing.T) {
 	t.Parallel()
 	prototest.Complete(t, func(r *enginev1.Run) any { return runOf(r) },
 		"context", "rules", "usage", // not in the BASIC view: the definition has the rules, the ledger the counts
-		"workflow_meta",                                // the definition has it
+		"workflow_meta",                                   // the definition has it
+		"arrived_at", "deadline", "dues", "last_activity", // the engine keeps the clocks
+		"freeze",                                                                          // the engine judges transitions
+		"halt.halt_id", "halt.scope", "halt.reason", "halt.created_by", "halt.created_at", // the enforcer reads the halts itself
+		"schedule",                                     // the history says what has started the run
 		"created_at", "updated_at", "transition_count", // irrelevant to decisions
 		"interrupt", "fork", "child", "approval", // status and state say what follows from them
 		"evidence",      // not in the BASIC view: the ledger has it

@@ -47,16 +47,16 @@ func (Announcer) Reported(namespace, actor string, r *outcome.Reported, at time.
 }
 
 // Unknown announces a call without a report of its outcome.
-func (Announcer) Unknown(namespace string, c *evidence.Call, at time.Time) (store.Event, error) {
+func (Announcer) Unknown(namespace string, c *evidence.OpenCall, at time.Time) (store.Event, error) {
 	return outcomeEvent(namespace, "unknown", "interlock", c, "unknown", "", at)
 }
 
 // Settled announces how such a call has ended.
 func (Announcer) Settled(namespace string, s *outcome.Settled, at time.Time) (store.Event, error) {
-	return outcomeEvent(namespace, "settled", s.By, &s.Call, s.Outcome, s.Note, at)
+	return outcomeEvent(namespace, "settled", s.By, &s.OpenCall, s.Outcome, s.Note, at)
 }
 
-func outcomeEvent(namespace, verb, actor string, c *evidence.Call, outcome, note string, at time.Time) (store.Event, error) {
+func outcomeEvent(namespace, verb, actor string, c *evidence.OpenCall, outcome, note string, at time.Time) (store.Event, error) {
 	return bus.Encode(&eventv1.Event{
 		Namespace: namespace, Entity: "toolcall", EntityId: c.RunID, Type: verb, Time: timestamppb.New(at), Actor: actor,
 		Payload: &eventv1.Event_ToolcallOutcome{ToolcallOutcome: &eventv1.ToolCallOutcome{

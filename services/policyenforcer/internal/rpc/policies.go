@@ -9,11 +9,12 @@ import (
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
-	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/catalog"
+	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
@@ -28,6 +29,8 @@ type Policies struct {
 	Checks *check.Service
 	Store  *policystore.Store
 	Pins   *pins.Registry
+	// Definitions say whether only signed sets change policies.
+	Definitions definition.Flags
 }
 
 // Conversions of the core's enumerations to the contract's.
@@ -40,8 +43,15 @@ var (
 
 // RegisterPolicy implements PolicyService.
 func (s *Policies) RegisterPolicy(ctx context.Context, req *policyv1.RegisterPolicyRequest) (*policyv1.RegisterPolicyResponse, error) {
+	if !req.GetStaged() && !req.GetDryRun() {
+		if err := s.Definitions.Unsigned(); err != nil {
+			return nil, err
+		}
+	}
 	p, created, warnings, err := s.Store.Put(ctx, caller(ctx), policystore.Put{
 		Name: req.GetName(), Definition: req.GetDefinition(), Shadow: req.GetShadow(), IdempotencyKey: req.GetIdempotencyKey(),
+		Staged: req.GetStaged(), DryRun: req.GetDryRun(),
+		Expected: policystore.Expected{Version: req.GetExpectedVersion(), Digest: req.GetExpectedDigest()},
 	})
 	if err != nil {
 		return nil, err
@@ -93,7 +103,10 @@ func (s *Policies) ListPolicies(ctx context.Context, req *policyv1.ListPoliciesR
 
 // PromotePolicy implements PolicyService.
 func (s *Policies) PromotePolicy(ctx context.Context, req *policyv1.PromotePolicyRequest) (*policyv1.PromotePolicyResponse, error) {
-	p, err := s.Store.Promote(ctx, caller(ctx), req.GetName(), req.GetVersion())
+	if err := s.Definitions.Unsigned(); err != nil {
+		return nil, err
+	}
+	p, err := s.Store.Promote(ctx, caller(ctx), req.GetName(), req.GetVersion(), policystore.Expected{Version: req.GetExpectedVersion()})
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +115,9 @@ func (s *Policies) PromotePolicy(ctx context.Context, req *policyv1.PromotePolic
 
 // DeletePolicy implements PolicyService.
 func (s *Policies) DeletePolicy(ctx context.Context, req *policyv1.DeletePolicyRequest) (*policyv1.DeletePolicyResponse, error) {
+	if err := s.Definitions.Unsigned(); err != nil {
+		return nil, err
+	}
 	if err := s.Store.Delete(ctx, caller(ctx), req.GetName()); err != nil {
 		return nil, err
 	}
@@ -110,7 +126,10 @@ func (s *Policies) DeletePolicy(ctx context.Context, req *policyv1.DeletePolicyR
 
 // AttachPolicy implements PolicyService.
 func (s *Policies) AttachPolicy(ctx context.Context, req *policyv1.AttachPolicyRequest) (*policyv1.AttachPolicyResponse, error) {
-	p, err := s.Store.Attach(ctx, caller(ctx), req.GetName(), attachment(req.GetTo()))
+	if err := s.Definitions.Unsigned(); err != nil {
+		return nil, err
+	}
+	p, err := s.Store.Attach(ctx, caller(ctx), req.GetName(), attachments(req.GetTo())...)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +138,10 @@ func (s *Policies) AttachPolicy(ctx context.Context, req *policyv1.AttachPolicyR
 
 // DetachPolicy implements PolicyService.
 func (s *Policies) DetachPolicy(ctx context.Context, req *policyv1.DetachPolicyRequest) (*policyv1.DetachPolicyResponse, error) {
-	p, err := s.Store.Detach(ctx, caller(ctx), req.GetName(), attachment(req.GetFrom()))
+	if err := s.Definitions.Unsigned(); err != nil {
+		return nil, err
+	}
+	p, err := s.Store.Detach(ctx, caller(ctx), req.GetName(), attachments(req.GetFrom())...)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +159,13 @@ func (s *Policies) ShadowWorkflow(ctx context.Context, req *policyv1.ShadowWorkf
 
 // GetPolicyUsage implements PolicyService.
 func (s *Policies) GetPolicyUsage(ctx context.Context, req *policyv1.GetPolicyUsageRequest) (*policyv1.GetPolicyUsageResponse, error) {
-	usages, err := s.Store.Usage(ctx, caller(ctx), req.GetName(), req.GetPrincipal(), req.GetSessionId())
+	who, err := callerFor(ctx)
+	if err != nil {
+		return nil, err
+	}
+	usages, err := s.Store.Usage(ctx, who, req.GetName(), policystore.Spender{
+		Principal: req.GetPrincipal(), Session: req.GetSessionId(), Human: req.GetHuman(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +173,8 @@ func (s *Policies) GetPolicyUsage(ctx context.Context, req *policyv1.GetPolicyUs
 	for i := range usages {
 		resp.Usages = append(resp.Usages, usageProto(&usages[i]))
 	}
-	return resp, nil
+	resp.Exceptions, err = s.exceptions(ctx, req.GetName())
+	return resp, err
 }
 
 // SimulatePolicy implements PolicyService.
@@ -168,14 +197,23 @@ func (s *Policies) SimulatePolicy(ctx context.Context, req *policyv1.SimulatePol
 // PolicyChanged announces a change of policies. That of a workflow's shadow has the
 // workflow's name.
 func (Announcer) PolicyChanged(namespace, actor string, c *policystore.Change, at time.Time) (store.Event, error) {
-	return bus.Encode(&eventv1.Event{
+	if c.Exception != nil {
+		return exceptionChanged(namespace, actor, c, at)
+	}
+	event := &eventv1.Event{
 		Namespace: namespace, Entity: "policy", EntityId: c.Name, Type: c.Type,
 		Version: c.IndexVersion, Time: timestamppb.New(at), Actor: actor,
 		Payload: &eventv1.Event_PolicyChanged{PolicyChanged: &eventv1.PolicyChanged{
 			PolicyVersion: c.Version, Digest: c.Digest, Shadow: c.Shadow,
 			Attachment: string(c.Attachment.Kind), AttachedTo: c.Attachment.ID,
 		}},
-	})
+	}
+	return encodeNth(event, c.Nth)
+}
+
+// CatalogChanged announces a change by the application of a set.
+func (Announcer) CatalogChanged(namespace, actor string, c *catalog.Change, at time.Time) (store.Event, error) {
+	return protomap.CatalogEvent(namespace, actor, c, at)
 }
 
 func policyProto(p *policystore.Policy) *policyv1.Policy {
@@ -186,6 +224,14 @@ func policyProto(p *policystore.Policy) *policyv1.Policy {
 	}
 	for _, to := range p.Attachments {
 		out.Attachments = append(out.Attachments, &policyv1.Attachment{Kind: kinds[to.Kind], Id: to.ID})
+	}
+	return out
+}
+
+func attachments(all []*policyv1.Attachment) []policystore.Attachment {
+	out := make([]policystore.Attachment, len(all))
+	for i, a := range all {
+		out[i] = attachment(a)
 	}
 	return out
 }

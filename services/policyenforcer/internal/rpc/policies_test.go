@@ -57,11 +57,11 @@ func TestPolicyService(t *testing.T) {
 		t.Fatalf("%v, %v", shadow, err)
 	}
 	to := &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: "agent"}
-	attached, err := s.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{Name: "p", To: to})
+	attached, err := s.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{Name: "p", To: []*policyv1.Attachment{to}})
 	if err != nil || len(attached.GetPolicy().GetAttachments()) != 1 || !proto.Equal(attached.GetPolicy().GetAttachments()[0], to) {
 		t.Fatalf("%v, %v", attached, err)
 	}
-	if _, err := s.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{Name: "p", To: &policyv1.Attachment{Kind: 77, Id: "x"}}); fault.ReasonOf(err) != fault.InvalidRequest {
+	if _, err := s.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{Name: "p", To: []*policyv1.Attachment{{Kind: 77, Id: "x"}}}); fault.ReasonOf(err) != fault.InvalidRequest {
 		t.Errorf("a kind that is not known: %v", err)
 	}
 	got, err := s.GetPolicy(ctx, &policyv1.GetPolicyRequest{Name: "p"})
@@ -90,7 +90,7 @@ func TestPolicyService(t *testing.T) {
 	if _, err := s.DeletePolicy(ctx, &policyv1.DeletePolicyRequest{Name: "p"}); fault.ReasonOf(err) != fault.FailedPrecondition {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.DetachPolicy(ctx, &policyv1.DetachPolicyRequest{Name: "p", From: to}); err != nil {
+	if _, err := s.DetachPolicy(ctx, &policyv1.DetachPolicyRequest{Name: "p", From: []*policyv1.Attachment{to}}); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.DeletePolicy(ctx, &policyv1.DeletePolicyRequest{Name: "p"}); err != nil {
@@ -120,8 +120,8 @@ func TestPolicyLooksAtNoArgument(t *testing.T) {
 		}
 	}
 	put("")
-	seen := []pins.Observed{{Tool: "refund", Digest: "1", Others: "/amount"}}
-	if _, err := s.Pins.Observe(ctx, caller(ctx), "pay", seen, nil); err != nil {
+	seen := []pins.Offered{{Tool: "refund", Digest: "1", Others: "/amount"}}
+	if _, err := s.Pins.Pin(ctx, caller(ctx), "pay", seen, nil); err != nil {
 		t.Fatal(err)
 	}
 	put("DOUBT_LIKELY /deny/0")
@@ -179,10 +179,14 @@ func TestRecordIsComplete(t *testing.T) {
 		Partition: "run_0", Sequence: 9, Hash: "h", Time: at, Principal: "amir", SessionID: "s", RunID: "run_1", RunVersion: 7,
 		Workflow: "w", WorkflowVersion: 2, State: "work", Branch: "b", CallID: "c", Tool: "t", Capability: "tool:t",
 		Decision: toolcall.Ask, Code: toolcall.CodeApprovalPending, Message: "m", Rule: "/ask/0", Policy: "p", PolicyVersion: 3,
-		InputDigest: "d", Input: json.RawMessage(`{}`), Facts: json.RawMessage(`{"writes":[]}`), EstimatedCostUSD: "1", ApprovalID: "apr_1", LeaseID: "lse_1", JailLevel: 3, JailDigest: "sha256:00",
+		InputDigest: "d", Input: json.RawMessage(`{}`), Facts: json.RawMessage(`{"writes":[]}`), Exceptions: []string{"exc_1"}, EstimatedCostUSD: "1", ApprovalID: "apr_1", LeaseID: "lse_1", JailLevel: 3, JailDigest: "sha256:00", Grant: "bg_1", MadeAt: at,
+		Identity: &ledger.Identity{
+			Role: "agent", Token: "session", Via: "mcp", Person: "per_1", Agent: "fixer", AgentVersion: 4, Root: "lead", Lineage: []string{"lead", "kid"},
+			Human: &ledger.Human{Name: "ann", Issuer: "i", Source: "issuer", GroupsKnown: true, Expires: at}, Attributes: map[string]string{"team": "a"},
+		},
 		Shadows: []ledger.Shadow{{Policy: "p", PolicyVersion: 4, Workflow: "w", WorkflowDigest: "wd", Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Message: "sm"}},
 	})
-	for _, m := range []proto.Message{got, got.GetShadows()[0]} {
+	for _, m := range []proto.Message{got, got.GetShadows()[0], got.GetIdentity()} {
 		fields := m.ProtoReflect().Descriptor().Fields()
 		for i := range fields.Len() {
 			// raw and committed_us are for those lists that ask for them.
@@ -195,7 +199,11 @@ func TestRecordIsComplete(t *testing.T) {
 		Partition: "run_0", Sequence: 9, Hash: "h", Time: timestamppb.New(at), Principal: "amir", SessionId: "s", RunId: "run_1", RunVersion: 7,
 		Workflow: "w", WorkflowVersion: 2, State: "work", Branch: "b", CallId: "c", Tool: "t", Capability: "tool:t",
 		Decision: policyv1.Decision_DECISION_ASK, Code: policyv1.DecisionCode_DECISION_CODE_APPROVAL_PENDING, Message: "m",
-		Rule: "/ask/0", Policy: "p", PolicyVersion: 3, InputDigest: "d", Input: []byte(`{}`), Facts: []byte(`{"writes":[]}`), EstimatedCostUsd: "1", ApprovalId: "apr_1", LeaseId: "lse_1", JailLevel: 3, JailDigest: "sha256:00",
+		Rule: "/ask/0", Policy: "p", PolicyVersion: 3, InputDigest: "d", Input: []byte(`{}`), Facts: []byte(`{"writes":[]}`), Exceptions: []string{"exc_1"}, EstimatedCostUsd: "1", ApprovalId: "apr_1", LeaseId: "lse_1", JailLevel: 3, JailDigest: "sha256:00", BreakGlassGrant: "bg_1", MadeAt: timestamppb.New(at),
+		Identity: &policyv1.Identity{
+			Principal: "amir", Role: "agent", Token: "session", Via: "mcp", Person: "per_1", Agent: "fixer", AgentVersion: 4, RootSession: "lead", Lineage: []string{"lead", "kid"},
+			Human: &policyv1.Human{Name: "ann", Issuer: "i", Source: "issuer", GroupsKnown: true, Expires: timestamppb.New(at)}, Attributes: map[string]string{"team": "a"},
+		},
 		Shadows: []*policyv1.ShadowDecision{{
 			Policy: "p", PolicyVersion: 4, Workflow: "w", WorkflowDigest: "wd",
 			Decision: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_POLICY_DENIED, Message: "sm",
@@ -218,7 +226,7 @@ func TestAttachmentKinds(t *testing.T) {
 			t.Errorf("%s is read as %+v", kind, a)
 		}
 	}
-	if a := attachment(nil); slices.Contains([]policystore.AttachmentKind{policystore.AttachedToWorkflow, policystore.AttachedToProcess, policystore.AttachedToSession, policystore.AttachedToRole}, a.Kind) {
+	if a := attachment(nil); slices.Contains([]policystore.AttachmentKind{policystore.AttachedToWorkflow, policystore.AttachedToProcess, policystore.AttachedToSession, policystore.AttachedToRole, policystore.AttachedToEveryone}, a.Kind) {
 		t.Errorf("nothing is read as %+v", a)
 	}
 }

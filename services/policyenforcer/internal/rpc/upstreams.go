@@ -24,23 +24,23 @@ type Upstreams struct {
 	Pins *pins.Registry
 }
 
-// ObserveUpstreamTools implements UpstreamPeerService.
-func (s *Upstreams) ObserveUpstreamTools(
-	ctx context.Context, req *peerv1.ObserveUpstreamToolsRequest,
-) (*peerv1.ObserveUpstreamToolsResponse, error) {
-	seen := make([]pins.Observed, len(req.GetTools()))
+// PinUpstreamTools implements UpstreamPeerService.
+func (s *Upstreams) PinUpstreamTools(
+	ctx context.Context, req *peerv1.PinUpstreamToolsRequest,
+) (*peerv1.PinUpstreamToolsResponse, error) {
+	seen := make([]pins.Offered, len(req.GetTools()))
 	for i, t := range req.GetTools() {
-		seen[i] = pins.Observed{Tool: t.GetTool(), Digest: t.GetDigest(), Description: t.GetDescription(), Draft: t.GetDraft(), Others: t.GetOthers()}
+		seen[i] = pins.Offered{Tool: t.GetTool(), Digest: t.GetDigest(), Description: t.GetDescription(), Draft: t.GetDraft(), Others: t.GetOthers()}
 	}
 	left := map[string]string{}
 	for _, t := range req.GetLeftOut() {
 		left[t.GetTool()] = t.GetWhy()
 	}
-	hidden, err := s.Pins.Observe(ctx, caller(ctx), req.GetServer(), seen, left)
+	hidden, err := s.Pins.Pin(ctx, caller(ctx), req.GetServer(), seen, left)
 	if err != nil {
 		return nil, err
 	}
-	return &peerv1.ObserveUpstreamToolsResponse{Changed: hidden.Changed, NoRoom: hidden.NoRoom}, nil
+	return &peerv1.PinUpstreamToolsResponse{Changed: hidden.Changed, NoRoom: hidden.NoRoom}, nil
 }
 
 // ListUpstreamTools implements UpstreamService.

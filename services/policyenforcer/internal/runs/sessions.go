@@ -43,8 +43,21 @@ func (r *Reader) StatusOf(ctx context.Context, caller enforcer.Caller, s *Snapsh
 		if err != nil {
 			return nil, err
 		}
+		if name == caller.Principal.Session {
+			if p, err = r.stand(ctx, caller, p, all); err != nil {
+				return nil, err
+			}
+		}
+		for _, n := range p.Narrowed {
+			if !slices.ContainsFunc(all.Narrowed, func(known toolcall.Narrowed) bool { return known.Of == n.Of }) {
+				all.Narrowed = append(all.Narrowed, n)
+			}
+		}
 		if i == 0 {
-			all.Account, all.Depth = p.Account, p.Depth
+			all.Account, all.Depth, all.Lineage, all.Own, all.Labels = p.Account, p.Depth, p.Lineage, p.Own, p.Labels
+		}
+		if all.Human == nil {
+			all.Human = p.Human
 		}
 		if p.Depth < 0 || all.Depth >= 0 && p.Depth > all.Depth {
 			all.Depth = p.Depth
@@ -56,7 +69,28 @@ func (r *Reader) StatusOf(ctx context.Context, caller enforcer.Caller, s *Snapsh
 		all.Agents = union(all.Agents, p.Agents)
 		all.Checks = union(all.Checks, p.Checks)
 	}
+	if of := caller.As; of != nil && of.Agent != "" {
+		agent, err := r.sessions.Agent(ctx, caller.Namespace, of.Agent)
+		if err != nil {
+			return nil, err
+		}
+		all.Own, all.Agents = agent, union(all.Agents, []sessionread.Agent{agent})
+	}
 	return all, nil
+}
+
+// stand adds what narrows the caller's own token, and refuses one that was revoked (S22.21). The place may be old, and
+// the token newer: then it is read again.
+func (r *Reader) stand(ctx context.Context, caller enforcer.Caller, p *sessionread.Place, all *Status) (*sessionread.Place, error) {
+	only, err := p.Standing(caller.Principal)
+	if err != nil {
+		if p, err = r.Place(ctx, caller, caller.Principal.Session, true); err != nil {
+			return nil, err
+		}
+		only, err = p.Standing(caller.Principal)
+	}
+	all.Narrowed = append(all.Narrowed, only...)
+	return p, err
 }
 
 func union[T comparable](all, more []T) []T {
@@ -95,24 +129,24 @@ func (r *Reader) Freshen(ctx context.Context, caller enforcer.Caller, s *Snapsho
 	return nil
 }
 
-// Verdict returns the denial of a call in a session that has ended (S11.6).
-func (std *Status) Verdict(tool string) (v toolcall.Verdict, ended bool) {
-	if std.Ended == "" || toolcall.Own(tool) {
+// EndedVerdict returns the denial of a call in a session that has ended (S11.6).
+func (st *Status) EndedVerdict(tool string) (v toolcall.Verdict, ended bool) {
+	if st.Ended == "" || toolcall.Own(tool) {
 		return v, false
 	}
 	return toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeRunNotActive, Tool: tool}, true
 }
 
-// Message explains the denial of a call in a session that has ended.
-func (std *Status) Message(tool string) string {
+// EndedMessage explains the denial of a call in a session that has ended.
+func (st *Status) EndedMessage(tool string) string {
 	return fmt.Sprintf("Tool %s is denied: session %s has ended or was deleted, and no call is allowed in it. "+
-		"An operator or a session above can resume a session that has ended; or work in a new session.", document.Quote(tool), document.Quote(std.Ended))
+		"An operator or a session above can resume a session that has ended; or work in a new session.", document.Quote(tool), document.Quote(st.Ended))
 }
 
-// HeldBySession reports whether a session has ended, or it or a session above it was started from an agent
-// with a policy. Both apply without a run.
-func HeldBySession(p *sessionread.Place) bool {
-	return p.Ended || slices.ContainsFunc(p.Agents, func(a sessionread.Agent) bool { return a.Policy != "" })
+// JudgedBySession reports whether a session has ended, or it or a session above it is narrowed, or was started from an
+// agent with a policy. All of that applies without a run.
+func JudgedBySession(p *sessionread.Place) bool {
+	return p.Ended || len(p.Narrowed) > 0 || slices.ContainsFunc(p.Agents, func(a sessionread.Agent) bool { return a.Policy != "" })
 }
 
 // CheckUnchanged returns a conflict if a record is not at the version of its check.

@@ -96,12 +96,12 @@ func decode(record store.Record) (*Agent, error) {
 	return agent, nil
 }
 
-func (as *Agents) put(ctx context.Context, namespace, name string, expect int64, agent *Agent) error {
+func (as *Agents) put(ctx context.Context, caller ports.Caller, name string, expect int64, agent *Agent) error {
 	data, err := json.Marshal(agent)
 	if err != nil {
 		return fault.From(fmt.Errorf("encode agent: %w", err))
 	}
-	result, err := as.ports.Store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: keyOf(namespace, name), Expect: expect, Data: data}}})
+	result, err := as.ports.Commit(ctx, caller.Principal, store.Batch{Puts: []store.Put{{Key: keyOf(caller.Namespace, name), Expect: expect, Data: data}}})
 	if err != nil {
 		return retry.Fault(err)
 	}
@@ -126,7 +126,7 @@ func (as *Agents) Create(ctx context.Context, caller ports.Caller, spec Spec) (*
 		}
 		now := as.ports.Now()
 		agent := &Agent{Spec: spec, ID: typeid.New(typeid.Agent), CreatedAt: now, UpdatedAt: now}
-		return agent, as.put(ctx, caller.Namespace, spec.Name, version, agent)
+		return agent, as.put(ctx, caller, spec.Name, version, agent)
 	})
 }
 
@@ -172,19 +172,19 @@ func (as *Agents) Update(ctx context.Context, caller ports.Caller, spec Spec, ex
 	if err := as.check(ctx, caller.Namespace, spec); err != nil {
 		return nil, err
 	}
-	return as.change(ctx, caller.Namespace, spec.Name, expected, func(agent *Agent) { agent.Spec = spec })
+	return as.change(ctx, caller, spec.Name, expected, func(agent *Agent) { agent.Spec = spec })
 }
 
 // Delete removes an agent. Sessions that have started from it stay, and so does its policy for
 // them (S15.10).
 func (as *Agents) Delete(ctx context.Context, caller ports.Caller, name string, expected int64) error {
-	_, err := as.change(ctx, caller.Namespace, name, expected, func(agent *Agent) { *agent = Agent{Spec: Spec{Policy: agent.Policy}} })
+	_, err := as.change(ctx, caller, name, expected, func(agent *Agent) { *agent = Agent{Spec: Spec{Policy: agent.Policy}} })
 	return err
 }
 
-func (as *Agents) change(ctx context.Context, namespace, name string, expected int64, change func(*Agent)) (*Agent, error) {
+func (as *Agents) change(ctx context.Context, caller ports.Caller, name string, expected int64, change func(*Agent)) (*Agent, error) {
 	return retry.Do(ctx, "agent "+name, func() (*Agent, error) {
-		agent, err := as.Get(ctx, namespace, name)
+		agent, err := as.Get(ctx, caller.Namespace, name)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +194,7 @@ func (as *Agents) change(ctx context.Context, namespace, name string, expected i
 		version := agent.Version
 		change(agent)
 		agent.UpdatedAt = as.ports.Now()
-		return agent, as.put(ctx, namespace, name, version, agent)
+		return agent, as.put(ctx, caller, name, version, agent)
 	})
 }
 

@@ -77,6 +77,9 @@ func (a *App) Caches() []snapshot.Use {
 	return append(a.Schemas.Caches(), a.States.Cache(), a.members.Cache())
 }
 
+// Now returns the time.
+func (a *App) Now() time.Time { return a.ports.Now() }
+
 // Changed wakes those of this process that wait for a change of an entity.
 func (a *App) Changed(namespace, entity, id string) {
 	switch entity {

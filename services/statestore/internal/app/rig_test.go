@@ -188,7 +188,7 @@ func puts(kind string) func(*store.Batch) bool {
 // schema registers a schema that must be accepted.
 func (r *rig) schema(name, text string) *schemas.Schema {
 	r.Helper()
-	v, _, err := r.Schemas.Register(r.Context(), operator, name, "", []byte(text), "")
+	v, _, err := r.Schemas.Register(r.Context(), operator, schemas.Registration{Name: name, Text: []byte(text)})
 	if err != nil {
 		r.Fatalf("schema %s: %v", name, err)
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
+	"github.com/interlock-run/interlock/services/internal/catalog"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 	"github.com/interlock-run/interlock/services/statestore/internal/schemas"
@@ -29,7 +31,7 @@ func TestSchemaVersionsAreByContent(t *testing.T) {
 			{`{"type":"array"}`, 2, true},
 			{first, 3, true}, // what was once, is not the latest
 		} {
-			v, created, err := r.Schemas.Register(r.Context(), operator, "s", "about", []byte(step.text), "")
+			v, created, err := r.Schemas.Register(r.Context(), operator, schemas.Registration{Name: "s", Description: "about", Text: []byte(step.text)})
 			if err != nil || v.Number != step.version || created != step.created {
 				r.Fatalf("step %d: version %d, created %t, %v", i, v.Number, created, err)
 			}
@@ -132,13 +134,13 @@ func TestInvalidSchemasAreRefused(t *testing.T) {
 			"a circle of refs":   {`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, fault.InvalidSchema},
 			"a remote recursive": {`{"$dynamicRef":"http://127.0.0.1:1/x#m"}`, fault.InvalidSchema},
 		} {
-			_, _, err := r.Schemas.Register(r.Context(), operator, "s", "", []byte(c.schema), "")
+			_, _, err := r.Schemas.Register(r.Context(), operator, schemas.Registration{Name: "s", Text: []byte(c.schema)})
 			if got := fault.ReasonOf(err); got != c.reason {
 				r.Errorf("%s: answered %q (%v), want %q", name, got, err, c.reason)
 			}
 		}
 		for _, name := range []string{"", " x", "x ", "a\nb", "\x00", strings.Repeat("x", 257), "\xff"} {
-			_, _, err := r.Schemas.Register(r.Context(), operator, name, "", []byte(anything), "")
+			_, _, err := r.Schemas.Register(r.Context(), operator, schemas.Registration{Name: name, Text: []byte(anything)})
 			if got := fault.ReasonOf(err); got != fault.InvalidRequest {
 				r.Errorf("the name %q: answered %v", name, err)
 			}
@@ -164,7 +166,7 @@ func TestSchemaBombsDoNotExplode(t *testing.T) {
 			"allOf": doubling("allOf"), "anyOf": doubling("anyOf"), "oneOf": doubling("oneOf"),
 			"pattern": `{"pattern":"^(a+)+$"}`,
 		} {
-			if _, _, err := r.Schemas.Register(r.Context(), operator, name, "", []byte(schema), ""); err != nil {
+			if _, _, err := r.Schemas.Register(r.Context(), operator, schemas.Registration{Name: name, Text: []byte(schema)}); err != nil {
 				r.refused(err, fault.InvalidSchema)
 				continue
 			}
@@ -180,7 +182,7 @@ func TestRegisteringAgainWithAKey(t *testing.T) {
 	t.Parallel()
 	everywhere(t, ports.Config{}, func(r *rig) {
 		register := func(a *app.App, text, key string) (*schemas.Schema, bool, error) {
-			return a.Schemas.Register(r.Context(), operator, "s", "", []byte(text), key)
+			return a.Schemas.Register(r.Context(), operator, schemas.Registration{Name: "s", Text: []byte(text), IdempotencyKey: key})
 		}
 		first, _, err := register(r.App, `{"minimum":1}`, "k")
 		if err != nil {
@@ -226,7 +228,7 @@ func TestReplicasRegisterOneName(t *testing.T) {
 		for i := range writers {
 			group.Go(func() {
 				for {
-					v, created, err := replicas[i%3].Schemas.Register(r.Context(), operator, "s", "", fmt.Appendf(nil, `{"minimum":%d}`, i), fmt.Sprint(i))
+					v, created, err := replicas[i%3].Schemas.Register(r.Context(), operator, schemas.Registration{Name: "s", Text: fmt.Appendf(nil, `{"minimum":%d}`, i), IdempotencyKey: fmt.Sprint(i)})
 					if fault.ReasonOf(err) == fault.VersionConflict {
 						continue
 					}
@@ -253,7 +255,7 @@ func TestReplicasRegisterOneName(t *testing.T) {
 		var versions sync.Map
 		for i := range writers {
 			group.Go(func() {
-				v, _, err := replicas[i%3].Schemas.Register(r.Context(), operator, "same", "", []byte(anything), "")
+				v, _, err := replicas[i%3].Schemas.Register(r.Context(), operator, schemas.Registration{Name: "same", Text: []byte(anything)})
 				if err != nil {
 					r.Error(err)
 					return
@@ -268,5 +270,115 @@ func TestReplicasRegisterOneName(t *testing.T) {
 			}
 			return true
 		})
+	})
+}
+
+// put changes the catalog as an application of a set does.
+func (r *rig) put(edit func(*catalog.Text)) {
+	r.Helper()
+	c, err := catalog.Read(r.Context(), r.store, "default")
+	if err != nil {
+		r.Fatal(err)
+	}
+	text := c.Edit()
+	edit(&text)
+	put, err := c.Put("default", &text)
+	if err == nil {
+		_, err = r.store.Commit(r.Context(), store.Batch{Puts: []store.Put{put}})
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// S26.1, S26.2, S26.8: a staged version is nobody's until its set is applied; a retired schema has no new states; and a version that
+// is registered by hand is live, unless a signed set has the schema.
+func TestStagedSchemas(t *testing.T) {
+	t.Parallel()
+	everywhere(t, ports.Config{}, func(r *rig) {
+		register := func(text string, staged bool) *schemas.Schema {
+			r.Helper()
+			v, _, err := r.Schemas.Register(r.Context(), operator, schemas.Registration{Name: "s", Text: []byte(text), Staged: staged})
+			if err != nil {
+				r.Fatal(err)
+			}
+			return v
+		}
+		stateOf := func(version int64) (int64, error) {
+			st, err := r.Creator.Create(r.Context(), operator, writes.NewState{Schema: "s", SchemaVersion: version, Data: []byte(`3`)})
+			if err != nil {
+				return 0, err
+			}
+			return st.SchemaVersion, nil
+		}
+		// at compares what all reads say of the live version.
+		at := func(want int64, retired bool) {
+			r.Helper()
+			v, err := r.Schemas.Get(r.Context(), "default", "s", 0)
+			if err != nil || v.Number != want || v.Live != want || (v.Retired != nil) != retired {
+				r.Fatalf("live is %+v, %v, want %d", v, err, want)
+			}
+			all, _, err := r.replicas(1)[0].Schemas.List(r.Context(), "default", "", 10)
+			if err != nil || len(all) != 1 || all[0].Number != want || (all[0].Retired != nil) != retired {
+				r.Fatalf("listed is %+v, %v, want %d", all, err, want)
+			}
+			versions, _, err := r.Schemas.Versions(r.Context(), "default", "s", 0, 1)
+			if err != nil || versions[0].Live != want {
+				r.Fatalf("versions are %+v, %v, want %d", versions, err, want)
+			}
+			number, err := stateOf(0)
+			if retired {
+				r.refused(err, fault.FailedPrecondition)
+				_, err = stateOf(want)
+				r.refused(err, fault.FailedPrecondition)
+				return
+			}
+			if err != nil || number != want {
+				r.Fatalf("a new state has version %d, %v, want %d", number, err, want)
+			}
+		}
+		if v := register(`{"maximum":10}`, true); v.Number != 1 || v.Live != 0 {
+			t.Fatalf("%+v", v)
+		}
+		_, err := r.Schemas.Get(r.Context(), "default", "s", 0)
+		r.refused(err, fault.NotFound)
+		_, err = stateOf(0)
+		r.refused(err, fault.NotFound)
+		if v := register(`{"maximum":10}`, true); v.Number != 1 {
+			t.Fatalf("the same staged again is version %d", v.Number)
+		}
+		r.put(func(c *catalog.Text) { c.Schemas["s"] = catalog.Place{Live: 1, AsOf: 1} })
+		at(1, false)
+		if v := register(`{"maximum":20}`, true); v.Number != 2 || v.Live != 1 {
+			t.Fatalf("%+v", v)
+		}
+		at(1, false)
+		if v := register(`{"maximum":20}`, false); v.Number != 3 || v.Live != 3 {
+			t.Fatalf("registered is %+v", v)
+		}
+		at(3, false)
+		kept, err := r.Creator.Create(r.Context(), operator, writes.NewState{Schema: "s", Data: []byte(`4`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.put(func(c *catalog.Text) {
+			c.Schemas["s"] = catalog.Place{Live: 3, AsOf: 3, Retired: &catalog.Retirement{At: r.clock.Now(), By: "olga", Reason: "it is no longer in set gov"}}
+		})
+		at(3, true)
+		register(`{"maximum":30}`, true)
+		at(3, true)
+		r.update(operator, writes.Update{StateID: kept.Key.ID, Data: []byte(`5`)})
+		if v := register(`{"maximum":20}`, false); v.Number != 5 || v.Retired != nil {
+			t.Fatalf("registered after the retirement is %+v", v)
+		}
+		at(5, false)
+		r.put(func(c *catalog.Text) {
+			c.Sets["gov"] = catalog.Set{Version: 1, Bundle: "abc", Objects: map[catalog.Object]catalog.Status{{Kind: catalog.Schema, Name: "s"}: {Version: 5}}}
+		})
+		_, _, err = r.Schemas.Register(r.Context(), operator, schemas.Registration{Name: "s", Text: []byte(`{"maximum":40}`)})
+		r.refused(err, fault.FailedPrecondition)
+		if v := register(`{"maximum":40}`, true); v.Number != 6 || v.Live != 5 {
+			t.Fatalf("staged of a signed set is %+v", v)
+		}
 	})
 }

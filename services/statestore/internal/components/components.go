@@ -14,6 +14,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/catalog"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 )
@@ -42,9 +44,12 @@ type Component struct {
 	ID string
 	// Definition is as it was given.
 	Definition document.Value
-	Version    int64
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
+	// Version is the number of the definition.
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	// Digest is of the definition, and UpdatedBy who has stored this version of it.
+	Digest, UpdatedBy string
 
 	record componentRecord
 }
@@ -56,17 +61,21 @@ type componentRecord struct {
 	Definition json.RawMessage `json:"definition,omitempty"`
 	CreatedAt  time.Time       `json:"created_at"`
 	UpdatedAt  time.Time       `json:"updated_at"`
-	CreatedBy  string          `json:"created_by"`
+	// CreatedBy is who has stored this version.
+	CreatedBy string `json:"created_by"`
 	// Born is the version at which it was created, which distinguishes it from others of
 	// its slug.
 	Born int64 `json:"born"`
-	// Key and Digest are those of the request that created it (S6.5).
-	Key    string `json:"key,omitempty"`
+	// Digest is of the definition.
 	Digest string `json:"digest,omitempty"`
-}
-
-func keyOf(namespace, slug string) store.Key {
-	return store.Key{Namespace: namespace, Kind: kind, ID: slug}
+	// Key and KeyDigest are those of the request that created it (S6.5).
+	Key       string `json:"key,omitempty"`
+	KeyDigest string `json:"key_digest,omitempty"`
+	// Staged is set for a version that only an application of its set makes live, and Before is then the one that is live
+	// by the records. Deleted is set for the version that deletes it.
+	Staged  bool  `json:"staged,omitempty"`
+	Before  int64 `json:"before,omitempty"`
+	Deleted bool  `json:"deleted,omitempty"`
 }
 
 // parseComponent reads a definition.
@@ -91,17 +100,43 @@ func (reg *Registry) Create(ctx context.Context, caller ports.Caller, src []byte
 	}
 	now, digest := reg.ports.Now(), document.Digest(value)
 	return retry.Do(ctx, "component "+parsed.Slug, func() (*Component, error) {
-		record, known, err := reg.find(ctx, caller.Namespace, parsed.Slug)
+		st, err := reg.standing(ctx, ledger.ComponentOf(caller.Namespace, parsed.Slug))
 		if err != nil {
 			return nil, err
 		}
-		if known != nil {
-			return known.repeat(value, key, digest)
+		if st.live != nil {
+			return st.live.repeat(value, key, digest)
 		}
-		c := &Component{Component: parsed, Definition: value, Version: record.Version + 1, CreatedAt: now, UpdatedAt: now}
-		c.ID = typeid.New(typeid.Component)
-		c.record = componentRecord{ID: c.ID, CreatedBy: caller.Principal.Name, Born: c.Version, Key: key, Digest: digest}
-		return c, reg.put(ctx, caller, c, "created")
+		c := &Component{Component: parsed, Definition: value, CreatedAt: now, UpdatedAt: now, ID: typeid.New(typeid.Component)}
+		c.record = componentRecord{ID: c.ID, Born: st.latest + 1, Key: key, KeyDigest: digest}
+		return c, reg.put(ctx, caller, st, c, "created")
+	})
+}
+
+// Stage stores a definition as a version that is not live, unless it is live, or is the latest and waits to be made live.
+func (reg *Registry) Stage(ctx context.Context, caller ports.Caller, src []byte) (*Component, error) {
+	parsed, value, err := parseComponent(src)
+	if err != nil {
+		return nil, err
+	}
+	now, digest := reg.ports.Now(), document.Digest(value)
+	return retry.Do(ctx, "component "+parsed.Slug, func() (*Component, error) {
+		st, err := reg.standing(ctx, ledger.ComponentOf(caller.Namespace, parsed.Slug))
+		if err != nil {
+			return nil, err
+		}
+		c := &Component{Component: parsed, Definition: value, CreatedAt: now, UpdatedAt: now, ID: typeid.New(typeid.Component)}
+		c.record = componentRecord{ID: c.ID, Born: st.latest + 1}
+		switch {
+		case st.live != nil && st.live.Digest == digest:
+			return st.live, nil
+		case st.waits(digest):
+			return decode(st.record)
+		case st.live != nil: // its values stay
+			c.ID, c.CreatedAt, c.record = st.live.ID, st.live.CreatedAt, st.live.record
+		}
+		c.record.Staged, c.record.Before = true, st.own
+		return c, reg.put(ctx, caller, st, c, "")
 	})
 }
 
@@ -109,7 +144,7 @@ func (reg *Registry) Create(ctx context.Context, caller ports.Caller, src []byte
 // and refuses it to others.
 func (c *Component) repeat(definition document.Value, key, digest string) (*Component, error) {
 	switch {
-	case key != "" && key == c.record.Key && digest == c.record.Digest, document.Equal(c.Definition, definition):
+	case key != "" && key == c.record.Key && digest == c.record.KeyDigest, document.Equal(c.Definition, definition):
 		return c, nil
 	case key != "" && key == c.record.Key:
 		return nil, fault.New(fault.IdempotencyMismatch, "this idempotency key was used for another definition of component %q; use a new one", c.Slug)
@@ -118,32 +153,40 @@ func (c *Component) repeat(definition document.Value, key, digest string) (*Comp
 	}
 }
 
-// put stores the next version of a component.
-func (reg *Registry) put(ctx context.Context, caller ports.Caller, c *Component, kind string) error {
-	record := c.record
-	record.Definition, record.CreatedAt, record.UpdatedAt = c.Definition.AppendJSON(nil), c.CreatedAt, c.UpdatedAt
-	return reg.putRecord(ctx, caller, c, record, kind)
-}
-
-func (reg *Registry) putRecord(ctx context.Context, caller ports.Caller, c *Component, record componentRecord, kind string) error {
-	data, err := json.Marshal(record)
+// put stores the next version of a component. A kind of change is announced; a staged version has none.
+func (reg *Registry) put(ctx context.Context, caller ports.Caller, st *standing, c *Component, kind string) error {
+	if kind != "" {
+		if err := st.changeable(); err != nil {
+			return err
+		}
+		c.record.Staged, c.record.Before = false, 0
+	}
+	c.Version, c.UpdatedBy = st.latest+1, caller.Principal.Name
+	if !c.record.Deleted {
+		c.Digest = document.Digest(c.Definition)
+		c.record.Definition = c.Definition.AppendJSON(nil)
+	}
+	c.record.Digest, c.record.CreatedBy, c.record.CreatedAt, c.record.UpdatedAt = c.Digest, c.UpdatedBy, c.CreatedAt, c.UpdatedAt
+	data, err := json.Marshal(c.record)
 	if err != nil {
 		return fault.From(fmt.Errorf("encode component: %w", err))
 	}
-	event, err := reg.announce.ComponentEvent(caller.Namespace, caller.Principal.Name, kind, c, c.UpdatedAt)
-	if err != nil {
-		return fault.From(err)
+	batch := store.Batch{Puts: []store.Put{{Key: st.key, Expect: st.latest, Data: data, History: data}}}
+	if kind != "" {
+		event, err := reg.announce.ComponentEvent(caller.Namespace, caller.Principal.Name, kind, c, c.UpdatedAt)
+		if err != nil {
+			return fault.From(err)
+		}
+		batch.Events = []store.Event{event}
+		batch.Checks = st.unchanged(reg)
 	}
-	_, err = reg.ports.Store.Commit(ctx, store.Batch{
-		Puts:   []store.Put{{Key: keyOf(caller.Namespace, c.Slug), Expect: c.Version - 1, Data: data}},
-		Events: []store.Event{event},
-	})
+	_, err = reg.ports.Commit(ctx, caller.Principal, batch)
 	return retry.Fault(err)
 }
 
 // Get returns a component by its slug, or by its id.
 func (reg *Registry) Get(ctx context.Context, namespace, slug string) (*Component, error) {
-	_, c, err := reg.find(ctx, namespace, slug)
+	c, err := reg.find(ctx, namespace, slug)
 	if err == nil && c == nil && strings.HasPrefix(slug, typeid.Component+"_") {
 		c, err = reg.ofID(ctx, namespace, slug) // no slug has an underscore
 	}
@@ -173,17 +216,13 @@ func (reg *Registry) ofID(ctx context.Context, namespace, id string) (*Component
 	}
 }
 
-// find reads the record of a slug, and the component, nil for none.
-func (reg *Registry) find(ctx context.Context, namespace, slug string) (store.Record, *Component, error) {
-	record, err := reg.ports.Store.Get(ctx, keyOf(namespace, slug))
-	if ports.NotFound(err) {
-		return record, nil, nil
-	}
+// find returns the live version of a slug; nil for none.
+func (reg *Registry) find(ctx context.Context, namespace, slug string) (*Component, error) {
+	st, err := reg.standing(ctx, ledger.ComponentOf(namespace, slug))
 	if err != nil {
-		return record, nil, fault.From(err)
+		return nil, err
 	}
-	c, err := decode(record)
-	return record, c, err
+	return st.live, nil
 }
 
 // decode returns nil for a component that was deleted.
@@ -200,13 +239,18 @@ func decode(record store.Record) (*Component, error) {
 		return nil, err
 	}
 	return &Component{
-		Component: parsed, ID: in.ID, Definition: value, Version: record.Version, CreatedAt: in.CreatedAt, UpdatedAt: in.UpdatedAt, record: in,
+		Component: parsed, ID: in.ID, Definition: value, Version: record.Version, CreatedAt: in.CreatedAt, UpdatedAt: in.UpdatedAt,
+		Digest: in.Digest, UpdatedBy: in.CreatedBy, record: in,
 	}, nil
 }
 
 // List returns a page of components by slug.
 func (reg *Registry) List(ctx context.Context, namespace, tag, after string, limit int) ([]*Component, string, error) {
-	query := store.Query{Namespace: namespace, Kind: kind, After: after, Limit: limit}
+	query := store.Query{Namespace: namespace, Kind: ledger.KindComponent, After: after, Limit: limit}
+	known, err := catalog.Read(ctx, reg.ports.Store, namespace)
+	if err != nil {
+		return nil, "", err
+	}
 	var found []*Component
 	for {
 		page, err := reg.ports.Store.List(ctx, query)
@@ -214,10 +258,11 @@ func (reg *Registry) List(ctx context.Context, namespace, tag, after string, lim
 			return nil, "", fault.From(err)
 		}
 		for _, record := range page.Records {
-			c, err := decode(record)
+			st, err := reg.place(ctx, known, record)
 			if err != nil {
 				return nil, "", err
 			}
+			c := st.live
 			if c == nil || tag != "" && !slices.Contains(c.Tags, tag) {
 				continue
 			}
@@ -244,7 +289,7 @@ func (reg *Registry) Update(ctx context.Context, caller ports.Caller, slug strin
 			Violate("/slug", "NAME", "must stay as it is")
 	}
 	return retry.Do(ctx, "component "+slug, func() (*Component, error) {
-		c, err := reg.Get(ctx, caller.Namespace, slug)
+		st, c, err := reg.present(ctx, caller.Namespace, slug)
 		if err != nil {
 			return nil, err
 		}
@@ -256,25 +301,21 @@ func (reg *Registry) Update(ctx context.Context, caller ports.Caller, slug strin
 			c.ID = typeid.New(typeid.Component)
 			c.record.ID = c.ID
 		}
-		c.Version++
-		return c, reg.put(ctx, caller, c, "updated")
+		return c, reg.put(ctx, caller, st, c, "updated")
 	})
 }
 
 // Delete removes a component. Values that were kept stay out of reach.
 func (reg *Registry) Delete(ctx context.Context, caller ports.Caller, slug string, expected int64) error {
 	return retry.Run(ctx, "component "+slug, func() error {
-		c, err := reg.Get(ctx, caller.Namespace, slug)
+		st, c, err := reg.present(ctx, caller.Namespace, slug)
 		if err != nil {
 			return err
 		}
 		if err := ports.AtVersion("component "+slug, c.Version, expected); err != nil {
 			return err
 		}
-		c.UpdatedAt = reg.ports.Now()
-		c.Version++
-		return reg.putRecord(ctx, caller, c, componentRecord{UpdatedAt: c.UpdatedAt}, "deleted")
+		c.CreatedAt, c.UpdatedAt, c.Digest, c.record = time.Time{}, reg.ports.Now(), "", componentRecord{Deleted: true}
+		return reg.put(ctx, caller, st, c, "deleted")
 	})
 }
-
-const kind = "component"

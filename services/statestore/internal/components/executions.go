@@ -69,14 +69,20 @@ type executionRecord struct {
 
 // Begin starts an execution and answers the values it starts with (S12.3).
 func (xs *Executions) Begin(ctx context.Context, caller ports.Caller, scope Scope) (*Execution, error) {
-	v, err := xs.valuesFor(ctx, caller, scope)
+	return retry.Do(ctx, "component "+scope.Slug, func() (*Execution, error) {
+		v, err := xs.valuesFor(ctx, caller, scope)
+		if err != nil {
+			return nil, err
+		}
+		return xs.beginWith(ctx, caller, v)
+	})
+}
+
+func (xs *Executions) beginWith(ctx context.Context, caller ports.Caller, v *values) (*Execution, error) {
+	unhalted, err := v.unhalted(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
-	return xs.beginWith(ctx, v)
-}
-
-func (xs *Executions) beginWith(ctx context.Context, v *values) (*Execution, error) {
 	ex, err := v.execution(ctx)
 	if err != nil {
 		return nil, err
@@ -98,14 +104,12 @@ func (xs *Executions) beginWith(ctx context.Context, v *values) (*Execution, err
 	if err != nil {
 		return nil, fault.From(fmt.Errorf("encode execution: %w", err))
 	}
-	_, err = xs.ports.Store.Commit(ctx, store.Batch{
+	_, err = xs.ports.Commit(ctx, caller.Principal, store.Batch{
+		Checks:    []store.Check{unhalted},
 		Puts:      []store.Put{{Key: key, Expect: store.Absent, Data: data}},
 		SetTimers: []store.Timer{{TimerID: store.TimerID{Key: key, Name: "abandon"}, Due: xs.ports.Now().Add(executionsKept)}},
 	})
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	return ex, nil
+	return ex, retry.Fault(err)
 }
 
 // BeginFor begins the execution of a session whose task is being claimed (S12.4).

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/statestore/internal/member"
 	"github.com/interlock-run/interlock/services/statestore/internal/ports"
@@ -100,7 +102,7 @@ func (v *values) locate(caller ports.Caller) error {
 		}
 		v.key = store.Key{Namespace: caller.Namespace, Kind: kindValues, ID: v.component.Slug + "/" + v.subject}
 	default:
-		v.key, v.subject = keyOf(caller.Namespace, v.component.Slug), ""
+		v.key, v.subject = ledger.ComponentOf(caller.Namespace, v.component.Slug), ""
 	}
 	return nil
 }
@@ -187,6 +189,15 @@ func (v *values) answer(now document.Instance, version int64) *Execution {
 	return ex
 }
 
+// unhalted refuses an execution in the scope of a halt, and returns the precondition of its commit (S23.47).
+func (v *values) unhalted(ctx context.Context, caller ports.Caller) (store.Check, error) {
+	work := member.Work{By: caller.Principal, Humans: []*auth.Human{caller.For}}
+	if v.session != nil {
+		work.Sessions = []string{v.session.ID}
+	}
+	return v.a.members.Unhalted(ctx, v.key, work)
+}
+
 // goesOn refuses the end of an execution whose values are not those that it began with,
 // regardless of their version.
 func (v *values) goesOn(begun executionRecord) error {
@@ -215,6 +226,10 @@ func (v *values) commit(ctx context.Context, caller ports.Caller, record store.R
 	if err := v.goesOn(begun); err != nil {
 		return nil, err
 	}
+	unhalted, err := v.unhalted(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
 	mine, all, version, err := v.read(ctx)
 	if err != nil {
 		return nil, err
@@ -241,6 +256,7 @@ func (v *values) commit(ctx context.Context, caller ports.Caller, record store.R
 	ex := v.answer(after, mine.Version+1)
 	ex.ID = record.Key.ID
 	batch := store.Batch{
+		Checks:      []store.Check{unhalted},
 		Deletes:     []store.Check{{Key: record.Key, Version: record.Version}},
 		ClearTimers: []store.TimerID{{Key: record.Key, Name: "abandon"}},
 	}
@@ -255,7 +271,7 @@ func (v *values) commit(ctx context.Context, caller ports.Caller, record store.R
 	}
 	event.Key = record.Key // in the shard of the values
 	batch.Events = []store.Event{event}
-	_, err = v.a.ports.Store.Commit(ctx, batch)
+	_, err = v.a.ports.Commit(ctx, caller.Principal, batch)
 	return ex, retry.Fault(err)
 }
 
@@ -268,7 +284,7 @@ func (v *values) put(batch *store.Batch, all map[string]kept, after document.Ins
 	}
 	batch.Puts = []store.Put{{Key: v.key, Expect: version, Data: data}}
 	if v.component.Persistence == document.PersistSession {
-		batch.Checks = []store.Check{{Key: v.session.Key, Version: v.session.Version}}
+		batch.Checks = append(batch.Checks, store.Check{Key: v.session.Key, Version: v.session.Version})
 	}
 	return nil
 }

@@ -164,3 +164,6 @@ func ResultOf(text []byte) ([]byte, error) {
 func noSession(name string) error {
 	return fault.New(fault.NotFound, "there is no session %q; create it with POST /v1/sessions", ports.Clip(name))
 }
+
+// Named reports that a session has this name or id.
+func (m *Member) Named(name string) bool { return name != "" && (name == m.Name || name == m.ID) }

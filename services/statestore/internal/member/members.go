@@ -7,7 +7,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/halts"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
+	"github.com/interlock-run/interlock/services/internal/sessionread"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 
@@ -25,11 +27,15 @@ type Members struct {
 	ports    *ports.Ports
 	announce Announcer
 	cache    *snapshot.Cache[store.Key, *Member]
+	halts    *halts.Reader
+	places   *sessionread.Reader
 }
 
 // New returns the sessions of a store.
 func New(p *ports.Ports, announce Announcer) *Members {
-	ms := &Members{ports: p, announce: announce, cache: snapshot.New[store.Key, *Member](16_384)}
+	ms := &Members{
+		ports: p, announce: announce, cache: snapshot.New[store.Key, *Member](16_384), halts: halts.New(p.Store), places: sessionread.New(p.Store),
+	}
 	p.Store.Gate().OnTurn(ms.cache.Clear)
 	return ms
 }
@@ -108,7 +114,7 @@ func (ms *Members) Contest(ctx context.Context, of store.Key, what string, try f
 // Step applies one command to one session and commits it, again from the start when
 // another caller was faster. It returns the session afterwards; key, when not empty,
 // makes the request happen once.
-func (ms *Members) Step(ctx context.Context, caller ports.Caller, at store.Key, key once.Key, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
+func (ms *Members) Step(ctx context.Context, caller ports.Caller, at store.Key, key idempotency.Key, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
 	var m *Member
 	err := ms.Contest(ctx, at, "session "+at.ID, func() (err error) {
 		m, err = ms.tryStep(ctx, caller, at, key, decide)
@@ -120,7 +126,7 @@ func (ms *Members) Step(ctx context.Context, caller ports.Caller, at store.Key, 
 	return m, nil
 }
 
-func (ms *Members) tryStep(ctx context.Context, caller ports.Caller, at store.Key, key once.Key, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
+func (ms *Members) tryStep(ctx context.Context, caller ports.Caller, at store.Key, key idempotency.Key, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
 	m, err := ms.Load(ctx, at)
 	if err != nil {
 		return nil, err
@@ -179,7 +185,7 @@ func (ms *Members) withStateVersion(ctx context.Context, m *Member) (*Member, in
 // Tick lets time pass for a session.
 func (ms *Members) Tick(ctx context.Context, timer store.Timer) error {
 	var changed bool
-	m, err := ms.Step(ctx, ports.System(timer.Key.Namespace), timer.Key, once.Key{}, func(m *Member, c session.Clock) (session.Result, error) {
+	m, err := ms.Step(ctx, ports.System(timer.Key.Namespace), timer.Key, idempotency.Key{}, func(m *Member, c session.Clock) (session.Result, error) {
 		r := m.Tick(c)
 		changed = r.Changed
 		return r, nil

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -105,15 +106,30 @@ type Intent struct {
 	Early      bool              `json:"early,omitempty"`
 	NoCallback bool              `json:"no_callback,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
-	StateRef   string            `json:"state_ref,omitempty"`
-	Agent      string            `json:"agent,omitempty"`
-	Subject    string            `json:"subject,omitempty"`
-	Prompt     string            `json:"prompt,omitempty"`
-	Owner      string            `json:"owner"`
+	// LabelsCount: no agent has set the labels.
+	LabelsCount bool   `json:"labels_count,omitempty"`
+	StateRef    string `json:"state_ref,omitempty"`
+	Agent       string `json:"agent,omitempty"`
+	Subject     string `json:"subject,omitempty"`
+	Prompt      string `json:"prompt,omitempty"`
+	Owner       string `json:"owner"`
+	// Only narrows its calls as long as it has no record of its own: before it is made, and once it is deleted.
+	Only json.RawMessage `json:"only,omitempty"`
+	// Human is on whose behalf the session works; nil for that of its parent.
+	Human *ledger.Human `json:"human,omitempty"`
 	// Deleted: the session is removed, and its names are never given again (S15.11).
 	Deleted bool `json:"deleted,omitempty"`
 
+	// by is who asks for it; only its name is known of an intent that was found.
+	by auth.Principal
+
 	version int64 // of the record that it was read from
+}
+
+// By returns the intent of a caller.
+func (in *Intent) By(p auth.Principal) *Intent {
+	in.by = p
+	return in
 }
 
 // same reports whether both are requests for the same session.
@@ -122,7 +138,10 @@ func (in *Intent) same(other *Intent) bool {
 	if a.ID == a.Home && b.ID == b.Home {
 		a.ID = b.ID // both were left to the server
 	}
-	a.Home, a.Owner, a.version = b.Home, b.Owner, b.version
+	a.Home, a.Owner, a.LabelsCount, a.version, a.by = b.Home, b.Owner, b.LabelsCount, b.version, b.by
+	if a.Human.Same(b.Human) {
+		a.Human = b.Human // a later token of the person
+	}
 	a.Labels, b.Labels = nil, nil
 	return maps.Equal(in.Labels, other.Labels) && reflect.DeepEqual(a, b)
 }
@@ -163,7 +182,7 @@ func (ns *Names) Create(ctx context.Context, namespace string, in *Intent) (m *M
 	switch {
 	case err == nil:
 		return m, true, nil
-	case fault.ReasonOf(err) == fault.FailedPrecondition:
+	case fault.ReasonOf(err) == fault.FailedPrecondition || fault.ReasonOf(err) == fault.Halted || fault.ReasonOf(err) == fault.Unauthenticated:
 		return nil, false, errors.Join(err, ns.takeBack(ctx, namespace, in))
 	case !errors.As(err, &taken):
 		return nil, false, err
@@ -220,7 +239,7 @@ func (ns *Names) reserve(ctx context.Context, ref store.Key, in *Intent) error {
 		return fault.From(fmt.Errorf("encode session name: %w", err))
 	}
 	return retry.Run(ctx, "session "+in.Name, func() error {
-		_, lost := ns.ports.Store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: ref, Expect: store.Absent, Data: data}}})
+		_, lost := ns.ports.Commit(ctx, in.by, store.Batch{Puts: []store.Put{{Key: ref, Expect: store.Absent, Data: data}}})
 		if !retry.Lost(lost) {
 			return retry.Fault(lost)
 		}
@@ -253,24 +272,37 @@ func (e *takenError) fault() *fault.Error {
 
 // open commits the session itself, and its parent's count.
 func (ns *Names) open(ctx context.Context, key store.Key, in *Intent) (*Member, error) {
-	t := ns.members.NewTree(ports.Caller{Namespace: key.Namespace})
-	t.Caller.Principal.Name = in.Owner
+	if in.by.Name == "" {
+		in.by.Name = in.Owner
+	}
+	t := ns.members.NewTree(ports.Caller{Namespace: key.Namespace, Principal: in.by})
+	check, err := ns.members.Unhalted(ctx, key, Work{
+		By: in.by, Humans: []*auth.Human{in.Human.Read()}, Agent: in.Agent, Sessions: []string{in.Name, in.ID, in.ParentHome},
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.Batch.Checks = append(t.Batch.Checks, check)
 	m := &Member{Session: &session.Session{}, Key: key, RootHome: in.Home, ParentHome: in.ParentHome}
 	var parent *Member
 	var above *session.Session
 	if in.ParentHome != "" {
-		var err error
 		if parent, err = ns.members.Load(ctx, KeyOf(key.Namespace, in.ParentHome)); err != nil {
 			return nil, err
 		}
 		above, m.RootHome = parent.Session, parent.RootHome
 	}
 	r, err := session.Open(session.Spec{
-		ID: in.ID, Name: in.Name, Skip: in.Skip, AcceptEarly: in.Early, NoCallback: in.NoCallback, Labels: in.Labels,
-		StateRef: in.StateRef, Agent: in.Agent, Subject: in.Subject, Prompt: in.Prompt, Owner: in.Owner,
+		ID: in.ID, Name: in.Name, Skip: in.Skip, AcceptEarly: in.Early, NoCallback: in.NoCallback, Labels: in.Labels, LabelsCount: in.LabelsCount,
+		StateRef: in.StateRef, Agent: in.Agent, Subject: in.Subject, Prompt: in.Prompt, Owner: in.Owner, Only: in.Only,
 	}, above, t.Clock)
 	if err != nil {
 		return nil, fault.New(fault.FailedPrecondition, "%v", err)
+	}
+	if in.Human != nil {
+		if r.Session.Human, err = json.Marshal(in.Human); err != nil {
+			return nil, fault.From(err)
+		}
 	}
 	event, err := ns.members.announce.SessionCreated(key.Namespace, in.Owner, withVersion(r.Session, 1))
 	if err != nil {
@@ -318,7 +350,7 @@ func (ns *Names) takeBack(ctx context.Context, namespace string, in *Intent) err
 
 // Remove removes one session that has ended. Its names, which live in other shards,
 // are closed before: they never make a session again.
-func (ns *Names) Remove(ctx context.Context, key store.Key) error {
+func (ns *Names) Remove(ctx context.Context, caller ports.Caller, key store.Key) error {
 	return ns.members.Contest(ctx, key, "session "+key.ID, func() error {
 		m, err := ns.members.Load(ctx, key)
 		switch {
@@ -330,11 +362,11 @@ func (ns *Names) Remove(ctx context.Context, key store.Key) error {
 			return fault.New(fault.FailedPrecondition, "session %q works again; end it first", ports.Clip(m.Name))
 		}
 		for _, name := range []string{m.Name, m.ID} {
-			if err := ns.close(ctx, m, name); err != nil {
+			if err := ns.close(ctx, caller, m, name); err != nil {
 				return err
 			}
 		}
-		_, err = ns.ports.Store.Commit(ctx, store.Batch{
+		_, err = ns.ports.Commit(ctx, caller.Principal, store.Batch{
 			Deletes:     []store.Check{{Key: key, Version: m.Version}, {Key: ValuesKey(m), Version: store.AnyVersion}},
 			ClearTimers: []store.TimerID{{Key: key, Name: "session"}},
 		})
@@ -347,19 +379,25 @@ func (ns *Names) Remove(ctx context.Context, key store.Key) error {
 }
 
 // close makes a name of a session stand for one that is removed.
-func (ns *Names) close(ctx context.Context, m *Member, name string) error {
+func (ns *Names) close(ctx context.Context, caller ports.Caller, m *Member, name string) error {
 	at := refKey(m.Key.Namespace, name)
 	return retry.Run(ctx, "session "+m.Name, func() error {
 		in, err := ns.read(ctx, at)
 		if err != nil || in == nil || in.Home != m.Key.ID || in.Deleted {
 			return err
 		}
-		in.Deleted = true
+		in.Deleted, in.Only = true, m.Only
 		data, err := json.Marshal(in)
 		if err != nil {
 			return fault.From(fmt.Errorf("encode session name: %w", err))
 		}
-		_, err = ns.ports.Store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: at, Expect: in.version, Data: data}}})
+		_, err = ns.ports.Commit(ctx, caller.Principal, store.Batch{Puts: []store.Put{{Key: at, Expect: in.version, Data: data}}})
 		return retry.Fault(err)
 	})
+}
+
+// Taken reports a name that a session has or had.
+func (ns *Names) Taken(ctx context.Context, namespace, name string) (bool, error) {
+	in, err := ns.read(ctx, refKey(namespace, name))
+	return in != nil, err
 }

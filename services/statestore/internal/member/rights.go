@@ -75,6 +75,11 @@ func (rs *Rights) MayTouch(ctx context.Context, caller ports.Caller, m *Member) 
 	return nil
 }
 
+// Covers reports that a session is another one, or below it in its tree.
+func (rs *Rights) Covers(ctx context.Context, top, m *Member) (bool, error) {
+	return rs.isBelow(ctx, top, m)
+}
+
 // MayReopen refuses an operation that takes back the end of a session above m, which is
 // open again once m is.
 func (rs *Rights) MayReopen(ctx context.Context, caller ports.Caller, m *Member) error {

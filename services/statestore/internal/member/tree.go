@@ -154,7 +154,7 @@ func (t *Tree) Commit(ctx context.Context) (store.Result, error) {
 	if len(t.Batch.Puts) == 0 {
 		return store.Result{}, nil
 	}
-	result, err := t.a.ports.Store.Commit(ctx, t.Batch)
+	result, err := t.a.ports.Commit(ctx, t.Caller.Principal, t.Batch)
 	if err != nil {
 		return result, retry.Fault(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/statestore/internal/member"
 	"github.com/interlock-run/interlock/services/statestore/internal/ports"
@@ -48,6 +49,8 @@ type Request struct {
 	Agent   string
 	Subject string
 	Prompt  string
+	// Only narrows its calls (S22.24), as JSON; empty for nothing.
+	Only []byte
 }
 
 // check refuses names that cannot be.
@@ -63,9 +66,13 @@ func (r *Request) check() error {
 		}
 	}
 	if r.Subject != "" {
-		return ports.PlainName("subject", r.Subject)
+		if err := ports.PlainName("subject", r.Subject); err != nil {
+			return err
+		}
 	}
-	return nil
+	var err error
+	r.Only, err = ports.Narrowing(r.Only)
+	return err
 }
 
 // ownSession returns a request for a session as a bound principal means it: a root
@@ -103,7 +110,7 @@ func (o *Opener) Create(ctx context.Context, caller ports.Caller, req Request) (
 		return nil, false, err
 	}
 	err = retry.Run(ctx, "session "+in.Name, func() (err error) {
-		m, created, err = o.names.Create(ctx, caller.Namespace, in)
+		m, created, err = o.names.Create(ctx, caller.Namespace, in.By(caller.Principal))
 		return err
 	})
 	return m, created, err
@@ -159,6 +166,20 @@ func (o *Opener) above(ctx context.Context, caller ports.Caller, req Request) (*
 	return nil, nil
 }
 
+// humanOf returns on whose behalf a session is to work: the person whose token the caller has sent along, or that the caller
+// acts for. It is nil for that of the parent, which no child replaces (S22.3).
+func humanOf(caller ports.Caller, parent *member.Member) (*ledger.Human, error) {
+	h, of := ledger.HumanOf(caller.For), parent.OnBehalfOf()
+	if h == nil && (of == nil || caller.Agent()) {
+		h = ledger.HumanOf(caller.Principal.Human)
+	}
+	if of != nil && h != nil && !of.Same(h) {
+		return nil, fault.New(fault.FailedPrecondition,
+			"session %q works for another person than the one whose token you have sent; leave that out, or begin a session without a parent", ports.Clip(parent.Name))
+	}
+	return h, nil
+}
+
 // agentSubject begins the subjects of trees that agents have made, so that none is
 // one that an operator has chosen, such as a user's name.
 const agentSubject = "session:"
@@ -195,14 +216,17 @@ func (o *Opener) newIntent(ctx context.Context, caller ports.Caller, req Request
 		return nil, fault.From(err)
 	}
 	in := &member.Intent{
-		Home: home, ID: home, Name: req.Name, Skip: req.Skip, Early: req.AcceptEarly, NoCallback: req.NoCallback, Labels: req.Labels,
-		StateRef: req.StateRef, Agent: req.Agent, Subject: req.Subject, Prompt: req.Prompt, Owner: caller.Principal.Name,
+		Home: home, ID: home, Name: req.Name, Skip: req.Skip, Early: req.AcceptEarly, NoCallback: req.NoCallback, Labels: req.Labels, LabelsCount: !caller.Agent(),
+		StateRef: req.StateRef, Agent: req.Agent, Subject: req.Subject, Prompt: req.Prompt, Only: req.Only, Owner: caller.Principal.Name,
 	}
 	if req.ID != "" {
 		in.ID = req.ID
 	}
 	if in.Name == "" {
 		in.Name = in.ID
+	}
+	if in.Human, err = humanOf(caller, parent); err != nil {
+		return nil, err
 	}
 	switch {
 	case parent != nil:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // PlainName refuses names that people could not distinguish or that are not text.
@@ -27,6 +28,18 @@ func PlainName(field, name string) error {
 		return bad("has characters that are not printable")
 	}
 	return nil
+}
+
+// Narrowing returns entries that narrow calls (S22.24) as compact JSON, and refuses such that cannot; nil for none.
+func Narrowing(only []byte) ([]byte, error) {
+	if len(only) == 0 {
+		return nil, nil
+	}
+	_, compact, problems := workflow.ReadNarrowing(only)
+	if problems.HasErrors() {
+		return nil, Violations(fault.New(fault.InvalidRequest, "only: %s", First(problems)), "/only", problems)
+	}
+	return compact, nil
 }
 
 // OwnSessionName refuses names that only the server may give a session.

@@ -3,16 +3,20 @@
 package ports
 
 import (
+	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/internal/sessionread"
 	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
 
@@ -26,11 +30,13 @@ type Ports struct {
 	Turns *retry.Turns
 	// Changes wakes those of this process that wait for a change.
 	Changes *wakeup.Hub
+
+	places *sessionread.Reader
 }
 
 // New returns the ports. clock is time.Now outside of tests.
 func New(st store.Store, clock func() time.Time, log *slog.Logger, cfg Config) *Ports {
-	return &Ports{Store: st, Clock: clock, Log: log, Config: cfg.withDefaults(), Turns: retry.NewTurns(), Changes: wakeup.New()}
+	return &Ports{Store: st, Clock: clock, Log: log, Config: cfg.withDefaults(), Turns: retry.NewTurns(), Changes: wakeup.New(), places: sessionread.New(st)}
 }
 
 // Config of the use cases. Zero fields mean the defaults.
@@ -48,8 +54,17 @@ type Config struct {
 	Retention time.Duration
 	// CacheBytes bounds the documents kept in memory; 64 MiB.
 	CacheBytes int
+	// Minter signs session tokens; nil where there is no key.
+	Minter Minter
+	// Names are those of the tokens file; nil without one.
+	Names *auth.Tokens
 	// Timers learns how late timers are; nil if there is none.
 	Timers *sweep.Watch
+}
+
+// Minter signs session tokens.
+type Minter interface {
+	Mint(c sessiontoken.Claims) (string, error)
 }
 
 func (c Config) withDefaults() Config {
@@ -69,6 +84,8 @@ type Caller struct {
 	Principal auth.Principal
 	// Session is the one that acts, by id or name; empty for none.
 	Session string
+	// For is the person whose token the caller has sent along; nil for none.
+	For *auth.Human
 }
 
 // Agent reports whether the caller is an agent.
@@ -77,6 +94,37 @@ func (c Caller) Agent() bool { return c.Principal.Role.Drives() }
 // System returns the actor when time has passed.
 func System(namespace string) Caller {
 	return Caller{Namespace: namespace, Principal: auth.Principal{Name: "interlock", Role: auth.Operator}}
+}
+
+// Counts refuses a caller whose session token was revoked, and returns the preconditions under which it counts (S22.21).
+func (p *Ports) Counts(ctx context.Context, by auth.Principal) ([]store.Check, error) {
+	return p.places.Counts(ctx, by)
+}
+
+// Commit commits a change of a caller as long as its token counts (S22.21). The error is as that of the store, or a fault.
+func (p *Ports) Commit(ctx context.Context, by auth.Principal, batch store.Batch) (store.Result, error) {
+	counts, err := p.Counts(ctx, by)
+	if err != nil {
+		return store.Result{}, err
+	}
+	if len(counts) > 0 {
+		shard, _, err := batch.Shard(p.Store.Shards(), p.Store.Spans())
+		if err != nil {
+			return store.Result{}, err
+		}
+		batch.Checks = append(slices.Clone(batch.Checks), p.Within(shard, counts)...)
+	}
+	return p.Store.Commit(ctx, batch)
+}
+
+// Within returns those conditions that a commit in a shard can have: of that shard, and of all where the store spans
+// shards. The others were read just now.
+func (p *Ports) Within(shard int, checks []store.Check) []store.Check {
+	if p.Store.Spans() {
+		return checks
+	}
+	shards := p.Store.Shards()
+	return slices.DeleteFunc(slices.Clone(checks), func(c store.Check) bool { return c.Key.Shard(shards) != shard })
 }
 
 // Now returns the time.

@@ -20,7 +20,13 @@ type Components struct {
 
 // CreateComponent implements ComponentService.
 func (s *Components) CreateComponent(ctx context.Context, req *statev1.CreateComponentRequest) (*statev1.CreateComponentResponse, error) {
-	c, err := s.App.Components.Create(ctx, caller(ctx, ""), req.GetDefinition(), req.GetIdempotencyKey())
+	var c *components.Component
+	var err error
+	if req.GetStaged() {
+		c, err = s.App.Components.Stage(ctx, caller(ctx, ""), req.GetDefinition())
+	} else {
+		c, err = s.App.Components.Create(ctx, caller(ctx, ""), req.GetDefinition(), req.GetIdempotencyKey())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +54,9 @@ func (s *Components) ListComponents(ctx context.Context, req *statev1.ListCompon
 	}
 	resp := &statev1.ListComponentsResponse{NextPageToken: next}
 	for _, c := range found {
-		resp.Components = append(resp.Components, componentProto(c))
+		brief := componentProto(c)
+		brief.Definition = nil
+		resp.Components = append(resp.Components, brief)
 	}
 	return resp, nil
 }
@@ -110,6 +118,7 @@ func componentProto(c *components.Component) *statev1.Component {
 	out := &statev1.Component{
 		ComponentId: c.ID, Slug: c.Slug, Name: c.Name, Description: c.Description, Tags: c.Tags, Persistence: persistenceMode[string(c.Persistence)],
 		Version: c.Version, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
+		Definition: c.Definition.AppendJSON(nil), Digest: c.Digest, UpdatedBy: c.UpdatedBy,
 	}
 	if schema, ok := c.Definition.Get("schema_definition"); ok {
 		out.SchemaDefinition = schema.AppendJSON(nil)

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -9,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 	"github.com/interlock-run/interlock/services/statestore/internal/components"
 	"github.com/interlock-run/interlock/services/statestore/internal/member"
@@ -93,6 +95,10 @@ func (Announcer) SessionEvent(namespace, actor string, s *session.Session, ev se
 	if ev.Task != nil {
 		return taskEvent(namespace, actor, s, ev)
 	}
+	switch ev.Type {
+	case session.EventTokenMinted, session.EventTokenRevoked, session.EventTokensRevoked, session.EventNarrowed:
+		return boundedEvent(namespace, actor, s, ev)
+	}
 	changed := &eventv1.SessionChanged{
 		Name: s.Name, Status: string(s.Status), StateUpdateStatus: string(s.Update), Attempts: int32(s.Attempts), // bounded by the configuration
 		Error: bus.Clip(s.Error), ParentSessionId: s.ParentID, RootSessionId: s.RootID,
@@ -107,6 +113,24 @@ func (Announcer) SessionEvent(namespace, actor string, s *session.Session, ev se
 		changed.StateUpdateStatus = string(cb.Update)
 	}
 	return bus.Encode(out)
+}
+
+func boundedEvent(namespace, actor string, s *session.Session, ev session.Event) (store.Event, error) {
+	bounded := &eventv1.SessionBounded{Name: s.Name, TokenId: bus.Clip(ev.Token)}
+	only := s.Only
+	if i := slices.IndexFunc(s.Tokens, func(t session.Token) bool { return t.ID == ev.Token }); i >= 0 && ev.Type == session.EventTokenMinted {
+		t := &s.Tokens[i]
+		bounded.TokenName, bounded.ExpiresAt, only = t.Name, timestamppb.New(t.Expires), t.Only
+	}
+	if ev.Type == session.EventTokenMinted || ev.Type == session.EventNarrowed {
+		entries, _, _ := workflow.ReadNarrowing(only)
+		bounded.Entries = int32(len(entries)) //nolint:gosec // at most 32
+	}
+	return bus.Encode(&eventv1.Event{
+		Namespace: namespace, Entity: member.Kind, EntityId: s.ID, Type: ev.Type,
+		Version: s.Version, Time: timestamppb.New(s.UpdatedAt), Actor: actor,
+		Payload: &eventv1.Event_SessionBounded{SessionBounded: bounded},
+	})
 }
 
 func taskEvent(namespace, actor string, s *session.Session, ev session.Event) (store.Event, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/internal/catalog"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 	"github.com/interlock-run/interlock/services/statestore/internal/schemas"
@@ -40,7 +41,9 @@ func pageSize(asked int32) int {
 
 // RegisterSchema implements SchemaService.
 func (s *Schemas) RegisterSchema(ctx context.Context, req *statev1.RegisterSchemaRequest) (*statev1.RegisterSchemaResponse, error) {
-	v, created, err := s.App.Schemas.Register(ctx, caller(ctx, ""), req.GetName(), req.GetDescription(), req.GetJsonSchema(), req.GetIdempotencyKey())
+	v, created, err := s.App.Schemas.Register(ctx, caller(ctx, ""), schemas.Registration{
+		Name: req.GetName(), Description: req.GetDescription(), Text: req.GetJsonSchema(), IdempotencyKey: req.GetIdempotencyKey(), Staged: req.GetStaged(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +91,15 @@ func (s *Schemas) ListSchemaVersions(ctx context.Context, req *statev1.ListSchem
 func schemaProto(v *schemas.Schema) *statev1.Schema {
 	return &statev1.Schema{
 		SchemaId: v.ID, Name: v.Name, Version: v.Number, JsonSchema: v.Text, Description: v.Description,
-		CreatedAt: timestamppb.New(v.CreatedAt), CreatedBy: v.CreatedBy, Digest: v.Digest,
+		CreatedAt: timestamppb.New(v.CreatedAt), CreatedBy: v.CreatedBy, Digest: v.Digest, LiveVersion: v.Live, Retired: schemaRetirementProto(v.Retired),
 	}
+}
+
+func schemaRetirementProto(r *catalog.Retirement) *statev1.SchemaRetirement {
+	if r == nil {
+		return nil
+	}
+	return &statev1.SchemaRetirement{At: timestamppb.New(r.At), By: r.By, Reason: r.Reason}
 }
 
 func briefSchemas(versions []*schemas.Schema) []*statev1.Schema {

@@ -2,12 +2,15 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/session"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
@@ -34,10 +37,15 @@ var (
 
 // CreateSession implements SessionService.
 func (s *Sessions) CreateSession(ctx context.Context, req *statev1.CreateSessionRequest) (*statev1.CreateSessionResponse, error) {
-	m, created, err := s.App.Opener.Create(ctx, caller(ctx, req.GetSession()), opening.Request{
+	by := caller(ctx, req.GetSession())
+	var err error
+	if by.For, err = rpc.OnBehalfOf(ctx); err != nil {
+		return nil, err
+	}
+	m, created, err := s.App.Opener.Create(ctx, by, opening.Request{
 		ID: req.GetSessionId(), Name: req.GetName(), Parent: req.GetParent(), StateID: req.GetWorkflowStateId(),
 		Skip: req.GetStateUpdate() == statev1.StateUpdate_STATE_UPDATE_SKIP, AcceptEarly: req.GetAcceptEarlyUpdate(), NoCallback: req.GetNoCallback(),
-		Labels: req.GetLabels(), StateRef: req.GetStateRef(), Agent: req.GetAgent(), Subject: req.GetSubject(), Prompt: req.GetPrompt(),
+		Labels: req.GetLabels(), StateRef: req.GetStateRef(), Agent: req.GetAgent(), Subject: req.GetSubject(), Prompt: req.GetPrompt(), Only: req.GetOnly(),
 	})
 	if err != nil {
 		return nil, err
@@ -128,6 +136,73 @@ func (s *Sessions) GrantStateAccess(ctx context.Context, req *statev1.GrantState
 	return &statev1.GrantStateAccessResponse{Session: sessionProto(m)}, nil
 }
 
+// NarrowSession implements SessionService.
+func (s *Sessions) NarrowSession(ctx context.Context, req *statev1.NarrowSessionRequest) (*statev1.NarrowSessionResponse, error) {
+	m, err := s.App.Sessions.Narrow(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), req.GetOnly(), req.GetReplace())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.NarrowSessionResponse{Session: sessionProto(m)}, nil
+}
+
+// MintSessionToken implements SessionService.
+func (s *Sessions) MintSessionToken(ctx context.Context, req *statev1.MintSessionTokenRequest) (*statev1.MintSessionTokenResponse, error) {
+	by := caller(ctx, req.GetSession())
+	var err error
+	if by.For, err = rpc.OnBehalfOf(ctx); err != nil {
+		return nil, err
+	}
+	token, secret, err := s.App.Sessions.Mint(ctx, by, sessions.NewToken{
+		Human:   req.GetHuman(),
+		Session: req.GetSessionId(), For: req.GetForSession(), Branch: req.GetBranch(), Name: req.GetName(), Seconds: req.GetTtlSeconds(), Only: req.GetOnly(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.MintSessionTokenResponse{Token: tokenProto(token), Secret: secret}, nil
+}
+
+// ListSessionTokens implements SessionService.
+func (s *Sessions) ListSessionTokens(ctx context.Context, req *statev1.ListSessionTokensRequest) (*statev1.ListSessionTokensResponse, error) {
+	m, err := s.App.Sessions.Tokens(ctx, caller(ctx, req.GetSession()), req.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.ListSessionTokensResponse{Tokens: s.tokenProtos(m), RevokedUntil: stamp(m.TokensAfter)}, nil
+}
+
+// RevokeSessionTokens implements SessionService.
+func (s *Sessions) RevokeSessionTokens(ctx context.Context, req *statev1.RevokeSessionTokensRequest) (*statev1.RevokeSessionTokensResponse, error) {
+	m, err := s.App.Sessions.Revoke(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), req.GetTokenId())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.RevokeSessionTokensResponse{Tokens: s.tokenProtos(m)}, nil
+}
+
+// tokenProtos returns the listed tokens of a session that have not expired.
+func (s *Sessions) tokenProtos(m *member.Member) []*statev1.SessionToken {
+	var out []*statev1.SessionToken
+	for i := range m.Tokens {
+		if s.App.Now().Before(m.Tokens[i].Expires) {
+			out = append(out, tokenProto(&m.Tokens[i]))
+		}
+	}
+	return out
+}
+
+func tokenProto(t *session.Token) *statev1.SessionToken {
+	var human *ledger.Human
+	if len(t.Human) > 0 && json.Unmarshal(t.Human, &human) != nil {
+		human = nil
+	}
+	return &statev1.SessionToken{
+		Human:   humanProto(human),
+		TokenId: t.ID, Name: t.Name, Session: t.Session, Branch: t.Branch, Only: t.Only, MintedBy: t.MintedBy, MintedWith: t.Via,
+		IssuedAt: stamp(t.IssuedAt), ExpiresAt: stamp(t.Expires), RevokedAt: stamp(t.RevokedAt), RevokedBy: t.RevokedBy,
+	}
+}
+
 func sessionProto(m *member.Member) *statev1.Session {
 	out := &statev1.Session{
 		SessionId: m.ID, Name: m.Name, ParentSessionId: m.ParentID, ParentSessionName: m.ParentName, RootSessionId: m.RootID,
@@ -136,7 +211,8 @@ func sessionProto(m *member.Member) *statev1.Session {
 		StateUpdate: statev1.StateUpdate_STATE_UPDATE_REQUIRED, AcceptEarlyUpdate: m.AcceptEarly,
 		OpenChildren: int32(m.OpenChildren), Callbacks: callbackProtos(m.Callbacks), Labels: m.Labels, // as many as sessions
 		StateRef: m.StateRef, Agent: m.Agent, Version: m.Version, CreatedAt: timestamppb.New(m.CreatedAt), UpdatedAt: timestamppb.New(m.UpdatedAt),
-		EndedAt: stamp(m.EndedAt), Grants: m.Grants, Subject: m.Subject, Error: m.Error, HasResult: m.Result != nil, NoCallback: m.NoCallback,
+		EndedAt: stamp(m.EndedAt), Grants: m.Grants, Subject: m.Subject, Error: m.Error, HasResult: m.Result != nil, NoCallback: m.NoCallback, Only: m.Only,
+		Human: humanProto(m.OnBehalfOf()),
 	}
 	if m.Update == session.UpdateSkipped {
 		out.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
@@ -145,6 +221,17 @@ func sessionProto(m *member.Member) *statev1.Session {
 		out.TaskId = m.Task.ID
 	}
 	return out
+}
+
+// humanProto returns on whose behalf a session works; nil where that is not known.
+func humanProto(h *ledger.Human) *statev1.SessionHuman {
+	if h == nil {
+		return nil
+	}
+	return &statev1.SessionHuman{
+		Name: h.Name, Issuer: h.Issuer, Source: h.Source, GroupsKnown: h.GroupsKnown, Groups: h.Groups, Attributes: h.AttributesJSON(),
+		AuthenticatedAt: stamp(h.AuthenticatedAt), Expires: stamp(h.Expires),
+	}
 }
 
 func stamp(t time.Time) *timestamppb.Timestamp {

@@ -13,12 +13,13 @@ import (
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/catalog"
 	"github.com/interlock-run/interlock/services/internal/definition"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
-	"github.com/interlock-run/interlock/services/statestore/internal/ports"
-
 	"github.com/interlock-run/interlock/services/internal/snapshot"
+	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 )
 
 // Announcer turns a new version into the event that is committed with it.
@@ -62,6 +63,21 @@ type Schema struct {
 	Digest      string          `json:"digest"`
 	CreatedAt   time.Time       `json:"created_at"`
 	CreatedBy   string          `json:"created_by"`
+	// Staged is set for a version that only an application of its set makes live, and Before is then the one that is live
+	// by the records.
+	Staged bool  `json:"staged,omitempty"`
+	Before int64 `json:"before,omitempty"`
+	// Live and Retired are of the name, when the version was read.
+	Live    int64               `json:"-"`
+	Retired *catalog.Retirement `json:"-"`
+}
+
+// own returns the version that is live by the record alone, when this is the latest.
+func (v *Schema) own() int64 {
+	if v.Staged {
+		return v.Before
+	}
+	return v.Number
 }
 
 // Compiled is a schema version, ready to use.
@@ -75,19 +91,23 @@ type versionKey struct {
 	version         int64
 }
 
-func keyOf(namespace, name string) store.Key {
-	return store.Key{Namespace: namespace, Kind: kind, ID: name}
+// Registration is a request to register a schema.
+type Registration struct {
+	Name, Description string
+	Text              []byte
+	IdempotencyKey    string
+	// Staged stores the version without making it live.
+	Staged bool
 }
 
-// Register stores a schema as the next version of its name. The content of the
-// latest version again makes no change and answers created = false.
-func (ss *Schemas) Register(
-	ctx context.Context, caller ports.Caller, name, description string, src []byte, idempotencyKey string,
-) (v *Schema, created bool, err error) {
+// Register stores a schema as the next version of its name, and makes it live. The content of the
+// live version again makes no change and answers created = false.
+func (ss *Schemas) Register(ctx context.Context, caller ports.Caller, in Registration) (v *Schema, created bool, err error) {
+	name := in.Name
 	if err := ports.PlainName("name", name); err != nil {
 		return nil, false, err
 	}
-	value, problems := document.ParseAll(src, document.Limits{})
+	value, problems := document.ParseAll(in.Text, document.Limits{})
 	if problems.HasErrors() {
 		return nil, false, ports.BadJSON("json_schema", problems)
 	}
@@ -95,10 +115,10 @@ func (ss *Schemas) Register(
 		return nil, false, ports.Violations(fault.New(fault.InvalidSchema, "the schema is not valid: %s", ports.First(problems)), "/json_schema", problems)
 	}
 	next := &Schema{
-		Name: name, Text: src, Description: description, Digest: document.Digest(value), CreatedBy: caller.Principal.Name,
+		Name: name, Text: in.Text, Description: in.Description, Digest: document.Digest(value), CreatedBy: caller.Principal.Name, Staged: in.Staged,
 	}
-	request := once.Key{Name: idempotencyKey, Digest: next.Digest}.By(caller.Principal)
-	key := keyOf(caller.Namespace, name)
+	request := idempotency.Key{Name: in.IdempotencyKey, Digest: next.Digest}.By(caller.Principal)
+	key := ledger.SchemaOf(caller.Namespace, name)
 	if v, err := ss.registeredBefore(ctx, key, request); v != nil || err != nil {
 		return v, true, err
 	}
@@ -109,33 +129,44 @@ func (ss *Schemas) Register(
 	return v, created, err
 }
 
-// tryRegister makes the next version of a schema, unless it is the same as the latest.
-func (ss *Schemas) tryRegister(ctx context.Context, caller ports.Caller, key store.Key, next *Schema, request once.Key) (v *Schema, created bool, err error) {
-	latest, err := ss.latest(ctx, key)
-	switch {
-	case fault.ReasonOf(err) == fault.NotFound:
-		next.Number = 1
-	case err != nil:
+// tryRegister makes the next version of a schema, unless the live one has its content, or it is staged and the latest has it.
+func (ss *Schemas) tryRegister(ctx context.Context, caller ports.Caller, key store.Key, next *Schema, request idempotency.Key) (v *Schema, created bool, err error) {
+	st, err := ss.standing(ctx, key)
+	if err != nil {
 		return nil, false, err
-	case latest.Digest == next.Digest:
-		return latest, false, nil
-	default:
-		next.Number = latest.Number + 1
 	}
-	repeat, err := ss.put(ctx, caller, key, next, request)
+	next.Number, next.Before = 1, 0
+	if latest := st.latest; latest != nil {
+		next.Number = latest.Number + 1
+		switch {
+		case st.live != nil && st.live.Digest == next.Digest && (next.Staged || latest.Retired == nil):
+			return st.live, false, nil
+		case next.Staged && latest.Digest == next.Digest:
+			return latest, false, nil
+		case next.Staged:
+			next.Before = latest.own()
+		}
+	}
+	if err := st.changeable(next); err != nil {
+		return nil, false, err
+	}
+	repeat, err := ss.put(ctx, caller, st, next, request)
 	switch {
 	case err != nil:
 		return nil, false, err
 	case repeat != 0:
 		v, err := ss.Get(ctx, key.Namespace, key.ID, repeat)
 		return v, true, err
-	default:
-		return next, true, nil
 	}
+	next.Live = next.Number
+	if next.Staged {
+		next.Live, next.Retired = st.liveNumber(), st.place.Retired
+	}
+	return next, true, nil
 }
 
 // registeredBefore returns the version that a repeat of a request made (S6.5).
-func (ss *Schemas) registeredBefore(ctx context.Context, key store.Key, request once.Key) (*Schema, error) {
+func (ss *Schemas) registeredBefore(ctx context.Context, key store.Key, request idempotency.Key) (*Schema, error) {
 	number, err := request.Number(ctx, ss.ports.Store, key)
 	if number == 0 || err != nil {
 		return nil, err
@@ -149,7 +180,8 @@ func (ss *Schemas) registeredBefore(ctx context.Context, key store.Key, request 
 
 // put commits the next version. Where the same request was carried out
 // in the meantime it returns the version that made.
-func (ss *Schemas) put(ctx context.Context, caller ports.Caller, key store.Key, v *Schema, request once.Key) (repeat int64, err error) {
+func (ss *Schemas) put(ctx context.Context, caller ports.Caller, st *standing, v *Schema, request idempotency.Key) (repeat int64, err error) {
+	key := st.key
 	v.ID, v.CreatedAt = typeid.New(typeid.Schema), ss.ports.Now()
 	event, err := ss.announce.SchemaEvent(caller.Namespace, caller.Principal.Name, v)
 	if err != nil {
@@ -160,13 +192,16 @@ func (ss *Schemas) put(ctx context.Context, caller ports.Caller, key store.Key, 
 		Puts:   []store.Put{{Key: key, Expect: v.Number - 1, Data: data, History: data}},
 		Events: []store.Event{event},
 	}
+	if !v.Staged && ss.ports.Store.Spans() { // no set is applied meanwhile
+		batch.Checks = append(batch.Checks, store.Check{Key: catalog.Key(key.Namespace), Version: st.catalog.Version})
+	}
 	batch.Idempotency = request.KeepNumber(key, v.Number)
-	result, err := ss.ports.Store.Commit(ctx, batch)
+	result, err := ss.ports.Commit(ctx, caller.Principal, batch)
 	switch {
 	case err != nil:
 		return 0, retry.Fault(err)
 	case result.Replayed:
-		return once.ReadNumber(result.Answer)
+		return idempotency.ReadNumber(result.Answer)
 	}
 	return 0, nil
 }
@@ -183,22 +218,39 @@ func (v *Schema) encode() []byte {
 	w.Text("digest", v.Digest)
 	w.Time("created_at", v.CreatedAt)
 	w.Text("created_by", v.CreatedBy)
+	w.OptionalTruth("staged", v.Staged)
+	w.OptionalInteger("before", v.Before)
 	w.Close()
 	return w.Bytes()
 }
 
-// Get returns one version, or with number 0 the latest.
+// Get returns one version, or with number 0 the live one.
 func (ss *Schemas) Get(ctx context.Context, namespace, name string, number int64) (*Schema, error) {
-	key := keyOf(namespace, name)
-	if number == 0 {
-		return ss.latest(ctx, key)
+	key := ledger.SchemaOf(namespace, name)
+	st, err := ss.standing(ctx, key)
+	switch {
+	case err != nil:
+		return nil, err
+	case number == 0:
+		return st.present()
+	case st.live != nil && st.live.Number == number:
+		return st.live, nil
 	}
+	v, err := ss.version(ctx, key, number)
+	if err == nil {
+		v.Live, v.Retired = st.liveNumber(), st.place.Retired
+	}
+	return v, err
+}
+
+// version returns one version.
+func (ss *Schemas) version(ctx context.Context, key store.Key, number int64) (*Schema, error) {
 	entries, err := ss.ports.Store.History(ctx, key, number-1, 1)
 	if err != nil {
 		return nil, fault.From(err)
 	}
 	if len(entries) == 0 || entries[0].Version != number {
-		return nil, fault.New(fault.NotFound, "schema %q has no version %d", name, number)
+		return nil, fault.New(fault.NotFound, "schema %q has no version %d", key.ID, number)
 	}
 	return decode(entries[0].Data, number)
 }
@@ -206,12 +258,16 @@ func (ss *Schemas) Get(ctx context.Context, namespace, name string, number int64
 func (ss *Schemas) latest(ctx context.Context, key store.Key) (*Schema, error) {
 	record, err := ss.ports.Store.Get(ctx, key)
 	if ports.NotFound(err) {
-		return nil, fault.New(fault.NotFound, "schema %q is not registered; register it first", key.ID)
+		return nil, notRegistered(key.ID)
 	}
 	if err != nil {
 		return nil, fault.From(err)
 	}
 	return decode(record.Data, record.Version)
+}
+
+func notRegistered(name string) error {
+	return fault.New(fault.NotFound, "schema %q is not registered; register it first", name)
 }
 
 func decode(data []byte, number int64) (*Schema, error) {
@@ -222,16 +278,28 @@ func decode(data []byte, number int64) (*Schema, error) {
 	return v, nil
 }
 
-// List returns a page of latest versions by name.
+// List returns a page of schemas by name, each in its live version or else the latest.
 func (ss *Schemas) List(ctx context.Context, namespace, after string, limit int) ([]*Schema, string, error) {
-	page, err := ss.ports.Store.List(ctx, store.Query{Namespace: namespace, Kind: kind, After: after, Limit: limit})
+	page, err := ss.ports.Store.List(ctx, store.Query{Namespace: namespace, Kind: ledger.KindSchema, After: after, Limit: limit})
 	if err != nil {
 		return nil, "", fault.From(err)
 	}
+	c, err := catalog.Read(ctx, ss.ports.Store, namespace)
+	if err != nil {
+		return nil, "", err
+	}
 	versions := make([]*Schema, len(page.Records))
 	for i, record := range page.Records {
-		if versions[i], err = decode(record.Data, record.Version); err != nil {
+		latest, err := decode(record.Data, record.Version)
+		if err != nil {
 			return nil, "", err
+		}
+		st := &standing{key: record.Key, catalog: c, latest: latest}
+		if err := ss.place(ctx, st); err != nil {
+			return nil, "", err
+		}
+		if versions[i] = st.latest; st.live != nil {
+			versions[i] = st.live
 		}
 	}
 	return versions, page.Next, nil
@@ -241,10 +309,14 @@ func (ss *Schemas) List(ctx context.Context, namespace, after string, limit int)
 // or of all for 0, newest first, and which the next page must be older than: 0 when
 // there is none.
 func (ss *Schemas) Versions(ctx context.Context, namespace, name string, before int64, limit int) ([]*Schema, int64, error) {
-	key := keyOf(namespace, name)
-	latest, err := ss.latest(ctx, key)
+	key := ledger.SchemaOf(namespace, name)
+	st, err := ss.standing(ctx, key)
 	if err != nil {
 		return nil, 0, err
+	}
+	latest := st.latest
+	if latest == nil {
+		return nil, 0, notRegistered(name)
 	}
 	if before == 0 || before > latest.Number {
 		before = latest.Number + 1
@@ -259,9 +331,12 @@ func (ss *Schemas) Versions(ctx context.Context, namespace, name string, before 
 	}
 	versions := make([]*Schema, len(entries))
 	for i, entry := range entries {
-		if versions[len(entries)-1-i], err = decode(entry.Data, entry.Version); err != nil {
+		v, err := decode(entry.Data, entry.Version)
+		if err != nil {
 			return nil, 0, err
 		}
+		v.Live, v.Retired = latest.Live, latest.Retired
+		versions[len(entries)-1-i] = v
 	}
 	if oldest == 1 {
 		return versions, 0, nil
@@ -269,21 +344,45 @@ func (ss *Schemas) Versions(ctx context.Context, namespace, name string, before 
 	return versions, oldest, nil
 }
 
-// Compile returns a version ready to use. Versions are immutable, so the cache is
-// always right.
-func (ss *Schemas) Compile(ctx context.Context, namespace, name string, number int64) (*Compiled, error) {
-	if number != 0 {
-		if c, ok := ss.cache.Get(versionKey{namespace, name, number}); ok {
-			return c, nil
-		}
-	}
-	v, err := ss.Get(ctx, namespace, name, number)
+// ForNew returns the version for a new state, ready to use: for 0 the live one. A retired schema has none (S26.2).
+func (ss *Schemas) ForNew(ctx context.Context, namespace, name string, number int64) (*Compiled, error) {
+	st, err := ss.standing(ctx, ledger.SchemaOf(namespace, name))
 	if err != nil {
 		return nil, err
 	}
-	key := versionKey{namespace, name, v.Number}
+	if r := st.place.Retired; r != nil {
+		return nil, fault.New(fault.FailedPrecondition, "schema %s was retired by %s, because %s, so no state was created; apply a set that has it, or register it again",
+			document.Quote(name), r.By, r.Reason)
+	}
+	if number == 0 {
+		v, err := st.present()
+		if err != nil {
+			return nil, err
+		}
+		number = v.Number
+	}
+	return ss.Compile(ctx, namespace, name, number)
+}
+
+// Compile returns a version ready to use, or with number 0 the live one. Versions are immutable, so the cache is always
+// right.
+func (ss *Schemas) Compile(ctx context.Context, namespace, name string, number int64) (*Compiled, error) {
+	var v *Schema
+	var err error
+	if number == 0 {
+		if v, err = ss.Get(ctx, namespace, name, 0); err != nil {
+			return nil, err
+		}
+		number = v.Number
+	}
+	key := versionKey{namespace, name, number}
 	if c, ok := ss.cache.Get(key); ok {
 		return c, nil
+	}
+	if v == nil {
+		if v, err = ss.version(ctx, ledger.SchemaOf(namespace, name), number); err != nil {
+			return nil, err
+		}
 	}
 	value, problem := document.Parse(v.Text, document.Limits{})
 	if problem != nil {
@@ -299,6 +398,3 @@ func (ss *Schemas) Compile(ctx context.Context, namespace, name string, number i
 	ss.cache.PutSized(key, c, definition.Memory(v.Text), nil)
 	return c, nil
 }
-
-// kind is the kind of the records of schemas.
-const kind = "schema"

@@ -39,7 +39,7 @@ func (ss *Sessions) Delete(ctx context.Context, caller ports.Caller, name string
 	}
 	var names []string
 	for _, each := range tree {
-		if err := ss.names.Remove(ctx, each.Key); err != nil {
+		if err := ss.names.Remove(ctx, caller, each.Key); err != nil {
 			return names, err
 		}
 		names = append(names, each.Name)

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/statestore/internal/member"
 	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 	"github.com/interlock-run/interlock/services/statestore/internal/prompts"
@@ -117,9 +117,9 @@ func (ss *Sessions) Stop(ctx context.Context, caller ports.Caller, name string, 
 	if cmd.Result, err = member.ResultOf(cmd.Result); err != nil {
 		return nil, "", err
 	}
-	request := once.Of(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error)
+	request := idempotency.Of(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error)
 	if cmd.Result != nil {
-		request = once.Of(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error, string(cmd.Result))
+		request = idempotency.Of(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error, string(cmd.Result))
 	}
 	m, err = ss.members.Step(ctx, caller, m.Key, request.By(caller.Principal), func(m *member.Member, c session.Clock) (session.Result, error) {
 		if m.Status == session.Ended && cmd.Result != nil {
@@ -156,7 +156,7 @@ func (ss *Sessions) Resume(ctx context.Context, caller ports.Caller, name, promp
 	if err := ss.rights.May(ctx, caller, m, authority.SessionScene.MayResume); err != nil {
 		return nil, err
 	}
-	return ss.members.Step(ctx, caller, m.Key, once.Of(key, "resume", prompt).By(caller.Principal), func(m *member.Member, c session.Clock) (session.Result, error) {
+	return ss.members.Step(ctx, caller, m.Key, idempotency.Of(key, "resume", prompt).By(caller.Principal), func(m *member.Member, c session.Clock) (session.Result, error) {
 		// Another caller may have ended it since: it is decided on the session that is
 		// changed.
 		err := ss.rights.May(ctx, caller, m, authority.SessionScene.MayResume)

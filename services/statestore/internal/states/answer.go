@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 )
 
 // answer is the answer to a repeat of a request (S6.5): the version of a state that the
@@ -25,7 +25,7 @@ type answer struct {
 }
 
 // Keep returns the answer for the batch of a request that has made this version.
-func (st *State) Keep(request once.Key, owner store.Key) (*store.Idempotency, error) {
+func (st *State) Keep(request idempotency.Key, owner store.Key) (*store.Idempotency, error) {
 	data, err := json.Marshal(answer{
 		Digest: request.Digest, StateID: st.Key.ID, Version: st.Version, SchemaVersion: st.SchemaVersion,
 		At: st.UpdatedAt, By: st.UpdatedBy,
@@ -37,7 +37,7 @@ func (st *State) Keep(request once.Key, owner store.Key) (*store.Idempotency, er
 }
 
 // DecodeAnswer reads an answer, and refuses it to another request than the first.
-func DecodeAnswer(data []byte, request once.Key, owner store.Key) (answer, error) {
+func DecodeAnswer(data []byte, request idempotency.Key, owner store.Key) (answer, error) {
 	var r answer
 	if err := json.Unmarshal(data, &r); err != nil {
 		return r, fault.From(fmt.Errorf("decode answer: %w", err))

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 
 	"github.com/interlock-run/interlock/services/statestore/internal/member"
@@ -36,7 +38,17 @@ func NewLocks(p *ports.Ports, announce LockAnnouncer, states *States, members *m
 // Lock takes the lock on a state for a holder, or with a token renews it (S10.5). A
 // repeat, by the same holder with the same key, takes it anew.
 func (ls *Locks) Lock(ctx context.Context, caller ports.Caller, id, holder string, ttl time.Duration, token int64, key string) (store.Lease, error) {
-	st, err := ls.lockable(ctx, caller, id)
+	return retry.Do(ctx, "the lock on state "+id, func() (store.Lease, error) {
+		return ls.take(ctx, caller, id, holder, ttl, token, key)
+	})
+}
+
+func (ls *Locks) take(ctx context.Context, caller ports.Caller, id, holder string, ttl time.Duration, token int64, key string) (store.Lease, error) {
+	st, acting, err := ls.lockable(ctx, caller, id)
+	if err != nil {
+		return store.Lease{}, err
+	}
+	unhalted, err := ls.members.Unhalted(ctx, st.Key, st.Work(caller, acting))
 	if err != nil {
 		return store.Lease{}, err
 	}
@@ -49,7 +61,8 @@ func (ls *Locks) Lock(ctx context.Context, caller ports.Caller, id, holder strin
 		if err != nil {
 			return lease, fault.From(err)
 		}
-		return lease, nil
+		_, err = ls.ports.Commit(ctx, caller.Principal, store.Batch{Fence: &store.Fence{Key: of, Token: token}, Checks: []store.Check{unhalted}})
+		return lease, retry.Fault(err)
 	}
 	once := "key " + key
 	if key == "" {
@@ -65,7 +78,7 @@ func (ls *Locks) Lock(ctx context.Context, caller ports.Caller, id, holder strin
 	if err != nil {
 		return lease, fault.From(err)
 	}
-	if err := ls.announceLock(ctx, caller, st, lease, true, &store.Fence{Key: of, Token: lease.Token}); err != nil {
+	if err := ls.announceLock(ctx, caller, st, lease, true, &store.Fence{Key: of, Token: lease.Token}, unhalted); err != nil {
 		return lease, errors.Join(err, ls.ports.Store.ReleaseLease(ctx, lease))
 	}
 	return lease, nil
@@ -83,7 +96,7 @@ func holderName(holder string) string {
 
 // Unlock gives a lock back. One that has lapsed is given back already.
 func (ls *Locks) Unlock(ctx context.Context, caller ports.Caller, id string, token int64) error {
-	st, err := ls.lockable(ctx, caller, id)
+	st, _, err := ls.lockable(ctx, caller, id)
 	if err != nil {
 		return err
 	}
@@ -103,33 +116,37 @@ func (ls *Locks) Unlock(ctx context.Context, caller ports.Caller, id string, tok
 	return ls.announceLock(ctx, caller, st, lease, false, nil)
 }
 
-// lockable returns a state that the caller may write, as its session is now.
-func (ls *Locks) lockable(ctx context.Context, caller ports.Caller, id string) (*State, error) {
+// lockable returns a state that the caller may write, and its session as it is now.
+func (ls *Locks) lockable(ctx context.Context, caller ports.Caller, id string) (*State, *member.Member, error) {
 	acting, err := ls.rights.Actor(ctx, caller)
 	if err == nil && acting != nil {
 		acting, err = ls.members.Load(ctx, acting.Key)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	st, err := ls.states.Load(ctx, ports.StateKey(caller.Namespace, id))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return st, MayWrite(acting, st)
+	return st, acting, MayWrite(acting, st)
 }
 
 // announceLock commits the event of a lock, which the store keeps apart from
 // records. A lock that another has taken in the meantime is announced by that one.
-func (ls *Locks) announceLock(ctx context.Context, caller ports.Caller, st *State, lease store.Lease, locked bool, fence *store.Fence) error {
+func (ls *Locks) announceLock(ctx context.Context, caller ports.Caller, st *State, lease store.Lease, locked bool, fence *store.Fence, checks ...store.Check) error {
 	lease.Holder = holderName(lease.Holder)
 	event, err := ls.announce.StateLocked(caller.Namespace, caller.Principal.Name, st.Key.ID, lease, locked, ls.ports.Now())
 	if err != nil {
 		return fault.From(err)
 	}
-	_, err = ls.ports.Store.Commit(ctx, store.Batch{Fence: fence, Events: []store.Event{event}})
+	by := caller.Principal
+	if !locked {
+		by = auth.Principal{} // what is given back is announced in any case
+	}
+	_, err = ls.ports.Commit(ctx, by, store.Batch{Fence: fence, Checks: checks, Events: []store.Event{event}})
 	if err != nil && !errors.Is(err, store.ErrFenced) {
-		return fault.From(err)
+		return retry.Fault(err)
 	}
 	return nil
 }

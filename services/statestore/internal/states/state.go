@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/jsonobject"
@@ -112,6 +113,15 @@ func (ss *States) SizeWarning(st *State) string {
 // Foreign returns the refusal of a state of another tree.
 func Foreign(acting *member.Member, st *State) error {
 	return fault.New(fault.PermissionDenied, "state %s belongs to another tree than session %q; an operator can grant it to the session", st.Key.ID, ports.Clip(acting.Name))
+}
+
+// Work returns a write of the state as halts see it: in the scope of the sessions that it is of, and of the one that acts.
+func (st *State) Work(caller ports.Caller, acting *member.Member) member.Work {
+	work := member.Work{By: caller.Principal, Humans: []*auth.Human{caller.For}, Sessions: []string{st.RootID}}
+	if acting != nil {
+		work.Sessions = append(work.Sessions, acting.ID)
+	}
+	return work
 }
 
 // MayWrite refuses a session that may not change a state.

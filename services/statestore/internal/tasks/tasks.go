@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/statestore/internal/components"
 	"github.com/interlock-run/interlock/services/statestore/internal/member"
@@ -167,6 +167,13 @@ func (ts *Tasks) claimTask(ctx context.Context, caller ports.Caller, r Runner, m
 	if !result.Changed {
 		return nil, nil
 	}
+	unhalted, err := ts.members.Unhalted(ctx, m.Key, member.Work{By: caller.Principal, Agent: m.Agent, Sessions: []string{m.ID}})
+	if fault.ReasonOf(err) == fault.Halted {
+		return nil, nil // it waits
+	}
+	if err != nil {
+		return nil, err
+	}
 	prompt, err := ts.prompts.Of(ctx, m, result.Session)
 	if fault.ReasonOf(err) == fault.NotFound {
 		return nil, ts.withdraw(ctx, caller, m.Key)
@@ -182,6 +189,7 @@ func (ts *Tasks) claimTask(ctx context.Context, caller ports.Caller, r Runner, m
 	if err != nil {
 		return nil, err
 	}
+	t.Batch.Checks = append(t.Batch.Checks, unhalted)
 	if err := t.Apply(ctx, m, result); err != nil {
 		return nil, err
 	}
@@ -196,7 +204,7 @@ func (ts *Tasks) claimTask(ctx context.Context, caller ports.Caller, r Runner, m
 
 // withdraw ends the task of a session that was to update a state which is gone.
 func (ts *Tasks) withdraw(ctx context.Context, caller ports.Caller, at store.Key) error {
-	_, err := ts.members.Step(ctx, caller, at, once.Key{}, func(m *member.Member, c session.Clock) (session.Result, error) {
+	_, err := ts.members.Step(ctx, caller, at, idempotency.Key{}, func(m *member.Member, c session.Clock) (session.Result, error) {
 		if m.StateID != "" || m.Task == nil || m.Task.Kind != session.KindStateUpdate || m.Task.Claimed() {
 			return session.Result{Session: m.Session}, nil
 		}
@@ -238,7 +246,7 @@ func (ts *Tasks) onTask(ctx context.Context, caller ports.Caller, id string, dec
 	if err != nil || done {
 		return m, err
 	}
-	return ts.members.Step(ctx, caller, m.Key, once.Key{}, func(m *member.Member, c session.Clock) (session.Result, error) {
+	return ts.members.Step(ctx, caller, m.Key, idempotency.Key{}, func(m *member.Member, c session.Clock) (session.Result, error) {
 		if m.Task == nil || m.Task.ID != id {
 			if m.LastTask == id {
 				return session.Result{Session: m.Session}, nil // a repeat

@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/statestore/internal/member"
 	"github.com/interlock-run/interlock/services/statestore/internal/opening"
 	"github.com/interlock-run/interlock/services/statestore/internal/ports"
@@ -67,7 +68,7 @@ func (cr *Creator) Create(ctx context.Context, caller ports.Caller, req NewState
 		return st, err
 	}
 	var err error
-	if c.rules, err = cr.schemas.Compile(ctx, caller.Namespace, req.Schema, req.SchemaVersion); err != nil {
+	if c.rules, err = cr.schemas.ForNew(ctx, caller.Namespace, req.Schema, req.SchemaVersion); err != nil {
 		return nil, err
 	}
 	if problems := c.rules.Rules.Validate(data); problems.HasErrors() {
@@ -96,8 +97,8 @@ func (cr *Creator) Create(ctx context.Context, caller ports.Caller, req NewState
 	return st, nil
 }
 
-func (r *NewState) once(caller ports.Caller) once.Key {
-	return once.Of(r.Key, "create state", fmt.Sprintf("%q %d %s", r.Schema, r.SchemaVersion, r.Data)).By(caller.Principal)
+func (r *NewState) once(caller ports.Caller) idempotency.Key {
+	return idempotency.Of(r.Key, "create state", fmt.Sprintf("%q %d %s", r.Schema, r.SchemaVersion, r.Data)).By(caller.Principal)
 }
 
 // creation is a request for a state that has been read.
@@ -106,7 +107,7 @@ type creation struct {
 	a      *Creator
 	caller ports.Caller
 	data   document.Value
-	once   once.Key
+	once   idempotency.Key
 	rules  *schemas.Compiled
 }
 
@@ -117,7 +118,7 @@ func (c *creation) rootName() string {
 		return c.caller.Session
 	}
 	// A repeat must find the session that the first request made.
-	sum := sha256.Sum256([]byte(once.NameBy(c.caller.Principal, c.Key)))
+	sum := sha256.Sum256([]byte(idempotency.NameBy(c.caller.Principal, c.Key)))
 	return "root-" + hex.EncodeToString(sum[:12])
 }
 
@@ -156,7 +157,7 @@ func (c *creation) repeated(ctx context.Context) (*states.State, error) {
 
 // before returns the state that the same request has created for a session.
 func (c *creation) before(ctx context.Context, root store.Key) (*states.State, error) {
-	stored, err := once.Answer(ctx, c.a.ports.Store, root, c.once.Name)
+	stored, err := idempotency.Answer(ctx, c.a.ports.Store, root, c.once.Name)
 	if stored == nil || err != nil {
 		return nil, err
 	}
@@ -198,6 +199,10 @@ func (c *creation) put(ctx context.Context, root *member.Member) (*states.State,
 	if err != nil {
 		return nil, fault.From(err)
 	}
+	unhalted, err := a.members.Unhalted(ctx, root.Key, member.Work{By: c.caller.Principal, Humans: []*auth.Human{c.caller.For}, Sessions: []string{root.ID}})
+	if err != nil {
+		return nil, err
+	}
 	t := a.members.NewTree(c.caller)
 	st := &states.State{
 		Key: ports.StateKey(c.caller.Namespace, id), SchemaName: rules.Name, SchemaVersion: rules.Number, SchemaID: rules.ID,
@@ -219,6 +224,7 @@ func (c *creation) put(ctx context.Context, root *member.Member) (*states.State,
 	if err != nil {
 		return nil, fault.From(err)
 	}
+	t.Batch.Checks = append(t.Batch.Checks, unhalted)
 	t.Batch.Events = append(t.Batch.Events, event)
 	t.Batch.Puts = []store.Put{{Key: st.Key, Expect: store.Absent, Data: st.Encode(), Labels: st.Labels(), History: states.EncodeChange(change)}}
 	if t.Batch.Idempotency, err = st.Keep(c.once, root.Key); err != nil {

@@ -63,6 +63,13 @@ func (rm *Remover) Delete(ctx context.Context, caller ports.Caller, id string, e
 		if err != nil {
 			return err
 		}
+		if caller.Agent() { // an operator can clear away what is halted
+			unhalted, err := rm.members.Unhalted(ctx, st.Key, st.Work(caller, acting))
+			if err != nil {
+				return err
+			}
+			guards = append(guards, unhalted)
+		}
 		return rm.remove(ctx, caller, st, root, force, guards)
 	})
 }
@@ -85,7 +92,7 @@ func (rm *Remover) remove(ctx context.Context, caller ports.Caller, st *states.S
 		Events:      []store.Event{event},
 		ClearTimers: []store.TimerID{member.RetentionTimer(root)},
 		Fence:       &store.Fence{Key: states.LockKey(st.Key), Token: store.Unheld},
-		Checks:      rm.permits.within(st.Key, guards),
+		Checks:      rm.ports.Within(st.Key.Shard(rm.ports.Store.Shards()), guards),
 	}
 	if force {
 		t.Batch.Fence = nil

@@ -240,13 +240,3 @@ func (ps *Permits) mayErase(ctx context.Context, caller ports.Caller, acting *me
 	}
 	return ps.restricted(ctx, &edit{caller: caller, acting: acting}, st, rules.Rules, document.Value{})
 }
-
-// within returns those conditions that a commit of a record can have: of its shard, and of
-// all where the store spans shards. The others were read just now.
-func (ps *Permits) within(key store.Key, checks []store.Check) []store.Check {
-	if ps.ports.Store.Spans() {
-		return checks
-	}
-	shards := ps.ports.Store.Shards()
-	return slices.DeleteFunc(slices.Clone(checks), func(c store.Check) bool { return c.Key.Shard(shards) != key.Shard(shards) })
-}

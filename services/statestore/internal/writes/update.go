@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/idempotency"
 	"github.com/interlock-run/interlock/services/statestore/internal/member"
 	"github.com/interlock-run/interlock/services/statestore/internal/ports"
 	"github.com/interlock-run/interlock/services/statestore/internal/schemas"
@@ -42,7 +42,7 @@ func NewEditor(p *ports.Ports, announce Announcer, schemas *schemas.Schemas, sta
 type Update struct {
 	StateID            string
 	Data, Patch, Merge []byte
-	// Migrate moves the state to SchemaVersion of its schema, 0 for the latest.
+	// Migrate moves the state to SchemaVersion of its schema, 0 for the live one.
 	Migrate       bool
 	SchemaVersion int64
 	Expected      int64
@@ -51,9 +51,9 @@ type Update struct {
 }
 
 // once distinguishes requests with the same idempotency key.
-func (u *Update) once(caller ports.Caller) once.Key {
+func (u *Update) once(caller ports.Caller) idempotency.Key {
 	if u.Key == "" {
-		return once.Key{}
+		return idempotency.Key{}
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %d %d %v %d", caller.Session, u.StateID, u.Expected, u.Token, u.Migrate, u.SchemaVersion)
@@ -61,7 +61,7 @@ func (u *Update) once(caller ports.Caller) once.Key {
 		fmt.Fprintf(h, " %d:", len(part))
 		h.Write(part)
 	}
-	return once.Key{Name: "update " + u.Key, Digest: hex.EncodeToString(h.Sum(nil))}.By(caller.Principal)
+	return idempotency.Key{Name: "update " + u.Key, Digest: hex.EncodeToString(h.Sum(nil))}.By(caller.Principal)
 }
 
 // edit is an Update that has been read: its effect on a document.
@@ -69,7 +69,7 @@ type edit struct {
 	Update
 	caller ports.Caller
 	acting *member.Member
-	once   once.Key
+	once   idempotency.Key
 
 	data  document.Value
 	patch *document.Patch
@@ -176,7 +176,7 @@ func (ed *Editor) patchLimits() document.PatchLimits {
 // updatedBefore handles a repeat of a request that was carried out (S6.5): the
 // state as it was then.
 func (ed *Editor) updatedBefore(ctx context.Context, key store.Key, e *edit) (*states.State, error) {
-	data, err := once.Answer(ctx, ed.ports.Store, key, e.once.Name)
+	data, err := idempotency.Answer(ctx, ed.ports.Store, key, e.once.Name)
 	if data == nil || err != nil {
 		return nil, err
 	}

@@ -285,7 +285,14 @@ type Terms struct {
 	EscalateTo *Approvers `protobuf:"bytes,6,opt,name=escalate_to,json=escalateTo,proto3" json:"escalate_to,omitempty"`
 	// Further circles, each of which must agree too: the terms of the workflow that apply to what
 	// is asked.
-	Also          []*Circle `protobuf:"bytes,7,rep,name=also,proto3" json:"also,omitempty"`
+	Also []*Circle `protobuf:"bytes,7,rep,name=also,proto3" json:"also,omitempty"`
+	// True when only votes count whose signature shows that the person was there.
+	Presence bool `protobuf:"varint,8,opt,name=presence,proto3" json:"presence,omitempty"`
+	// True when only registered people decide, each once under all their tokens.
+	DistinctPeople bool `protobuf:"varint,9,opt,name=distinct_people,json=distinctPeople,proto3" json:"distinct_people,omitempty"`
+	// How much harm a wrong approval does: low, medium or high. Empty for medium. Relays decide only up
+	// to a danger.
+	Danger        string `protobuf:"bytes,60,opt,name=danger,proto3" json:"danger,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -369,6 +376,27 @@ func (x *Terms) GetAlso() []*Circle {
 	return nil
 }
 
+func (x *Terms) GetPresence() bool {
+	if x != nil {
+		return x.Presence
+	}
+	return false
+}
+
+func (x *Terms) GetDistinctPeople() bool {
+	if x != nil {
+		return x.DistinctPeople
+	}
+	return false
+}
+
+func (x *Terms) GetDanger() string {
+	if x != nil {
+		return x.Danger
+	}
+	return ""
+}
+
 // Circle is a number of approvers who must agree. A vote counts in every circle that has its
 // voter.
 type Circle struct {
@@ -441,8 +469,10 @@ type Asker struct {
 	Principal string `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
 	// The session that asks; empty for none.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Root of the session's tree; empty for none.
+	// Name of the root of the session's tree; empty for none.
 	RootSessionId string `protobuf:"bytes,3,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	// The person that the principal is; empty for none.
+	Person        string `protobuf:"bytes,4,opt,name=person,proto3" json:"person,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -498,6 +528,305 @@ func (x *Asker) GetRootSessionId() string {
 	return ""
 }
 
+func (x *Asker) GetPerson() string {
+	if x != nil {
+		return x.Person
+	}
+	return ""
+}
+
+// PasskeyAssertion is the answer of a passkey to a challenge, as WebAuthn has it.
+type PasskeyAssertion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the credential.
+	CredentialId []byte `protobuf:"bytes,1,opt,name=credential_id,json=credentialId,proto3" json:"credential_id,omitempty"`
+	// Data of the authenticator.
+	AuthenticatorData []byte `protobuf:"bytes,2,opt,name=authenticator_data,json=authenticatorData,proto3" json:"authenticator_data,omitempty"`
+	// Data of the browser, as JSON.
+	ClientDataJson []byte `protobuf:"bytes,3,opt,name=client_data_json,json=clientDataJson,proto3" json:"client_data_json,omitempty"`
+	// The signature over both.
+	Signature     []byte `protobuf:"bytes,4,opt,name=signature,proto3" json:"signature,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PasskeyAssertion) Reset() {
+	*x = PasskeyAssertion{}
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PasskeyAssertion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PasskeyAssertion) ProtoMessage() {}
+
+func (x *PasskeyAssertion) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PasskeyAssertion.ProtoReflect.Descriptor instead.
+func (*PasskeyAssertion) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *PasskeyAssertion) GetCredentialId() []byte {
+	if x != nil {
+		return x.CredentialId
+	}
+	return nil
+}
+
+func (x *PasskeyAssertion) GetAuthenticatorData() []byte {
+	if x != nil {
+		return x.AuthenticatorData
+	}
+	return nil
+}
+
+func (x *PasskeyAssertion) GetClientDataJson() []byte {
+	if x != nil {
+		return x.ClientDataJson
+	}
+	return nil
+}
+
+func (x *PasskeyAssertion) GetSignature() []byte {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
+// DecisionSignature is a signature over the statement of a decision (S23.20).
+type DecisionSignature struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The statement: canonical JSON, as GetApprovalStatement returned it.
+	Statement []byte `protobuf:"bytes,1,opt,name=statement,proto3" json:"statement,omitempty"`
+	// An assertion whose challenge is the SHA-256 of the statement. Absent for an SSH key.
+	Passkey *PasskeyAssertion `protobuf:"bytes,2,opt,name=passkey,proto3" json:"passkey,omitempty"`
+	// The output of ssh-keygen -Y sign -n interlock-approval over the statement. Empty for a passkey.
+	Ssh           string `protobuf:"bytes,3,opt,name=ssh,proto3" json:"ssh,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DecisionSignature) Reset() {
+	*x = DecisionSignature{}
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DecisionSignature) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DecisionSignature) ProtoMessage() {}
+
+func (x *DecisionSignature) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DecisionSignature.ProtoReflect.Descriptor instead.
+func (*DecisionSignature) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *DecisionSignature) GetStatement() []byte {
+	if x != nil {
+		return x.Statement
+	}
+	return nil
+}
+
+func (x *DecisionSignature) GetPasskey() *PasskeyAssertion {
+	if x != nil {
+		return x.Passkey
+	}
+	return nil
+}
+
+func (x *DecisionSignature) GetSsh() string {
+	if x != nil {
+		return x.Ssh
+	}
+	return ""
+}
+
+// VoteSignature is the signature of a vote, with the key that checks it.
+type VoteSignature struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The signature.
+	Signature *DecisionSignature `protobuf:"bytes,1,opt,name=signature,proto3" json:"signature,omitempty"`
+	// Public key of the passkey, as a COSE key. Empty for an SSH key.
+	PasskeyPublicKey []byte `protobuf:"bytes,2,opt,name=passkey_public_key,json=passkeyPublicKey,proto3" json:"passkey_public_key,omitempty"`
+	// Public key of SSH: a line of an authorized_keys file. Empty for a passkey.
+	SshPublicKey string `protobuf:"bytes,3,opt,name=ssh_public_key,json=sshPublicKey,proto3" json:"ssh_public_key,omitempty"`
+	// The relying party that the passkey was used for.
+	RpId string `protobuf:"bytes,4,opt,name=rp_id,json=rpId,proto3" json:"rp_id,omitempty"`
+	// The origins that were accepted.
+	Origins []string `protobuf:"bytes,5,rep,name=origins,proto3" json:"origins,omitempty"`
+	// True when the signature shows that the person was there.
+	Present       bool `protobuf:"varint,6,opt,name=present,proto3" json:"present,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VoteSignature) Reset() {
+	*x = VoteSignature{}
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VoteSignature) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VoteSignature) ProtoMessage() {}
+
+func (x *VoteSignature) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VoteSignature.ProtoReflect.Descriptor instead.
+func (*VoteSignature) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *VoteSignature) GetSignature() *DecisionSignature {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
+func (x *VoteSignature) GetPasskeyPublicKey() []byte {
+	if x != nil {
+		return x.PasskeyPublicKey
+	}
+	return nil
+}
+
+func (x *VoteSignature) GetSshPublicKey() string {
+	if x != nil {
+		return x.SshPublicKey
+	}
+	return ""
+}
+
+func (x *VoteSignature) GetRpId() string {
+	if x != nil {
+		return x.RpId
+	}
+	return ""
+}
+
+func (x *VoteSignature) GetOrigins() []string {
+	if x != nil {
+		return x.Origins
+	}
+	return nil
+}
+
+func (x *VoteSignature) GetPresent() bool {
+	if x != nil {
+		return x.Present
+	}
+	return false
+}
+
+// SigningKey is a key of a person that can sign decisions.
+type SigningKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the passkey's credential. Empty for an SSH key.
+	CredentialId []byte `protobuf:"bytes,1,opt,name=credential_id,json=credentialId,proto3" json:"credential_id,omitempty"`
+	// Public key of SSH: a line of an authorized_keys file. Empty for a passkey.
+	SshPublicKey string `protobuf:"bytes,2,opt,name=ssh_public_key,json=sshPublicKey,proto3" json:"ssh_public_key,omitempty"`
+	// The name that the person gave it; may be empty.
+	Label         string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SigningKey) Reset() {
+	*x = SigningKey{}
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SigningKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SigningKey) ProtoMessage() {}
+
+func (x *SigningKey) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SigningKey.ProtoReflect.Descriptor instead.
+func (*SigningKey) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SigningKey) GetCredentialId() []byte {
+	if x != nil {
+		return x.CredentialId
+	}
+	return nil
+}
+
+func (x *SigningKey) GetSshPublicKey() string {
+	if x != nil {
+		return x.SshPublicKey
+	}
+	return ""
+}
+
+func (x *SigningKey) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
 // Vote is what one approver said.
 type Vote struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -510,14 +839,24 @@ type Vote struct {
 	// What the approver tells the agent; may be empty.
 	Note string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
 	// When the vote was cast.
-	Time          *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
+	Time *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
+	// True when by is a registered person.
+	Person bool `protobuf:"varint,6,opt,name=person,proto3" json:"person,omitempty"`
+	// Name of the principal that cast the vote, when it is not by.
+	Principal string `protobuf:"bytes,7,opt,name=principal,proto3" json:"principal,omitempty"`
+	// The program that passed the vote on; empty for none.
+	Relay string `protobuf:"bytes,8,opt,name=relay,proto3" json:"relay,omitempty"`
+	// The name by which that program knows the person; empty for none.
+	Identity string `protobuf:"bytes,9,opt,name=identity,proto3" json:"identity,omitempty"`
+	// The signature. Absent for a vote without one.
+	Signature     *VoteSignature `protobuf:"bytes,10,opt,name=signature,proto3" json:"signature,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Vote) Reset() {
 	*x = Vote{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -529,7 +868,7 @@ func (x *Vote) String() string {
 func (*Vote) ProtoMessage() {}
 
 func (x *Vote) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -542,7 +881,7 @@ func (x *Vote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vote.ProtoReflect.Descriptor instead.
 func (*Vote) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{4}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Vote) GetBy() string {
@@ -580,6 +919,41 @@ func (x *Vote) GetTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Vote) GetPerson() bool {
+	if x != nil {
+		return x.Person
+	}
+	return false
+}
+
+func (x *Vote) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *Vote) GetRelay() string {
+	if x != nil {
+		return x.Relay
+	}
+	return ""
+}
+
+func (x *Vote) GetIdentity() string {
+	if x != nil {
+		return x.Identity
+	}
+	return ""
+}
+
+func (x *Vote) GetSignature() *VoteSignature {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
 // Viewer is what the caller that reads an approval may do with it.
 type Viewer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -593,7 +967,7 @@ type Viewer struct {
 
 func (x *Viewer) Reset() {
 	*x = Viewer{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[5]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -605,7 +979,7 @@ func (x *Viewer) String() string {
 func (*Viewer) ProtoMessage() {}
 
 func (x *Viewer) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[5]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -618,7 +992,7 @@ func (x *Viewer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Viewer.ProtoReflect.Descriptor instead.
 func (*Viewer) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{5}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Viewer) GetMayDecide() bool {
@@ -659,7 +1033,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -671,7 +1045,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -684,7 +1058,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{6}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Why) GetPolicy() string {
@@ -755,7 +1129,7 @@ type LeaseTerms struct {
 
 func (x *LeaseTerms) Reset() {
 	*x = LeaseTerms{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -767,7 +1141,7 @@ func (x *LeaseTerms) String() string {
 func (*LeaseTerms) ProtoMessage() {}
 
 func (x *LeaseTerms) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -780,7 +1154,7 @@ func (x *LeaseTerms) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseTerms.ProtoReflect.Descriptor instead.
 func (*LeaseTerms) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{7}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *LeaseTerms) GetPattern() string {
@@ -850,7 +1224,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +1236,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +1249,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{8}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Lease) GetLeaseId() string {
@@ -1000,7 +1374,7 @@ type Unlocks struct {
 
 func (x *Unlocks) Reset() {
 	*x = Unlocks{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[9]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1012,7 +1386,7 @@ func (x *Unlocks) String() string {
 func (*Unlocks) ProtoMessage() {}
 
 func (x *Unlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[9]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1025,7 +1399,7 @@ func (x *Unlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unlocks.ProtoReflect.Descriptor instead.
 func (*Unlocks) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{9}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Unlocks) GetState() string {
@@ -1074,7 +1448,7 @@ type PreviousApproval struct {
 
 func (x *PreviousApproval) Reset() {
 	*x = PreviousApproval{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[10]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1086,7 +1460,7 @@ func (x *PreviousApproval) String() string {
 func (*PreviousApproval) ProtoMessage() {}
 
 func (x *PreviousApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[10]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1099,7 +1473,7 @@ func (x *PreviousApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviousApproval.ProtoReflect.Descriptor instead.
 func (*PreviousApproval) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{10}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PreviousApproval) GetApprovalId() string {
@@ -1203,14 +1577,16 @@ type Approval struct {
 	Command *v1.CommandLine `protobuf:"bytes,32,opt,name=command,proto3" json:"command,omitempty"`
 	// What the call does, by facet: a JSON object of {"known": true, "values": [...]} and, where it
 	// is not known, "why". For people, and only of one approval. Empty for none.
-	Facts         []byte `protobuf:"bytes,33,opt,name=facts,proto3" json:"facts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Facts []byte `protobuf:"bytes,33,opt,name=facts,proto3" json:"facts,omitempty"`
+	// Why no registered people could grant it now, where only they decide; empty when they could (S24.5).
+	NobodyCanAnswer string `protobuf:"bytes,70,opt,name=nobody_can_answer,json=nobodyCanAnswer,proto3" json:"nobody_can_answer,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Approval) Reset() {
 	*x = Approval{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[11]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1222,7 +1598,7 @@ func (x *Approval) String() string {
 func (*Approval) ProtoMessage() {}
 
 func (x *Approval) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[11]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1235,7 +1611,7 @@ func (x *Approval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approval.ProtoReflect.Descriptor instead.
 func (*Approval) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{11}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Approval) GetApprovalId() string {
@@ -1469,6 +1845,13 @@ func (x *Approval) GetFacts() []byte {
 	return nil
 }
 
+func (x *Approval) GetNobodyCanAnswer() string {
+	if x != nil {
+		return x.NobodyCanAnswer
+	}
+	return ""
+}
+
 var File_interlock_approval_v1_approval_proto protoreflect.FileDescriptor
 
 const file_interlock_approval_v1_approval_proto_rawDesc = "" +
@@ -1476,7 +1859,7 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"$interlock/approval/v1/approval.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a%interlock/policy/v1/explanation.proto\"M\n" +
 	"\tApprovers\x12\x1f\n" +
 	"\x05roles\x18\x01 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05roles\x12\x1f\n" +
-	"\x05names\x18\x02 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05names\"\xb0\x03\n" +
+	"\x05names\x18\x02 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05names\"\xaa\x04\n" +
 	"\x05Terms\x12#\n" +
 	"\brequired\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\brequired\x12.\n" +
 	"\x0edeny_threshold\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\rdenyThreshold\x12<\n" +
@@ -1485,22 +1868,54 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\x0eescalate_after\x18\x05 \x01(\v2\x19.google.protobuf.DurationB\b\xbaH\x05\xaa\x01\x022\x00R\rescalateAfter\x12A\n" +
 	"\vescalate_to\x18\x06 \x01(\v2 .interlock.approval.v1.ApproversR\n" +
 	"escalateTo\x12;\n" +
-	"\x04also\x18\a \x03(\v2\x1d.interlock.approval.v1.CircleB\b\xbaH\x05\x92\x01\x02\x10@R\x04also\"\x89\x01\n" +
+	"\x04also\x18\a \x03(\v2\x1d.interlock.approval.v1.CircleB\b\xbaH\x05\x92\x01\x02\x10@R\x04also\x12\x1a\n" +
+	"\bpresence\x18\b \x01(\bR\bpresence\x12'\n" +
+	"\x0fdistinct_people\x18\t \x01(\bR\x0edistinctPeople\x123\n" +
+	"\x06danger\x18< \x01(\tB\x1b\xbaH\x18r\x162\x14^(low|medium|high)?$R\x06danger\"\x89\x01\n" +
 	"\x06Circle\x12\x1c\n" +
 	"\x04term\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x04term\x12#\n" +
 	"\brequired\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\brequired\x12<\n" +
-	"\beligible\x18\x03 \x01(\v2 .interlock.approval.v1.ApproversR\beligible\"\x8a\x01\n" +
+	"\beligible\x18\x03 \x01(\v2 .interlock.approval.v1.ApproversR\beligible\"\xac\x01\n" +
 	"\x05Asker\x12&\n" +
 	"\tprincipal\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tprincipal\x12'\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x120\n" +
-	"\x0froot_session_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\rrootSessionId\"\xad\x01\n" +
+	"\x0froot_session_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\rrootSessionId\x12 \n" +
+	"\x06person\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06person\"\xd6\x01\n" +
+	"\x10PasskeyAssertion\x12-\n" +
+	"\rcredential_id\x18\x01 \x01(\fB\b\xbaH\x05z\x03\x18\xff\aR\fcredentialId\x127\n" +
+	"\x12authenticator_data\x18\x02 \x01(\fB\b\xbaH\x05z\x03\x18\x80 R\x11authenticatorData\x122\n" +
+	"\x10client_data_json\x18\x03 \x01(\fB\b\xbaH\x05z\x03\x18\x80@R\x0eclientDataJson\x12&\n" +
+	"\tsignature\x18\x04 \x01(\fB\b\xbaH\x05z\x03\x18\x80\bR\tsignature\"\x9d\x01\n" +
+	"\x11DecisionSignature\x12(\n" +
+	"\tstatement\x18\x01 \x01(\fB\n" +
+	"\xbaH\az\x05\x18\x80\x80\x80\x02R\tstatement\x12A\n" +
+	"\apasskey\x18\x02 \x01(\v2'.interlock.approval.v1.PasskeyAssertionR\apasskey\x12\x1b\n" +
+	"\x03ssh\x18\x03 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x01R\x03ssh\"\xf4\x01\n" +
+	"\rVoteSignature\x12F\n" +
+	"\tsignature\x18\x01 \x01(\v2(.interlock.approval.v1.DecisionSignatureR\tsignature\x12,\n" +
+	"\x12passkey_public_key\x18\x02 \x01(\fR\x10passkeyPublicKey\x12$\n" +
+	"\x0essh_public_key\x18\x03 \x01(\tR\fsshPublicKey\x12\x13\n" +
+	"\x05rp_id\x18\x04 \x01(\tR\x04rpId\x12\x18\n" +
+	"\aorigins\x18\x05 \x03(\tR\aorigins\x12\x18\n" +
+	"\apresent\x18\x06 \x01(\bR\apresent\"m\n" +
+	"\n" +
+	"SigningKey\x12#\n" +
+	"\rcredential_id\x18\x01 \x01(\fR\fcredentialId\x12$\n" +
+	"\x0essh_public_key\x18\x02 \x01(\tR\fsshPublicKey\x12\x14\n" +
+	"\x05label\x18\x03 \x01(\tR\x05label\"\xd9\x02\n" +
 	"\x04Vote\x12\x0e\n" +
 	"\x02by\x18\x01 \x01(\tR\x02by\x127\n" +
 	"\x04role\x18\x02 \x01(\x0e2#.interlock.approval.v1.ApproverRoleR\x04role\x12\x18\n" +
 	"\aapprove\x18\x03 \x01(\bR\aapprove\x12\x12\n" +
 	"\x04note\x18\x04 \x01(\tR\x04note\x12.\n" +
-	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"?\n" +
+	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06person\x18\x06 \x01(\bR\x06person\x12\x1c\n" +
+	"\tprincipal\x18\a \x01(\tR\tprincipal\x12\x14\n" +
+	"\x05relay\x18\b \x01(\tR\x05relay\x12\x1a\n" +
+	"\bidentity\x18\t \x01(\tR\bidentity\x12B\n" +
+	"\tsignature\x18\n" +
+	" \x01(\v2$.interlock.approval.v1.VoteSignatureR\tsignature\"?\n" +
 	"\x06Viewer\x12\x1d\n" +
 	"\n" +
 	"may_decide\x18\x01 \x01(\bR\tmayDecide\x12\x16\n" +
@@ -1556,8 +1971,7 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\n" +
 	"decided_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tdecidedAt\x12\x1d\n" +
 	"\n" +
-	"decided_by\x18\x04 \x01(\tR\tdecidedBy\"\xdb\n" +
-	"\n" +
+	"decided_by\x18\x04 \x01(\tR\tdecidedBy\"\x87\v\n" +
 	"\bApproval\x12\x1f\n" +
 	"\vapproval_id\x18\x01 \x01(\tR\n" +
 	"approvalId\x127\n" +
@@ -1598,7 +2012,8 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\fescalates_to\x18\x1e \x01(\v2 .interlock.approval.v1.ApproversR\vescalatesTo\x12C\n" +
 	"\bprevious\x18\x1f \x01(\v2'.interlock.approval.v1.PreviousApprovalR\bprevious\x12:\n" +
 	"\acommand\x18  \x01(\v2 .interlock.policy.v1.CommandLineR\acommand\x12\x14\n" +
-	"\x05facts\x18! \x01(\fR\x05facts*\xfa\x01\n" +
+	"\x05facts\x18! \x01(\fR\x05facts\x12*\n" +
+	"\x11nobody_can_answer\x18F \x01(\tR\x0fnobodyCanAnswer*\xfa\x01\n" +
 	"\x0eApprovalStatus\x12\x1f\n" +
 	"\x1bAPPROVAL_STATUS_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17APPROVAL_STATUS_PENDING\x10\x01\x12\x1b\n" +
@@ -1631,7 +2046,7 @@ func file_interlock_approval_v1_approval_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_approval_v1_approval_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_interlock_approval_v1_approval_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_interlock_approval_v1_approval_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_interlock_approval_v1_approval_proto_goTypes = []any{
 	(ApprovalStatus)(0),           // 0: interlock.approval.v1.ApprovalStatus
 	(ApprovalKind)(0),             // 1: interlock.approval.v1.ApprovalKind
@@ -1640,51 +2055,58 @@ var file_interlock_approval_v1_approval_proto_goTypes = []any{
 	(*Terms)(nil),                 // 4: interlock.approval.v1.Terms
 	(*Circle)(nil),                // 5: interlock.approval.v1.Circle
 	(*Asker)(nil),                 // 6: interlock.approval.v1.Asker
-	(*Vote)(nil),                  // 7: interlock.approval.v1.Vote
-	(*Viewer)(nil),                // 8: interlock.approval.v1.Viewer
-	(*Why)(nil),                   // 9: interlock.approval.v1.Why
-	(*LeaseTerms)(nil),            // 10: interlock.approval.v1.LeaseTerms
-	(*Lease)(nil),                 // 11: interlock.approval.v1.Lease
-	(*Unlocks)(nil),               // 12: interlock.approval.v1.Unlocks
-	(*PreviousApproval)(nil),      // 13: interlock.approval.v1.PreviousApproval
-	(*Approval)(nil),              // 14: interlock.approval.v1.Approval
-	(*durationpb.Duration)(nil),   // 15: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
-	(*v1.CommandLine)(nil),        // 17: interlock.policy.v1.CommandLine
+	(*PasskeyAssertion)(nil),      // 7: interlock.approval.v1.PasskeyAssertion
+	(*DecisionSignature)(nil),     // 8: interlock.approval.v1.DecisionSignature
+	(*VoteSignature)(nil),         // 9: interlock.approval.v1.VoteSignature
+	(*SigningKey)(nil),            // 10: interlock.approval.v1.SigningKey
+	(*Vote)(nil),                  // 11: interlock.approval.v1.Vote
+	(*Viewer)(nil),                // 12: interlock.approval.v1.Viewer
+	(*Why)(nil),                   // 13: interlock.approval.v1.Why
+	(*LeaseTerms)(nil),            // 14: interlock.approval.v1.LeaseTerms
+	(*Lease)(nil),                 // 15: interlock.approval.v1.Lease
+	(*Unlocks)(nil),               // 16: interlock.approval.v1.Unlocks
+	(*PreviousApproval)(nil),      // 17: interlock.approval.v1.PreviousApproval
+	(*Approval)(nil),              // 18: interlock.approval.v1.Approval
+	(*durationpb.Duration)(nil),   // 19: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*v1.CommandLine)(nil),        // 21: interlock.policy.v1.CommandLine
 }
 var file_interlock_approval_v1_approval_proto_depIdxs = []int32{
 	3,  // 0: interlock.approval.v1.Terms.eligible:type_name -> interlock.approval.v1.Approvers
-	15, // 1: interlock.approval.v1.Terms.expires_after:type_name -> google.protobuf.Duration
-	15, // 2: interlock.approval.v1.Terms.escalate_after:type_name -> google.protobuf.Duration
+	19, // 1: interlock.approval.v1.Terms.expires_after:type_name -> google.protobuf.Duration
+	19, // 2: interlock.approval.v1.Terms.escalate_after:type_name -> google.protobuf.Duration
 	3,  // 3: interlock.approval.v1.Terms.escalate_to:type_name -> interlock.approval.v1.Approvers
 	5,  // 4: interlock.approval.v1.Terms.also:type_name -> interlock.approval.v1.Circle
 	3,  // 5: interlock.approval.v1.Circle.eligible:type_name -> interlock.approval.v1.Approvers
-	2,  // 6: interlock.approval.v1.Vote.role:type_name -> interlock.approval.v1.ApproverRole
-	16, // 7: interlock.approval.v1.Vote.time:type_name -> google.protobuf.Timestamp
-	16, // 8: interlock.approval.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	16, // 9: interlock.approval.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
-	16, // 10: interlock.approval.v1.PreviousApproval.decided_at:type_name -> google.protobuf.Timestamp
-	1,  // 11: interlock.approval.v1.Approval.kind:type_name -> interlock.approval.v1.ApprovalKind
-	0,  // 12: interlock.approval.v1.Approval.status:type_name -> interlock.approval.v1.ApprovalStatus
-	6,  // 13: interlock.approval.v1.Approval.asker:type_name -> interlock.approval.v1.Asker
-	4,  // 14: interlock.approval.v1.Approval.terms:type_name -> interlock.approval.v1.Terms
-	7,  // 15: interlock.approval.v1.Approval.votes:type_name -> interlock.approval.v1.Vote
-	16, // 16: interlock.approval.v1.Approval.created_at:type_name -> google.protobuf.Timestamp
-	16, // 17: interlock.approval.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
-	16, // 18: interlock.approval.v1.Approval.decided_at:type_name -> google.protobuf.Timestamp
-	16, // 19: interlock.approval.v1.Approval.used_at:type_name -> google.protobuf.Timestamp
-	8,  // 20: interlock.approval.v1.Approval.you:type_name -> interlock.approval.v1.Viewer
-	9,  // 21: interlock.approval.v1.Approval.why:type_name -> interlock.approval.v1.Why
-	12, // 22: interlock.approval.v1.Approval.unlocks:type_name -> interlock.approval.v1.Unlocks
-	16, // 23: interlock.approval.v1.Approval.escalates_at:type_name -> google.protobuf.Timestamp
-	3,  // 24: interlock.approval.v1.Approval.escalates_to:type_name -> interlock.approval.v1.Approvers
-	13, // 25: interlock.approval.v1.Approval.previous:type_name -> interlock.approval.v1.PreviousApproval
-	17, // 26: interlock.approval.v1.Approval.command:type_name -> interlock.policy.v1.CommandLine
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	7,  // 6: interlock.approval.v1.DecisionSignature.passkey:type_name -> interlock.approval.v1.PasskeyAssertion
+	8,  // 7: interlock.approval.v1.VoteSignature.signature:type_name -> interlock.approval.v1.DecisionSignature
+	2,  // 8: interlock.approval.v1.Vote.role:type_name -> interlock.approval.v1.ApproverRole
+	20, // 9: interlock.approval.v1.Vote.time:type_name -> google.protobuf.Timestamp
+	9,  // 10: interlock.approval.v1.Vote.signature:type_name -> interlock.approval.v1.VoteSignature
+	20, // 11: interlock.approval.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	20, // 12: interlock.approval.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	20, // 13: interlock.approval.v1.PreviousApproval.decided_at:type_name -> google.protobuf.Timestamp
+	1,  // 14: interlock.approval.v1.Approval.kind:type_name -> interlock.approval.v1.ApprovalKind
+	0,  // 15: interlock.approval.v1.Approval.status:type_name -> interlock.approval.v1.ApprovalStatus
+	6,  // 16: interlock.approval.v1.Approval.asker:type_name -> interlock.approval.v1.Asker
+	4,  // 17: interlock.approval.v1.Approval.terms:type_name -> interlock.approval.v1.Terms
+	11, // 18: interlock.approval.v1.Approval.votes:type_name -> interlock.approval.v1.Vote
+	20, // 19: interlock.approval.v1.Approval.created_at:type_name -> google.protobuf.Timestamp
+	20, // 20: interlock.approval.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
+	20, // 21: interlock.approval.v1.Approval.decided_at:type_name -> google.protobuf.Timestamp
+	20, // 22: interlock.approval.v1.Approval.used_at:type_name -> google.protobuf.Timestamp
+	12, // 23: interlock.approval.v1.Approval.you:type_name -> interlock.approval.v1.Viewer
+	13, // 24: interlock.approval.v1.Approval.why:type_name -> interlock.approval.v1.Why
+	16, // 25: interlock.approval.v1.Approval.unlocks:type_name -> interlock.approval.v1.Unlocks
+	20, // 26: interlock.approval.v1.Approval.escalates_at:type_name -> google.protobuf.Timestamp
+	3,  // 27: interlock.approval.v1.Approval.escalates_to:type_name -> interlock.approval.v1.Approvers
+	17, // 28: interlock.approval.v1.Approval.previous:type_name -> interlock.approval.v1.PreviousApproval
+	21, // 29: interlock.approval.v1.Approval.command:type_name -> interlock.policy.v1.CommandLine
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_interlock_approval_v1_approval_proto_init() }
@@ -1698,7 +2120,7 @@ func file_interlock_approval_v1_approval_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_approval_v1_approval_proto_rawDesc), len(file_interlock_approval_v1_approval_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   12,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

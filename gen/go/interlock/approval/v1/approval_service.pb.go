@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -460,6 +461,216 @@ func (x *ListApprovalsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// GetApprovalStatsRequest asks for the counts of a time.
+type GetApprovalStatsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only approvals that were asked for at this time or later; absent for the last 30 days.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetApprovalStatsRequest) Reset() {
+	*x = GetApprovalStatsRequest{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetApprovalStatsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetApprovalStatsRequest) ProtoMessage() {}
+
+func (x *GetApprovalStatsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetApprovalStatsRequest.ProtoReflect.Descriptor instead.
+func (*GetApprovalStatsRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *GetApprovalStatsRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+// GetApprovalStatsResponse has the counts.
+type GetApprovalStatsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each question, the most frequent first.
+	Questions []*QuestionCount `protobuf:"bytes,1,rep,name=questions,proto3" json:"questions,omitempty"`
+	// False when only the newest 10,000 approvals were counted.
+	Complete      bool `protobuf:"varint,2,opt,name=complete,proto3" json:"complete,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetApprovalStatsResponse) Reset() {
+	*x = GetApprovalStatsResponse{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetApprovalStatsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetApprovalStatsResponse) ProtoMessage() {}
+
+func (x *GetApprovalStatsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetApprovalStatsResponse.ProtoReflect.Descriptor instead.
+func (*GetApprovalStatsResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *GetApprovalStatsResponse) GetQuestions() []*QuestionCount {
+	if x != nil {
+		return x.Questions
+	}
+	return nil
+}
+
+func (x *GetApprovalStatsResponse) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+// QuestionCount counts the approvals of one question, which a rule or a workflow asks.
+type QuestionCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The request, in a line.
+	What string `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
+	// The policy and its rule; workflow where a workflow asks.
+	AskedBy string `protobuf:"bytes,2,opt,name=asked_by,json=askedBy,proto3" json:"asked_by,omitempty"`
+	// How often it was asked.
+	Asked int64 `protobuf:"varint,3,opt,name=asked,proto3" json:"asked,omitempty"`
+	// How often it was granted.
+	Granted int64 `protobuf:"varint,4,opt,name=granted,proto3" json:"granted,omitempty"`
+	// How often it was rejected.
+	Rejected int64 `protobuf:"varint,5,opt,name=rejected,proto3" json:"rejected,omitempty"`
+	// How often it expired.
+	Expired int64 `protobuf:"varint,6,opt,name=expired,proto3" json:"expired,omitempty"`
+	// Approvals that were granted within three seconds.
+	Quick int64 `protobuf:"varint,7,opt,name=quick,proto3" json:"quick,omitempty"`
+	// A way to spare people the question; empty unless they hardly ever reject.
+	Hint          string `protobuf:"bytes,8,opt,name=hint,proto3" json:"hint,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QuestionCount) Reset() {
+	*x = QuestionCount{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QuestionCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QuestionCount) ProtoMessage() {}
+
+func (x *QuestionCount) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QuestionCount.ProtoReflect.Descriptor instead.
+func (*QuestionCount) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *QuestionCount) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *QuestionCount) GetAskedBy() string {
+	if x != nil {
+		return x.AskedBy
+	}
+	return ""
+}
+
+func (x *QuestionCount) GetAsked() int64 {
+	if x != nil {
+		return x.Asked
+	}
+	return 0
+}
+
+func (x *QuestionCount) GetGranted() int64 {
+	if x != nil {
+		return x.Granted
+	}
+	return 0
+}
+
+func (x *QuestionCount) GetRejected() int64 {
+	if x != nil {
+		return x.Rejected
+	}
+	return 0
+}
+
+func (x *QuestionCount) GetExpired() int64 {
+	if x != nil {
+		return x.Expired
+	}
+	return 0
+}
+
+func (x *QuestionCount) GetQuick() int64 {
+	if x != nil {
+		return x.Quick
+	}
+	return 0
+}
+
+func (x *QuestionCount) GetHint() string {
+	if x != nil {
+		return x.Hint
+	}
+	return ""
+}
+
 // DecideApprovalRequest is the caller's vote.
 type DecideApprovalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -478,14 +689,19 @@ type DecideApprovalRequest struct {
 	// for none.
 	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// With approve, and of a tool call that one vote grants: later calls like it pass too.
-	Lease         *LeaseTerms `protobuf:"bytes,7,opt,name=lease,proto3" json:"lease,omitempty"`
+	Lease *LeaseTerms `protobuf:"bytes,7,opt,name=lease,proto3" json:"lease,omitempty"`
+	// The signature of the vote. Absent for none.
+	Signature *DecisionSignature `protobuf:"bytes,8,opt,name=signature,proto3" json:"signature,omitempty"`
+	// The identity that a relay decides as: the vote is the person's who has it. Relays need it, and
+	// others must not have it.
+	AsIdentity    string `protobuf:"bytes,60,opt,name=as_identity,json=asIdentity,proto3" json:"as_identity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DecideApprovalRequest) Reset() {
 	*x = DecideApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[6]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -497,7 +713,7 @@ func (x *DecideApprovalRequest) String() string {
 func (*DecideApprovalRequest) ProtoMessage() {}
 
 func (x *DecideApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[6]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -510,7 +726,7 @@ func (x *DecideApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideApprovalRequest.ProtoReflect.Descriptor instead.
 func (*DecideApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{6}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DecideApprovalRequest) GetApprovalId() string {
@@ -562,6 +778,20 @@ func (x *DecideApprovalRequest) GetLease() *LeaseTerms {
 	return nil
 }
 
+func (x *DecideApprovalRequest) GetSignature() *DecisionSignature {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
+func (x *DecideApprovalRequest) GetAsIdentity() string {
+	if x != nil {
+		return x.AsIdentity
+	}
+	return ""
+}
+
 // DecideApprovalResponse is the approval after the vote.
 type DecideApprovalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -573,7 +803,7 @@ type DecideApprovalResponse struct {
 
 func (x *DecideApprovalResponse) Reset() {
 	*x = DecideApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[7]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -585,7 +815,7 @@ func (x *DecideApprovalResponse) String() string {
 func (*DecideApprovalResponse) ProtoMessage() {}
 
 func (x *DecideApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[7]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -598,7 +828,7 @@ func (x *DecideApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideApprovalResponse.ProtoReflect.Descriptor instead.
 func (*DecideApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{7}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DecideApprovalResponse) GetApproval() *Approval {
@@ -621,7 +851,7 @@ type DecideApprovalsItem struct {
 
 func (x *DecideApprovalsItem) Reset() {
 	*x = DecideApprovalsItem{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[8]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -633,7 +863,7 @@ func (x *DecideApprovalsItem) String() string {
 func (*DecideApprovalsItem) ProtoMessage() {}
 
 func (x *DecideApprovalsItem) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[8]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -646,7 +876,7 @@ func (x *DecideApprovalsItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideApprovalsItem.ProtoReflect.Descriptor instead.
 func (*DecideApprovalsItem) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{8}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DecideApprovalsItem) GetApprovalId() string {
@@ -677,13 +907,15 @@ type DecideApprovalsRequest struct {
 	// A repeated request of the caller with the same key returns the approvals as they stand,
 	// and changes nothing. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The signature of the votes, over all items in order. Absent for none.
+	Signature     *DecisionSignature `protobuf:"bytes,5,opt,name=signature,proto3" json:"signature,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DecideApprovalsRequest) Reset() {
 	*x = DecideApprovalsRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[9]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -695,7 +927,7 @@ func (x *DecideApprovalsRequest) String() string {
 func (*DecideApprovalsRequest) ProtoMessage() {}
 
 func (x *DecideApprovalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[9]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -708,7 +940,7 @@ func (x *DecideApprovalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideApprovalsRequest.ProtoReflect.Descriptor instead.
 func (*DecideApprovalsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{9}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DecideApprovalsRequest) GetApprove() bool {
@@ -739,6 +971,13 @@ func (x *DecideApprovalsRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *DecideApprovalsRequest) GetSignature() *DecisionSignature {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
 // DecideApprovalsResponse is the approvals after the vote.
 type DecideApprovalsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -750,7 +989,7 @@ type DecideApprovalsResponse struct {
 
 func (x *DecideApprovalsResponse) Reset() {
 	*x = DecideApprovalsResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[10]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -762,7 +1001,7 @@ func (x *DecideApprovalsResponse) String() string {
 func (*DecideApprovalsResponse) ProtoMessage() {}
 
 func (x *DecideApprovalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[10]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -775,12 +1014,194 @@ func (x *DecideApprovalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideApprovalsResponse.ProtoReflect.Descriptor instead.
 func (*DecideApprovalsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{10}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DecideApprovalsResponse) GetApprovals() []*Approval {
 	if x != nil {
 		return x.Approvals
+	}
+	return nil
+}
+
+// GetApprovalStatementRequest is a vote that the caller means to sign.
+type GetApprovalStatementRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True to grant, false to reject.
+	Approve bool `protobuf:"varint,1,opt,name=approve,proto3" json:"approve,omitempty"`
+	// The note of the vote; may be empty.
+	Note string `protobuf:"bytes,2,opt,name=note,proto3" json:"note,omitempty"`
+	// The approvals, each once.
+	Items []*DecideApprovalsItem `protobuf:"bytes,3,rep,name=items,proto3" json:"items,omitempty"`
+	// With one approval, the data of the vote: UTF-8 JSON. Empty to leave it.
+	EditedData []byte `protobuf:"bytes,4,opt,name=edited_data,json=editedData,proto3" json:"edited_data,omitempty"`
+	// With one approval, the lease of the vote. Absent for none.
+	Lease         *LeaseTerms `protobuf:"bytes,5,opt,name=lease,proto3" json:"lease,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetApprovalStatementRequest) Reset() {
+	*x = GetApprovalStatementRequest{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetApprovalStatementRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetApprovalStatementRequest) ProtoMessage() {}
+
+func (x *GetApprovalStatementRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetApprovalStatementRequest.ProtoReflect.Descriptor instead.
+func (*GetApprovalStatementRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetApprovalStatementRequest) GetApprove() bool {
+	if x != nil {
+		return x.Approve
+	}
+	return false
+}
+
+func (x *GetApprovalStatementRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *GetApprovalStatementRequest) GetItems() []*DecideApprovalsItem {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *GetApprovalStatementRequest) GetEditedData() []byte {
+	if x != nil {
+		return x.EditedData
+	}
+	return nil
+}
+
+func (x *GetApprovalStatementRequest) GetLease() *LeaseTerms {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
+}
+
+// GetApprovalStatementResponse is the statement to sign.
+type GetApprovalStatementResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The statement: canonical JSON (RFC 8785).
+	Statement []byte `protobuf:"bytes,1,opt,name=statement,proto3" json:"statement,omitempty"`
+	// Its SHA-256: the challenge of a passkey.
+	Digest []byte `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// The text of the statement for the person: who decides on which action.
+	Shown string `protobuf:"bytes,3,opt,name=shown,proto3" json:"shown,omitempty"`
+	// True when the terms demand a signature that shows that the person is there.
+	Presence bool `protobuf:"varint,4,opt,name=presence,proto3" json:"presence,omitempty"`
+	// The relying party of passkeys; empty where there is none.
+	RpId string `protobuf:"bytes,5,opt,name=rp_id,json=rpId,proto3" json:"rp_id,omitempty"`
+	// The caller's keys.
+	Keys []*SigningKey `protobuf:"bytes,6,rep,name=keys,proto3" json:"keys,omitempty"`
+	// When a vote with this statement is no longer accepted.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetApprovalStatementResponse) Reset() {
+	*x = GetApprovalStatementResponse{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetApprovalStatementResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetApprovalStatementResponse) ProtoMessage() {}
+
+func (x *GetApprovalStatementResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetApprovalStatementResponse.ProtoReflect.Descriptor instead.
+func (*GetApprovalStatementResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetApprovalStatementResponse) GetStatement() []byte {
+	if x != nil {
+		return x.Statement
+	}
+	return nil
+}
+
+func (x *GetApprovalStatementResponse) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
+}
+
+func (x *GetApprovalStatementResponse) GetShown() string {
+	if x != nil {
+		return x.Shown
+	}
+	return ""
+}
+
+func (x *GetApprovalStatementResponse) GetPresence() bool {
+	if x != nil {
+		return x.Presence
+	}
+	return false
+}
+
+func (x *GetApprovalStatementResponse) GetRpId() string {
+	if x != nil {
+		return x.RpId
+	}
+	return ""
+}
+
+func (x *GetApprovalStatementResponse) GetKeys() []*SigningKey {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *GetApprovalStatementResponse) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
 	}
 	return nil
 }
@@ -800,7 +1221,7 @@ type ListLeasesRequest struct {
 
 func (x *ListLeasesRequest) Reset() {
 	*x = ListLeasesRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -812,7 +1233,7 @@ func (x *ListLeasesRequest) String() string {
 func (*ListLeasesRequest) ProtoMessage() {}
 
 func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -825,7 +1246,7 @@ func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesRequest.ProtoReflect.Descriptor instead.
 func (*ListLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{11}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListLeasesRequest) GetPageSize() int32 {
@@ -862,7 +1283,7 @@ type ListLeasesResponse struct {
 
 func (x *ListLeasesResponse) Reset() {
 	*x = ListLeasesResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -874,7 +1295,7 @@ func (x *ListLeasesResponse) String() string {
 func (*ListLeasesResponse) ProtoMessage() {}
 
 func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -887,7 +1308,7 @@ func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesResponse.ProtoReflect.Descriptor instead.
 func (*ListLeasesResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{12}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListLeasesResponse) GetLeases() []*Lease {
@@ -915,7 +1336,7 @@ type RevokeLeaseRequest struct {
 
 func (x *RevokeLeaseRequest) Reset() {
 	*x = RevokeLeaseRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -927,7 +1348,7 @@ func (x *RevokeLeaseRequest) String() string {
 func (*RevokeLeaseRequest) ProtoMessage() {}
 
 func (x *RevokeLeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -940,7 +1361,7 @@ func (x *RevokeLeaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeLeaseRequest.ProtoReflect.Descriptor instead.
 func (*RevokeLeaseRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{13}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RevokeLeaseRequest) GetLeaseId() string {
@@ -961,7 +1382,7 @@ type RevokeLeaseResponse struct {
 
 func (x *RevokeLeaseResponse) Reset() {
 	*x = RevokeLeaseResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -973,7 +1394,7 @@ func (x *RevokeLeaseResponse) String() string {
 func (*RevokeLeaseResponse) ProtoMessage() {}
 
 func (x *RevokeLeaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -986,7 +1407,7 @@ func (x *RevokeLeaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeLeaseResponse.ProtoReflect.Descriptor instead.
 func (*RevokeLeaseResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{14}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RevokeLeaseResponse) GetLease() *Lease {
@@ -1009,7 +1430,7 @@ type CancelApprovalRequest struct {
 
 func (x *CancelApprovalRequest) Reset() {
 	*x = CancelApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1021,7 +1442,7 @@ func (x *CancelApprovalRequest) String() string {
 func (*CancelApprovalRequest) ProtoMessage() {}
 
 func (x *CancelApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1034,7 +1455,7 @@ func (x *CancelApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelApprovalRequest.ProtoReflect.Descriptor instead.
 func (*CancelApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{15}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CancelApprovalRequest) GetApprovalId() string {
@@ -1062,7 +1483,7 @@ type CancelApprovalResponse struct {
 
 func (x *CancelApprovalResponse) Reset() {
 	*x = CancelApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1074,7 +1495,7 @@ func (x *CancelApprovalResponse) String() string {
 func (*CancelApprovalResponse) ProtoMessage() {}
 
 func (x *CancelApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1087,7 +1508,7 @@ func (x *CancelApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelApprovalResponse.ProtoReflect.Descriptor instead.
 func (*CancelApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{16}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CancelApprovalResponse) GetApproval() *Approval {
@@ -1108,7 +1529,7 @@ type WatchApprovalRequest struct {
 
 func (x *WatchApprovalRequest) Reset() {
 	*x = WatchApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +1541,7 @@ func (x *WatchApprovalRequest) String() string {
 func (*WatchApprovalRequest) ProtoMessage() {}
 
 func (x *WatchApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +1554,7 @@ func (x *WatchApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalRequest.ProtoReflect.Descriptor instead.
 func (*WatchApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{17}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchApprovalRequest) GetApprovalId() string {
@@ -1154,7 +1575,7 @@ type WatchApprovalResponse struct {
 
 func (x *WatchApprovalResponse) Reset() {
 	*x = WatchApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1587,7 @@ func (x *WatchApprovalResponse) String() string {
 func (*WatchApprovalResponse) ProtoMessage() {}
 
 func (x *WatchApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1600,7 @@ func (x *WatchApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalResponse.ProtoReflect.Descriptor instead.
 func (*WatchApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{18}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WatchApprovalResponse) GetApproval() *Approval {
@@ -1198,7 +1619,7 @@ type WatchApprovalsRequest struct {
 
 func (x *WatchApprovalsRequest) Reset() {
 	*x = WatchApprovalsRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1210,7 +1631,7 @@ func (x *WatchApprovalsRequest) String() string {
 func (*WatchApprovalsRequest) ProtoMessage() {}
 
 func (x *WatchApprovalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1223,7 +1644,7 @@ func (x *WatchApprovalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalsRequest.ProtoReflect.Descriptor instead.
 func (*WatchApprovalsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{19}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{24}
 }
 
 // WatchApprovalsResponse is an approval that changed.
@@ -1237,7 +1658,7 @@ type WatchApprovalsResponse struct {
 
 func (x *WatchApprovalsResponse) Reset() {
 	*x = WatchApprovalsResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1249,7 +1670,7 @@ func (x *WatchApprovalsResponse) String() string {
 func (*WatchApprovalsResponse) ProtoMessage() {}
 
 func (x *WatchApprovalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1262,7 +1683,7 @@ func (x *WatchApprovalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalsResponse.ProtoReflect.Descriptor instead.
 func (*WatchApprovalsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{20}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchApprovalsResponse) GetApproval() *Approval {
@@ -1276,7 +1697,7 @@ var File_interlock_approval_v1_approval_service_proto protoreflect.FileDescripto
 
 const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\n" +
-	",interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a$interlock/approval/v1/approval.proto\"\xbe\x04\n" +
+	",interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$interlock/approval/v1/approval.proto\"\xbe\x04\n" +
 	"\x15CreateApprovalRequest\x12)\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\n" +
 	"approvalId\x12C\n" +
@@ -1313,7 +1734,21 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\"~\n" +
 	"\x15ListApprovalsResponse\x12=\n" +
 	"\tapprovals\x18\x01 \x03(\v2\x1f.interlock.approval.v1.ApprovalR\tapprovals\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xaa\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"K\n" +
+	"\x17GetApprovalStatsRequest\x120\n" +
+	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"z\n" +
+	"\x18GetApprovalStatsResponse\x12B\n" +
+	"\tquestions\x18\x01 \x03(\v2$.interlock.approval.v1.QuestionCountR\tquestions\x12\x1a\n" +
+	"\bcomplete\x18\x02 \x01(\bR\bcomplete\"\xce\x01\n" +
+	"\rQuestionCount\x12\x12\n" +
+	"\x04what\x18\x01 \x01(\tR\x04what\x12\x19\n" +
+	"\basked_by\x18\x02 \x01(\tR\aaskedBy\x12\x14\n" +
+	"\x05asked\x18\x03 \x01(\x03R\x05asked\x12\x18\n" +
+	"\agranted\x18\x04 \x01(\x03R\agranted\x12\x1a\n" +
+	"\brejected\x18\x05 \x01(\x03R\brejected\x12\x18\n" +
+	"\aexpired\x18\x06 \x01(\x03R\aexpired\x12\x14\n" +
+	"\x05quick\x18\a \x01(\x03R\x05quick\x12\x12\n" +
+	"\x04hint\x18\b \x01(\tR\x04hint\"\x9d\x03\n" +
 	"\x15DecideApprovalRequest\x12+\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
@@ -1324,22 +1759,43 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"editedData\x12\x1f\n" +
 	"\x06digest\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\x06digest\x121\n" +
 	"\x0fidempotency_key\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x127\n" +
-	"\x05lease\x18\a \x01(\v2!.interlock.approval.v1.LeaseTermsR\x05lease\"U\n" +
+	"\x05lease\x18\a \x01(\v2!.interlock.approval.v1.LeaseTermsR\x05lease\x12F\n" +
+	"\tsignature\x18\b \x01(\v2(.interlock.approval.v1.DecisionSignatureR\tsignature\x12)\n" +
+	"\vas_identity\x18< \x01(\tB\b\xbaH\x05r\x03(\x80\x04R\n" +
+	"asIdentity\"U\n" +
 	"\x16DecideApprovalResponse\x12;\n" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"d\n" +
 	"\x13DecideApprovalsItem\x12+\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
 	"approvalId\x12 \n" +
-	"\x06digest\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\"\xd1\x01\n" +
+	"\x06digest\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\"\x99\x02\n" +
 	"\x16DecideApprovalsRequest\x12\x18\n" +
 	"\aapprove\x18\x01 \x01(\bR\aapprove\x12\x1c\n" +
 	"\x04note\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x04note\x12L\n" +
 	"\x05items\x18\x03 \x03(\v2*.interlock.approval.v1.DecideApprovalsItemB\n" +
 	"\xbaH\a\x92\x01\x04\b\x01\x10dR\x05items\x121\n" +
-	"\x0fidempotency_key\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"X\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12F\n" +
+	"\tsignature\x18\x05 \x01(\v2(.interlock.approval.v1.DecisionSignatureR\tsignature\"X\n" +
 	"\x17DecideApprovalsResponse\x12=\n" +
-	"\tapprovals\x18\x01 \x03(\v2\x1f.interlock.approval.v1.ApprovalR\tapprovals\"\x86\x01\n" +
+	"\tapprovals\x18\x01 \x03(\v2\x1f.interlock.approval.v1.ApprovalR\tapprovals\"\xfd\x01\n" +
+	"\x1bGetApprovalStatementRequest\x12\x18\n" +
+	"\aapprove\x18\x01 \x01(\bR\aapprove\x12\x1c\n" +
+	"\x04note\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x04note\x12L\n" +
+	"\x05items\x18\x03 \x03(\v2*.interlock.approval.v1.DecideApprovalsItemB\n" +
+	"\xbaH\a\x92\x01\x04\b\x01\x10dR\x05items\x12\x1f\n" +
+	"\vedited_data\x18\x04 \x01(\fR\n" +
+	"editedData\x127\n" +
+	"\x05lease\x18\x05 \x01(\v2!.interlock.approval.v1.LeaseTermsR\x05lease\"\x8d\x02\n" +
+	"\x1cGetApprovalStatementResponse\x12\x1c\n" +
+	"\tstatement\x18\x01 \x01(\fR\tstatement\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\fR\x06digest\x12\x14\n" +
+	"\x05shown\x18\x03 \x01(\tR\x05shown\x12\x1a\n" +
+	"\bpresence\x18\x04 \x01(\bR\bpresence\x12\x13\n" +
+	"\x05rp_id\x18\x05 \x01(\tR\x04rpId\x125\n" +
+	"\x04keys\x18\x06 \x03(\v2!.interlock.approval.v1.SigningKeyR\x04keys\x129\n" +
+	"\n" +
+	"expires_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x86\x01\n" +
 	"\x11ListLeasesRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
@@ -1369,13 +1825,16 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"\x17\n" +
 	"\x15WatchApprovalsRequest\"U\n" +
 	"\x16WatchApprovalsResponse\x12;\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval2\xca\b\n" +
+	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval2\xc0\n" +
+	"\n" +
 	"\x0fApprovalService\x12m\n" +
 	"\x0eCreateApproval\x12,.interlock.approval.v1.CreateApprovalRequest\x1a-.interlock.approval.v1.CreateApprovalResponse\x12d\n" +
 	"\vGetApproval\x12).interlock.approval.v1.GetApprovalRequest\x1a*.interlock.approval.v1.GetApprovalResponse\x12j\n" +
-	"\rListApprovals\x12+.interlock.approval.v1.ListApprovalsRequest\x1a,.interlock.approval.v1.ListApprovalsResponse\x12m\n" +
+	"\rListApprovals\x12+.interlock.approval.v1.ListApprovalsRequest\x1a,.interlock.approval.v1.ListApprovalsResponse\x12s\n" +
+	"\x10GetApprovalStats\x12..interlock.approval.v1.GetApprovalStatsRequest\x1a/.interlock.approval.v1.GetApprovalStatsResponse\x12m\n" +
 	"\x0eDecideApproval\x12,.interlock.approval.v1.DecideApprovalRequest\x1a-.interlock.approval.v1.DecideApprovalResponse\x12p\n" +
-	"\x0fDecideApprovals\x12-.interlock.approval.v1.DecideApprovalsRequest\x1a..interlock.approval.v1.DecideApprovalsResponse\x12a\n" +
+	"\x0fDecideApprovals\x12-.interlock.approval.v1.DecideApprovalsRequest\x1a..interlock.approval.v1.DecideApprovalsResponse\x12\x7f\n" +
+	"\x14GetApprovalStatement\x122.interlock.approval.v1.GetApprovalStatementRequest\x1a3.interlock.approval.v1.GetApprovalStatementResponse\x12a\n" +
 	"\n" +
 	"ListLeases\x12(.interlock.approval.v1.ListLeasesRequest\x1a).interlock.approval.v1.ListLeasesResponse\x12d\n" +
 	"\vRevokeLease\x12).interlock.approval.v1.RevokeLeaseRequest\x1a*.interlock.approval.v1.RevokeLeaseResponse\x12m\n" +
@@ -1395,79 +1854,99 @@ func file_interlock_approval_v1_approval_service_proto_rawDescGZIP() []byte {
 	return file_interlock_approval_v1_approval_service_proto_rawDescData
 }
 
-var file_interlock_approval_v1_approval_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_interlock_approval_v1_approval_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_interlock_approval_v1_approval_service_proto_goTypes = []any{
-	(*CreateApprovalRequest)(nil),   // 0: interlock.approval.v1.CreateApprovalRequest
-	(*CreateApprovalResponse)(nil),  // 1: interlock.approval.v1.CreateApprovalResponse
-	(*GetApprovalRequest)(nil),      // 2: interlock.approval.v1.GetApprovalRequest
-	(*GetApprovalResponse)(nil),     // 3: interlock.approval.v1.GetApprovalResponse
-	(*ListApprovalsRequest)(nil),    // 4: interlock.approval.v1.ListApprovalsRequest
-	(*ListApprovalsResponse)(nil),   // 5: interlock.approval.v1.ListApprovalsResponse
-	(*DecideApprovalRequest)(nil),   // 6: interlock.approval.v1.DecideApprovalRequest
-	(*DecideApprovalResponse)(nil),  // 7: interlock.approval.v1.DecideApprovalResponse
-	(*DecideApprovalsItem)(nil),     // 8: interlock.approval.v1.DecideApprovalsItem
-	(*DecideApprovalsRequest)(nil),  // 9: interlock.approval.v1.DecideApprovalsRequest
-	(*DecideApprovalsResponse)(nil), // 10: interlock.approval.v1.DecideApprovalsResponse
-	(*ListLeasesRequest)(nil),       // 11: interlock.approval.v1.ListLeasesRequest
-	(*ListLeasesResponse)(nil),      // 12: interlock.approval.v1.ListLeasesResponse
-	(*RevokeLeaseRequest)(nil),      // 13: interlock.approval.v1.RevokeLeaseRequest
-	(*RevokeLeaseResponse)(nil),     // 14: interlock.approval.v1.RevokeLeaseResponse
-	(*CancelApprovalRequest)(nil),   // 15: interlock.approval.v1.CancelApprovalRequest
-	(*CancelApprovalResponse)(nil),  // 16: interlock.approval.v1.CancelApprovalResponse
-	(*WatchApprovalRequest)(nil),    // 17: interlock.approval.v1.WatchApprovalRequest
-	(*WatchApprovalResponse)(nil),   // 18: interlock.approval.v1.WatchApprovalResponse
-	(*WatchApprovalsRequest)(nil),   // 19: interlock.approval.v1.WatchApprovalsRequest
-	(*WatchApprovalsResponse)(nil),  // 20: interlock.approval.v1.WatchApprovalsResponse
-	(ApprovalKind)(0),               // 21: interlock.approval.v1.ApprovalKind
-	(*Asker)(nil),                   // 22: interlock.approval.v1.Asker
-	(*Terms)(nil),                   // 23: interlock.approval.v1.Terms
-	(*Why)(nil),                     // 24: interlock.approval.v1.Why
-	(*Approval)(nil),                // 25: interlock.approval.v1.Approval
-	(*LeaseTerms)(nil),              // 26: interlock.approval.v1.LeaseTerms
-	(*Lease)(nil),                   // 27: interlock.approval.v1.Lease
+	(*CreateApprovalRequest)(nil),        // 0: interlock.approval.v1.CreateApprovalRequest
+	(*CreateApprovalResponse)(nil),       // 1: interlock.approval.v1.CreateApprovalResponse
+	(*GetApprovalRequest)(nil),           // 2: interlock.approval.v1.GetApprovalRequest
+	(*GetApprovalResponse)(nil),          // 3: interlock.approval.v1.GetApprovalResponse
+	(*ListApprovalsRequest)(nil),         // 4: interlock.approval.v1.ListApprovalsRequest
+	(*ListApprovalsResponse)(nil),        // 5: interlock.approval.v1.ListApprovalsResponse
+	(*GetApprovalStatsRequest)(nil),      // 6: interlock.approval.v1.GetApprovalStatsRequest
+	(*GetApprovalStatsResponse)(nil),     // 7: interlock.approval.v1.GetApprovalStatsResponse
+	(*QuestionCount)(nil),                // 8: interlock.approval.v1.QuestionCount
+	(*DecideApprovalRequest)(nil),        // 9: interlock.approval.v1.DecideApprovalRequest
+	(*DecideApprovalResponse)(nil),       // 10: interlock.approval.v1.DecideApprovalResponse
+	(*DecideApprovalsItem)(nil),          // 11: interlock.approval.v1.DecideApprovalsItem
+	(*DecideApprovalsRequest)(nil),       // 12: interlock.approval.v1.DecideApprovalsRequest
+	(*DecideApprovalsResponse)(nil),      // 13: interlock.approval.v1.DecideApprovalsResponse
+	(*GetApprovalStatementRequest)(nil),  // 14: interlock.approval.v1.GetApprovalStatementRequest
+	(*GetApprovalStatementResponse)(nil), // 15: interlock.approval.v1.GetApprovalStatementResponse
+	(*ListLeasesRequest)(nil),            // 16: interlock.approval.v1.ListLeasesRequest
+	(*ListLeasesResponse)(nil),           // 17: interlock.approval.v1.ListLeasesResponse
+	(*RevokeLeaseRequest)(nil),           // 18: interlock.approval.v1.RevokeLeaseRequest
+	(*RevokeLeaseResponse)(nil),          // 19: interlock.approval.v1.RevokeLeaseResponse
+	(*CancelApprovalRequest)(nil),        // 20: interlock.approval.v1.CancelApprovalRequest
+	(*CancelApprovalResponse)(nil),       // 21: interlock.approval.v1.CancelApprovalResponse
+	(*WatchApprovalRequest)(nil),         // 22: interlock.approval.v1.WatchApprovalRequest
+	(*WatchApprovalResponse)(nil),        // 23: interlock.approval.v1.WatchApprovalResponse
+	(*WatchApprovalsRequest)(nil),        // 24: interlock.approval.v1.WatchApprovalsRequest
+	(*WatchApprovalsResponse)(nil),       // 25: interlock.approval.v1.WatchApprovalsResponse
+	(ApprovalKind)(0),                    // 26: interlock.approval.v1.ApprovalKind
+	(*Asker)(nil),                        // 27: interlock.approval.v1.Asker
+	(*Terms)(nil),                        // 28: interlock.approval.v1.Terms
+	(*Why)(nil),                          // 29: interlock.approval.v1.Why
+	(*Approval)(nil),                     // 30: interlock.approval.v1.Approval
+	(*timestamppb.Timestamp)(nil),        // 31: google.protobuf.Timestamp
+	(*LeaseTerms)(nil),                   // 32: interlock.approval.v1.LeaseTerms
+	(*DecisionSignature)(nil),            // 33: interlock.approval.v1.DecisionSignature
+	(*SigningKey)(nil),                   // 34: interlock.approval.v1.SigningKey
+	(*Lease)(nil),                        // 35: interlock.approval.v1.Lease
 }
 var file_interlock_approval_v1_approval_service_proto_depIdxs = []int32{
-	21, // 0: interlock.approval.v1.CreateApprovalRequest.kind:type_name -> interlock.approval.v1.ApprovalKind
-	22, // 1: interlock.approval.v1.CreateApprovalRequest.asker:type_name -> interlock.approval.v1.Asker
-	23, // 2: interlock.approval.v1.CreateApprovalRequest.terms:type_name -> interlock.approval.v1.Terms
-	24, // 3: interlock.approval.v1.CreateApprovalRequest.why:type_name -> interlock.approval.v1.Why
-	25, // 4: interlock.approval.v1.CreateApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	25, // 5: interlock.approval.v1.GetApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	25, // 6: interlock.approval.v1.ListApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
-	26, // 7: interlock.approval.v1.DecideApprovalRequest.lease:type_name -> interlock.approval.v1.LeaseTerms
-	25, // 8: interlock.approval.v1.DecideApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	8,  // 9: interlock.approval.v1.DecideApprovalsRequest.items:type_name -> interlock.approval.v1.DecideApprovalsItem
-	25, // 10: interlock.approval.v1.DecideApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
-	27, // 11: interlock.approval.v1.ListLeasesResponse.leases:type_name -> interlock.approval.v1.Lease
-	27, // 12: interlock.approval.v1.RevokeLeaseResponse.lease:type_name -> interlock.approval.v1.Lease
-	25, // 13: interlock.approval.v1.CancelApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	25, // 14: interlock.approval.v1.WatchApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	25, // 15: interlock.approval.v1.WatchApprovalsResponse.approval:type_name -> interlock.approval.v1.Approval
-	0,  // 16: interlock.approval.v1.ApprovalService.CreateApproval:input_type -> interlock.approval.v1.CreateApprovalRequest
-	2,  // 17: interlock.approval.v1.ApprovalService.GetApproval:input_type -> interlock.approval.v1.GetApprovalRequest
-	4,  // 18: interlock.approval.v1.ApprovalService.ListApprovals:input_type -> interlock.approval.v1.ListApprovalsRequest
-	6,  // 19: interlock.approval.v1.ApprovalService.DecideApproval:input_type -> interlock.approval.v1.DecideApprovalRequest
-	9,  // 20: interlock.approval.v1.ApprovalService.DecideApprovals:input_type -> interlock.approval.v1.DecideApprovalsRequest
-	11, // 21: interlock.approval.v1.ApprovalService.ListLeases:input_type -> interlock.approval.v1.ListLeasesRequest
-	13, // 22: interlock.approval.v1.ApprovalService.RevokeLease:input_type -> interlock.approval.v1.RevokeLeaseRequest
-	15, // 23: interlock.approval.v1.ApprovalService.CancelApproval:input_type -> interlock.approval.v1.CancelApprovalRequest
-	17, // 24: interlock.approval.v1.ApprovalService.WatchApproval:input_type -> interlock.approval.v1.WatchApprovalRequest
-	19, // 25: interlock.approval.v1.ApprovalService.WatchApprovals:input_type -> interlock.approval.v1.WatchApprovalsRequest
-	1,  // 26: interlock.approval.v1.ApprovalService.CreateApproval:output_type -> interlock.approval.v1.CreateApprovalResponse
-	3,  // 27: interlock.approval.v1.ApprovalService.GetApproval:output_type -> interlock.approval.v1.GetApprovalResponse
-	5,  // 28: interlock.approval.v1.ApprovalService.ListApprovals:output_type -> interlock.approval.v1.ListApprovalsResponse
-	7,  // 29: interlock.approval.v1.ApprovalService.DecideApproval:output_type -> interlock.approval.v1.DecideApprovalResponse
-	10, // 30: interlock.approval.v1.ApprovalService.DecideApprovals:output_type -> interlock.approval.v1.DecideApprovalsResponse
-	12, // 31: interlock.approval.v1.ApprovalService.ListLeases:output_type -> interlock.approval.v1.ListLeasesResponse
-	14, // 32: interlock.approval.v1.ApprovalService.RevokeLease:output_type -> interlock.approval.v1.RevokeLeaseResponse
-	16, // 33: interlock.approval.v1.ApprovalService.CancelApproval:output_type -> interlock.approval.v1.CancelApprovalResponse
-	18, // 34: interlock.approval.v1.ApprovalService.WatchApproval:output_type -> interlock.approval.v1.WatchApprovalResponse
-	20, // 35: interlock.approval.v1.ApprovalService.WatchApprovals:output_type -> interlock.approval.v1.WatchApprovalsResponse
-	26, // [26:36] is the sub-list for method output_type
-	16, // [16:26] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	26, // 0: interlock.approval.v1.CreateApprovalRequest.kind:type_name -> interlock.approval.v1.ApprovalKind
+	27, // 1: interlock.approval.v1.CreateApprovalRequest.asker:type_name -> interlock.approval.v1.Asker
+	28, // 2: interlock.approval.v1.CreateApprovalRequest.terms:type_name -> interlock.approval.v1.Terms
+	29, // 3: interlock.approval.v1.CreateApprovalRequest.why:type_name -> interlock.approval.v1.Why
+	30, // 4: interlock.approval.v1.CreateApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	30, // 5: interlock.approval.v1.GetApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	30, // 6: interlock.approval.v1.ListApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
+	31, // 7: interlock.approval.v1.GetApprovalStatsRequest.since:type_name -> google.protobuf.Timestamp
+	8,  // 8: interlock.approval.v1.GetApprovalStatsResponse.questions:type_name -> interlock.approval.v1.QuestionCount
+	32, // 9: interlock.approval.v1.DecideApprovalRequest.lease:type_name -> interlock.approval.v1.LeaseTerms
+	33, // 10: interlock.approval.v1.DecideApprovalRequest.signature:type_name -> interlock.approval.v1.DecisionSignature
+	30, // 11: interlock.approval.v1.DecideApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	11, // 12: interlock.approval.v1.DecideApprovalsRequest.items:type_name -> interlock.approval.v1.DecideApprovalsItem
+	33, // 13: interlock.approval.v1.DecideApprovalsRequest.signature:type_name -> interlock.approval.v1.DecisionSignature
+	30, // 14: interlock.approval.v1.DecideApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
+	11, // 15: interlock.approval.v1.GetApprovalStatementRequest.items:type_name -> interlock.approval.v1.DecideApprovalsItem
+	32, // 16: interlock.approval.v1.GetApprovalStatementRequest.lease:type_name -> interlock.approval.v1.LeaseTerms
+	34, // 17: interlock.approval.v1.GetApprovalStatementResponse.keys:type_name -> interlock.approval.v1.SigningKey
+	31, // 18: interlock.approval.v1.GetApprovalStatementResponse.expires_at:type_name -> google.protobuf.Timestamp
+	35, // 19: interlock.approval.v1.ListLeasesResponse.leases:type_name -> interlock.approval.v1.Lease
+	35, // 20: interlock.approval.v1.RevokeLeaseResponse.lease:type_name -> interlock.approval.v1.Lease
+	30, // 21: interlock.approval.v1.CancelApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	30, // 22: interlock.approval.v1.WatchApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	30, // 23: interlock.approval.v1.WatchApprovalsResponse.approval:type_name -> interlock.approval.v1.Approval
+	0,  // 24: interlock.approval.v1.ApprovalService.CreateApproval:input_type -> interlock.approval.v1.CreateApprovalRequest
+	2,  // 25: interlock.approval.v1.ApprovalService.GetApproval:input_type -> interlock.approval.v1.GetApprovalRequest
+	4,  // 26: interlock.approval.v1.ApprovalService.ListApprovals:input_type -> interlock.approval.v1.ListApprovalsRequest
+	6,  // 27: interlock.approval.v1.ApprovalService.GetApprovalStats:input_type -> interlock.approval.v1.GetApprovalStatsRequest
+	9,  // 28: interlock.approval.v1.ApprovalService.DecideApproval:input_type -> interlock.approval.v1.DecideApprovalRequest
+	12, // 29: interlock.approval.v1.ApprovalService.DecideApprovals:input_type -> interlock.approval.v1.DecideApprovalsRequest
+	14, // 30: interlock.approval.v1.ApprovalService.GetApprovalStatement:input_type -> interlock.approval.v1.GetApprovalStatementRequest
+	16, // 31: interlock.approval.v1.ApprovalService.ListLeases:input_type -> interlock.approval.v1.ListLeasesRequest
+	18, // 32: interlock.approval.v1.ApprovalService.RevokeLease:input_type -> interlock.approval.v1.RevokeLeaseRequest
+	20, // 33: interlock.approval.v1.ApprovalService.CancelApproval:input_type -> interlock.approval.v1.CancelApprovalRequest
+	22, // 34: interlock.approval.v1.ApprovalService.WatchApproval:input_type -> interlock.approval.v1.WatchApprovalRequest
+	24, // 35: interlock.approval.v1.ApprovalService.WatchApprovals:input_type -> interlock.approval.v1.WatchApprovalsRequest
+	1,  // 36: interlock.approval.v1.ApprovalService.CreateApproval:output_type -> interlock.approval.v1.CreateApprovalResponse
+	3,  // 37: interlock.approval.v1.ApprovalService.GetApproval:output_type -> interlock.approval.v1.GetApprovalResponse
+	5,  // 38: interlock.approval.v1.ApprovalService.ListApprovals:output_type -> interlock.approval.v1.ListApprovalsResponse
+	7,  // 39: interlock.approval.v1.ApprovalService.GetApprovalStats:output_type -> interlock.approval.v1.GetApprovalStatsResponse
+	10, // 40: interlock.approval.v1.ApprovalService.DecideApproval:output_type -> interlock.approval.v1.DecideApprovalResponse
+	13, // 41: interlock.approval.v1.ApprovalService.DecideApprovals:output_type -> interlock.approval.v1.DecideApprovalsResponse
+	15, // 42: interlock.approval.v1.ApprovalService.GetApprovalStatement:output_type -> interlock.approval.v1.GetApprovalStatementResponse
+	17, // 43: interlock.approval.v1.ApprovalService.ListLeases:output_type -> interlock.approval.v1.ListLeasesResponse
+	19, // 44: interlock.approval.v1.ApprovalService.RevokeLease:output_type -> interlock.approval.v1.RevokeLeaseResponse
+	21, // 45: interlock.approval.v1.ApprovalService.CancelApproval:output_type -> interlock.approval.v1.CancelApprovalResponse
+	23, // 46: interlock.approval.v1.ApprovalService.WatchApproval:output_type -> interlock.approval.v1.WatchApprovalResponse
+	25, // 47: interlock.approval.v1.ApprovalService.WatchApprovals:output_type -> interlock.approval.v1.WatchApprovalsResponse
+	36, // [36:48] is the sub-list for method output_type
+	24, // [24:36] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_interlock_approval_v1_approval_service_proto_init() }
@@ -1482,7 +1961,7 @@ func file_interlock_approval_v1_approval_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_approval_v1_approval_service_proto_rawDesc), len(file_interlock_approval_v1_approval_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,16 +19,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ApprovalService_CreateApproval_FullMethodName  = "/interlock.approval.v1.ApprovalService/CreateApproval"
-	ApprovalService_GetApproval_FullMethodName     = "/interlock.approval.v1.ApprovalService/GetApproval"
-	ApprovalService_ListApprovals_FullMethodName   = "/interlock.approval.v1.ApprovalService/ListApprovals"
-	ApprovalService_DecideApproval_FullMethodName  = "/interlock.approval.v1.ApprovalService/DecideApproval"
-	ApprovalService_DecideApprovals_FullMethodName = "/interlock.approval.v1.ApprovalService/DecideApprovals"
-	ApprovalService_ListLeases_FullMethodName      = "/interlock.approval.v1.ApprovalService/ListLeases"
-	ApprovalService_RevokeLease_FullMethodName     = "/interlock.approval.v1.ApprovalService/RevokeLease"
-	ApprovalService_CancelApproval_FullMethodName  = "/interlock.approval.v1.ApprovalService/CancelApproval"
-	ApprovalService_WatchApproval_FullMethodName   = "/interlock.approval.v1.ApprovalService/WatchApproval"
-	ApprovalService_WatchApprovals_FullMethodName  = "/interlock.approval.v1.ApprovalService/WatchApprovals"
+	ApprovalService_CreateApproval_FullMethodName       = "/interlock.approval.v1.ApprovalService/CreateApproval"
+	ApprovalService_GetApproval_FullMethodName          = "/interlock.approval.v1.ApprovalService/GetApproval"
+	ApprovalService_ListApprovals_FullMethodName        = "/interlock.approval.v1.ApprovalService/ListApprovals"
+	ApprovalService_GetApprovalStats_FullMethodName     = "/interlock.approval.v1.ApprovalService/GetApprovalStats"
+	ApprovalService_DecideApproval_FullMethodName       = "/interlock.approval.v1.ApprovalService/DecideApproval"
+	ApprovalService_DecideApprovals_FullMethodName      = "/interlock.approval.v1.ApprovalService/DecideApprovals"
+	ApprovalService_GetApprovalStatement_FullMethodName = "/interlock.approval.v1.ApprovalService/GetApprovalStatement"
+	ApprovalService_ListLeases_FullMethodName           = "/interlock.approval.v1.ApprovalService/ListLeases"
+	ApprovalService_RevokeLease_FullMethodName          = "/interlock.approval.v1.ApprovalService/RevokeLease"
+	ApprovalService_CancelApproval_FullMethodName       = "/interlock.approval.v1.ApprovalService/CancelApproval"
+	ApprovalService_WatchApproval_FullMethodName        = "/interlock.approval.v1.ApprovalService/WatchApproval"
+	ApprovalService_WatchApprovals_FullMethodName       = "/interlock.approval.v1.ApprovalService/WatchApprovals"
 )
 
 // ApprovalServiceClient is the client API for ApprovalService service.
@@ -44,6 +46,8 @@ type ApprovalServiceClient interface {
 	GetApproval(ctx context.Context, in *GetApprovalRequest, opts ...grpc.CallOption) (*GetApprovalResponse, error)
 	// ListApprovals returns approvals, newest first.
 	ListApprovals(ctx context.Context, in *ListApprovalsRequest, opts ...grpc.CallOption) (*ListApprovalsResponse, error)
+	// GetApprovalStats counts the questions that people were asked, and their answers.
+	GetApprovalStats(ctx context.Context, in *GetApprovalStatsRequest, opts ...grpc.CallOption) (*GetApprovalStatsResponse, error)
 	// DecideApproval casts the caller's vote. It is durable before it is returned.
 	// FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
 	// caller may not decide it.
@@ -52,6 +56,9 @@ type ApprovalServiceClient interface {
 	// on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
 	// were decided before or that differ.
 	DecideApprovals(ctx context.Context, in *DecideApprovalsRequest, opts ...grpc.CallOption) (*DecideApprovalsResponse, error)
+	// GetApprovalStatement returns the statement that the caller signs to cast a vote, good for a
+	// few minutes. PERMISSION_DENIED when the caller is no person, or may not decide.
+	GetApprovalStatement(ctx context.Context, in *GetApprovalStatementRequest, opts ...grpc.CallOption) (*GetApprovalStatementResponse, error)
 	// ListLeases returns the leases that last, newest first.
 	ListLeases(ctx context.Context, in *ListLeasesRequest, opts ...grpc.CallOption) (*ListLeasesResponse, error)
 	// RevokeLease ends a lease. NOT_FOUND when there is none that lasts.
@@ -102,6 +109,16 @@ func (c *approvalServiceClient) ListApprovals(ctx context.Context, in *ListAppro
 	return out, nil
 }
 
+func (c *approvalServiceClient) GetApprovalStats(ctx context.Context, in *GetApprovalStatsRequest, opts ...grpc.CallOption) (*GetApprovalStatsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetApprovalStatsResponse)
+	err := c.cc.Invoke(ctx, ApprovalService_GetApprovalStats_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *approvalServiceClient) DecideApproval(ctx context.Context, in *DecideApprovalRequest, opts ...grpc.CallOption) (*DecideApprovalResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DecideApprovalResponse)
@@ -116,6 +133,16 @@ func (c *approvalServiceClient) DecideApprovals(ctx context.Context, in *DecideA
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DecideApprovalsResponse)
 	err := c.cc.Invoke(ctx, ApprovalService_DecideApprovals_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *approvalServiceClient) GetApprovalStatement(ctx context.Context, in *GetApprovalStatementRequest, opts ...grpc.CallOption) (*GetApprovalStatementResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetApprovalStatementResponse)
+	err := c.cc.Invoke(ctx, ApprovalService_GetApprovalStatement_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +230,8 @@ type ApprovalServiceServer interface {
 	GetApproval(context.Context, *GetApprovalRequest) (*GetApprovalResponse, error)
 	// ListApprovals returns approvals, newest first.
 	ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error)
+	// GetApprovalStats counts the questions that people were asked, and their answers.
+	GetApprovalStats(context.Context, *GetApprovalStatsRequest) (*GetApprovalStatsResponse, error)
 	// DecideApproval casts the caller's vote. It is durable before it is returned.
 	// FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
 	// caller may not decide it.
@@ -211,6 +240,9 @@ type ApprovalServiceServer interface {
 	// on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
 	// were decided before or that differ.
 	DecideApprovals(context.Context, *DecideApprovalsRequest) (*DecideApprovalsResponse, error)
+	// GetApprovalStatement returns the statement that the caller signs to cast a vote, good for a
+	// few minutes. PERMISSION_DENIED when the caller is no person, or may not decide.
+	GetApprovalStatement(context.Context, *GetApprovalStatementRequest) (*GetApprovalStatementResponse, error)
 	// ListLeases returns the leases that last, newest first.
 	ListLeases(context.Context, *ListLeasesRequest) (*ListLeasesResponse, error)
 	// RevokeLease ends a lease. NOT_FOUND when there is none that lasts.
@@ -240,11 +272,17 @@ func (UnimplementedApprovalServiceServer) GetApproval(context.Context, *GetAppro
 func (UnimplementedApprovalServiceServer) ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListApprovals not implemented")
 }
+func (UnimplementedApprovalServiceServer) GetApprovalStats(context.Context, *GetApprovalStatsRequest) (*GetApprovalStatsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetApprovalStats not implemented")
+}
 func (UnimplementedApprovalServiceServer) DecideApproval(context.Context, *DecideApprovalRequest) (*DecideApprovalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DecideApproval not implemented")
 }
 func (UnimplementedApprovalServiceServer) DecideApprovals(context.Context, *DecideApprovalsRequest) (*DecideApprovalsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DecideApprovals not implemented")
+}
+func (UnimplementedApprovalServiceServer) GetApprovalStatement(context.Context, *GetApprovalStatementRequest) (*GetApprovalStatementResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetApprovalStatement not implemented")
 }
 func (UnimplementedApprovalServiceServer) ListLeases(context.Context, *ListLeasesRequest) (*ListLeasesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListLeases not implemented")
@@ -336,6 +374,24 @@ func _ApprovalService_ListApprovals_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ApprovalService_GetApprovalStats_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetApprovalStatsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApprovalServiceServer).GetApprovalStats(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApprovalService_GetApprovalStats_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApprovalServiceServer).GetApprovalStats(ctx, req.(*GetApprovalStatsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ApprovalService_DecideApproval_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DecideApprovalRequest)
 	if err := dec(in); err != nil {
@@ -368,6 +424,24 @@ func _ApprovalService_DecideApprovals_Handler(srv interface{}, ctx context.Conte
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(ApprovalServiceServer).DecideApprovals(ctx, req.(*DecideApprovalsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ApprovalService_GetApprovalStatement_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetApprovalStatementRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApprovalServiceServer).GetApprovalStatement(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApprovalService_GetApprovalStatement_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApprovalServiceServer).GetApprovalStatement(ctx, req.(*GetApprovalStatementRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -468,12 +542,20 @@ var ApprovalService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _ApprovalService_ListApprovals_Handler,
 		},
 		{
+			MethodName: "GetApprovalStats",
+			Handler:    _ApprovalService_GetApprovalStats_Handler,
+		},
+		{
 			MethodName: "DecideApproval",
 			Handler:    _ApprovalService_DecideApproval_Handler,
 		},
 		{
 			MethodName: "DecideApprovals",
 			Handler:    _ApprovalService_DecideApprovals_Handler,
+		},
+		{
+			MethodName: "GetApprovalStatement",
+			Handler:    _ApprovalService_GetApprovalStatement_Handler,
 		},
 		{
 			MethodName: "ListLeases",

@@ -41,7 +41,11 @@ type Process struct {
 	Tools []string `protobuf:"bytes,7,rep,name=tools,proto3" json:"tools,omitempty"`
 	// Unique id of the process, the same in each of its versions; empty in one from before
 	// there were ids.
-	ProcessId     string `protobuf:"bytes,8,opt,name=process_id,json=processId,proto3" json:"process_id,omitempty"`
+	ProcessId string `protobuf:"bytes,8,opt,name=process_id,json=processId,proto3" json:"process_id,omitempty"`
+	// The version that new runs get; 0 when none is live yet.
+	LiveVersion int64 `protobuf:"varint,9,opt,name=live_version,json=liveVersion,proto3" json:"live_version,omitempty"`
+	// Set when no new runs are started.
+	Retired       *Retirement `protobuf:"bytes,10,opt,name=retired,proto3" json:"retired,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -130,6 +134,20 @@ func (x *Process) GetProcessId() string {
 		return x.ProcessId
 	}
 	return ""
+}
+
+func (x *Process) GetLiveVersion() int64 {
+	if x != nil {
+		return x.LiveVersion
+	}
+	return 0
+}
+
+func (x *Process) GetRetired() *Retirement {
+	if x != nil {
+		return x.Retired
+	}
+	return nil
 }
 
 // Turn is where a session of a process stands, as its agent is told.
@@ -228,7 +246,7 @@ var File_interlock_engine_v1_process_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_process_proto_rawDesc = "" +
 	"\n" +
-	"!interlock/engine/v1/process.proto\x12\x13interlock.engine.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dinterlock/engine/v1/run.proto\"\xfe\x01\n" +
+	"!interlock/engine/v1/process.proto\x12\x13interlock.engine.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/engine/v1/workflow.proto\"\xdc\x02\n" +
 	"\aProcess\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x16\n" +
@@ -242,7 +260,10 @@ const file_interlock_engine_v1_process_proto_rawDesc = "" +
 	"created_by\x18\x06 \x01(\tR\tcreatedBy\x12\x14\n" +
 	"\x05tools\x18\a \x03(\tR\x05tools\x12\x1d\n" +
 	"\n" +
-	"process_id\x18\b \x01(\tR\tprocessId\"\xc5\x01\n" +
+	"process_id\x18\b \x01(\tR\tprocessId\x12!\n" +
+	"\flive_version\x18\t \x01(\x03R\vliveVersion\x129\n" +
+	"\aretired\x18\n" +
+	" \x01(\v2\x1f.interlock.engine.v1.RetirementR\aretired\"\xc5\x01\n" +
 	"\x04Turn\x12%\n" +
 	"\x0einitial_prompt\x18\x01 \x01(\tR\rinitialPrompt\x12\x1a\n" +
 	"\bquestion\x18\x02 \x01(\tR\bquestion\x12\x18\n" +
@@ -268,16 +289,18 @@ var file_interlock_engine_v1_process_proto_goTypes = []any{
 	(*Process)(nil),               // 0: interlock.engine.v1.Process
 	(*Turn)(nil),                  // 1: interlock.engine.v1.Turn
 	(*timestamppb.Timestamp)(nil), // 2: google.protobuf.Timestamp
-	(RunStatus)(0),                // 3: interlock.engine.v1.RunStatus
+	(*Retirement)(nil),            // 3: interlock.engine.v1.Retirement
+	(RunStatus)(0),                // 4: interlock.engine.v1.RunStatus
 }
 var file_interlock_engine_v1_process_proto_depIdxs = []int32{
 	2, // 0: interlock.engine.v1.Process.created_at:type_name -> google.protobuf.Timestamp
-	3, // 1: interlock.engine.v1.Turn.status:type_name -> interlock.engine.v1.RunStatus
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	3, // 1: interlock.engine.v1.Process.retired:type_name -> interlock.engine.v1.Retirement
+	4, // 2: interlock.engine.v1.Turn.status:type_name -> interlock.engine.v1.RunStatus
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_process_proto_init() }
@@ -286,6 +309,7 @@ func file_interlock_engine_v1_process_proto_init() {
 		return
 	}
 	file_interlock_engine_v1_run_proto_init()
+	file_interlock_engine_v1_workflow_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -29,8 +29,17 @@ type RegisterProcessRequest struct {
 	Definition []byte `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
 	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// True to store the version without making it live: runs get it once its set is applied, or
+	// it is promoted. For operators.
+	Staged bool `protobuf:"varint,3,opt,name=staged,proto3" json:"staged,omitempty"`
+	// The version that must be live, else ABORTED with VERSION_CONFLICT; 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,4,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	// The digest that must be live, else ABORTED with VERSION_CONFLICT; empty for any.
+	ExpectedDigest string `protobuf:"bytes,5,opt,name=expected_digest,json=expectedDigest,proto3" json:"expected_digest,omitempty"`
+	// True to store nothing and answer what would be stored.
+	DryRun        bool `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RegisterProcessRequest) Reset() {
@@ -75,6 +84,34 @@ func (x *RegisterProcessRequest) GetIdempotencyKey() string {
 		return x.IdempotencyKey
 	}
 	return ""
+}
+
+func (x *RegisterProcessRequest) GetStaged() bool {
+	if x != nil {
+		return x.Staged
+	}
+	return false
+}
+
+func (x *RegisterProcessRequest) GetExpectedVersion() int64 {
+	if x != nil {
+		return x.ExpectedVersion
+	}
+	return 0
+}
+
+func (x *RegisterProcessRequest) GetExpectedDigest() string {
+	if x != nil {
+		return x.ExpectedDigest
+	}
+	return ""
+}
+
+func (x *RegisterProcessRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
 }
 
 // RegisterProcessResponse is the version that the definition has.
@@ -146,7 +183,7 @@ type GetProcessRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the process.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Number of the version; 0 for the latest.
+	// Number of the version; 0 for the live one.
 	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -357,7 +394,7 @@ type StartProcessRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the process.
 	Process string `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
-	// Number of the version; 0 for the latest.
+	// Number of the version; 0 for the live one.
 	Version int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	// The session that drives the run; empty for none.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -666,12 +703,16 @@ var File_interlock_engine_v1_process_service_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_process_service_proto_rawDesc = "" +
 	"\n" +
-	")interlock/engine/v1/process_service.proto\x12\x13interlock.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!interlock/engine/v1/process.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/engine/v1/workflow.proto\"t\n" +
+	")interlock/engine/v1/process_service.proto\x12\x13interlock.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!interlock/engine/v1/process.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/engine/v1/workflow.proto\"\x8b\x02\n" +
 	"\x16RegisterProcessRequest\x12'\n" +
 	"\n" +
 	"definition\x18\x01 \x01(\fB\a\xbaH\x04z\x02\x10\x01R\n" +
 	"definition\x121\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"\xa5\x01\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12\x16\n" +
+	"\x06staged\x18\x03 \x01(\bR\x06staged\x122\n" +
+	"\x10expected_version\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\x120\n" +
+	"\x0fexpected_digest\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\x0eexpectedDigest\x12\x17\n" +
+	"\adry_run\x18\x06 \x01(\bR\x06dryRun\"\xa5\x01\n" +
 	"\x17RegisterProcessResponse\x126\n" +
 	"\aprocess\x18\x01 \x01(\v2\x1c.interlock.engine.v1.ProcessR\aprocess\x12\x18\n" +
 	"\acreated\x18\x02 \x01(\bR\acreated\x128\n" +

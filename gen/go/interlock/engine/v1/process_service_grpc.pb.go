@@ -37,10 +37,10 @@ type ProcessServiceClient interface {
 	// WorkflowService.RegisterWorkflow does. Workflows and processes share one set of
 	// names.
 	RegisterProcess(ctx context.Context, in *RegisterProcessRequest, opts ...grpc.CallOption) (*RegisterProcessResponse, error)
-	// GetProcess returns one version, by default the latest. NOT_FOUND when there is
+	// GetProcess returns one version, by default the live one. NOT_FOUND when there is
 	// none.
 	GetProcess(ctx context.Context, in *GetProcessRequest, opts ...grpc.CallOption) (*GetProcessResponse, error)
-	// ListProcesses returns the latest version of every process. It is a registry:
+	// ListProcesses returns the live version of every process, or else the latest. It is a registry:
 	// ordered by name, without a filter.
 	ListProcesses(ctx context.Context, in *ListProcessesRequest, opts ...grpc.CallOption) (*ListProcessesResponse, error)
 	// StartProcess starts a run and returns the initial prompt with the first question.
@@ -119,10 +119,10 @@ type ProcessServiceServer interface {
 	// WorkflowService.RegisterWorkflow does. Workflows and processes share one set of
 	// names.
 	RegisterProcess(context.Context, *RegisterProcessRequest) (*RegisterProcessResponse, error)
-	// GetProcess returns one version, by default the latest. NOT_FOUND when there is
+	// GetProcess returns one version, by default the live one. NOT_FOUND when there is
 	// none.
 	GetProcess(context.Context, *GetProcessRequest) (*GetProcessResponse, error)
-	// ListProcesses returns the latest version of every process. It is a registry:
+	// ListProcesses returns the live version of every process, or else the latest. It is a registry:
 	// ordered by name, without a filter.
 	ListProcesses(context.Context, *ListProcessesRequest) (*ListProcessesResponse, error)
 	// StartProcess starts a run and returns the initial prompt with the first question.

@@ -196,33 +196,45 @@ const (
 	RejectionCode_REJECTION_CODE_INVALID_DATA RejectionCode = 14
 	// Only a paused run can be resumed.
 	RejectionCode_REJECTION_CODE_RUN_NOT_PAUSED RejectionCode = 15
-	// Nothing in the run waits for that approval.
+	// No transition of the run waits for that approval.
 	RejectionCode_REJECTION_CODE_NOT_PARKED RejectionCode = 16
 	// The other version of the workflow has no place for the run (S17.1).
 	RejectionCode_REJECTION_CODE_NO_IMAGE RejectionCode = 17
+	// The run has not been in the state for long enough (S25.6).
+	RejectionCode_REJECTION_CODE_TOO_EARLY RejectionCode = 100
+	// The window of the transition is closed (S25.7).
+	RejectionCode_REJECTION_CODE_OUTSIDE_WINDOW RejectionCode = 101
+	// Only of Interlock's own steps: time has made nothing due.
+	RejectionCode_REJECTION_CODE_NOT_DUE RejectionCode = 102
+	// A freeze stops the transition (S25.12).
+	RejectionCode_REJECTION_CODE_FROZEN RejectionCode = 103
 )
 
 // Enum value maps for RejectionCode.
 var (
 	RejectionCode_name = map[int32]string{
-		0:  "REJECTION_CODE_UNSPECIFIED",
-		1:  "REJECTION_CODE_UNKNOWN_EVENT",
-		2:  "REJECTION_CODE_GUARD_FAILED",
-		3:  "REJECTION_CODE_NO_BRANCH_MATCHED",
-		4:  "REJECTION_CODE_RUN_NOT_RUNNING",
-		5:  "REJECTION_CODE_APPROVAL_PENDING",
-		6:  "REJECTION_CODE_RETURN_OUTSIDE_INTERRUPT",
-		7:  "REJECTION_CODE_BRANCH_NOT_DONE",
-		8:  "REJECTION_CODE_UNKNOWN_BRANCH",
-		9:  "REJECTION_CODE_UNKNOWN_WORKFLOW",
-		10: "REJECTION_CODE_INVOKE_TOO_DEEP",
-		11: "REJECTION_CODE_RESERVED_KEY",
-		12: "REJECTION_CODE_DEBUG_DISABLED",
-		13: "REJECTION_CODE_UNSUPPORTED",
-		14: "REJECTION_CODE_INVALID_DATA",
-		15: "REJECTION_CODE_RUN_NOT_PAUSED",
-		16: "REJECTION_CODE_NOT_PARKED",
-		17: "REJECTION_CODE_NO_IMAGE",
+		0:   "REJECTION_CODE_UNSPECIFIED",
+		1:   "REJECTION_CODE_UNKNOWN_EVENT",
+		2:   "REJECTION_CODE_GUARD_FAILED",
+		3:   "REJECTION_CODE_NO_BRANCH_MATCHED",
+		4:   "REJECTION_CODE_RUN_NOT_RUNNING",
+		5:   "REJECTION_CODE_APPROVAL_PENDING",
+		6:   "REJECTION_CODE_RETURN_OUTSIDE_INTERRUPT",
+		7:   "REJECTION_CODE_BRANCH_NOT_DONE",
+		8:   "REJECTION_CODE_UNKNOWN_BRANCH",
+		9:   "REJECTION_CODE_UNKNOWN_WORKFLOW",
+		10:  "REJECTION_CODE_INVOKE_TOO_DEEP",
+		11:  "REJECTION_CODE_RESERVED_KEY",
+		12:  "REJECTION_CODE_DEBUG_DISABLED",
+		13:  "REJECTION_CODE_UNSUPPORTED",
+		14:  "REJECTION_CODE_INVALID_DATA",
+		15:  "REJECTION_CODE_RUN_NOT_PAUSED",
+		16:  "REJECTION_CODE_NOT_PARKED",
+		17:  "REJECTION_CODE_NO_IMAGE",
+		100: "REJECTION_CODE_TOO_EARLY",
+		101: "REJECTION_CODE_OUTSIDE_WINDOW",
+		102: "REJECTION_CODE_NOT_DUE",
+		103: "REJECTION_CODE_FROZEN",
 	}
 	RejectionCode_value = map[string]int32{
 		"REJECTION_CODE_UNSPECIFIED":              0,
@@ -243,6 +255,10 @@ var (
 		"REJECTION_CODE_RUN_NOT_PAUSED":           15,
 		"REJECTION_CODE_NOT_PARKED":               16,
 		"REJECTION_CODE_NO_IMAGE":                 17,
+		"REJECTION_CODE_TOO_EARLY":                100,
+		"REJECTION_CODE_OUTSIDE_WINDOW":           101,
+		"REJECTION_CODE_NOT_DUE":                  102,
+		"REJECTION_CODE_FROZEN":                   103,
 	}
 )
 
@@ -384,6 +400,8 @@ const (
 	HoldCause_HOLD_CAUSE_OPERATOR HoldCause = 1
 	// Its session has ended. The session, when it is resumed, or an operator lifts that.
 	HoldCause_HOLD_CAUSE_SESSION_END HoldCause = 2
+	// Its agent was silent for longer than the state bears. An operator lifts that.
+	HoldCause_HOLD_CAUSE_STALE HoldCause = 3
 )
 
 // Enum value maps for HoldCause.
@@ -392,11 +410,13 @@ var (
 		0: "HOLD_CAUSE_UNSPECIFIED",
 		1: "HOLD_CAUSE_OPERATOR",
 		2: "HOLD_CAUSE_SESSION_END",
+		3: "HOLD_CAUSE_STALE",
 	}
 	HoldCause_value = map[string]int32{
 		"HOLD_CAUSE_UNSPECIFIED": 0,
 		"HOLD_CAUSE_OPERATOR":    1,
 		"HOLD_CAUSE_SESSION_END": 2,
+		"HOLD_CAUSE_STALE":       3,
 	}
 )
 
@@ -648,32 +668,41 @@ const (
 	HistoryType_HISTORY_TYPE_TOOL_RESULT HistoryType = 19
 	// "migrated": the run has moved to another version of its workflow.
 	HistoryType_HISTORY_TYPE_MIGRATED HistoryType = 20
+	// A clock has reminded of the time in the state.
+	HistoryType_HISTORY_TYPE_REMINDED HistoryType = 100
+	// The agent was silent for longer than the state bears.
+	HistoryType_HISTORY_TYPE_STALE HistoryType = 101
+	// A transition by time was due, and no guard let it through.
+	HistoryType_HISTORY_TYPE_TIMER_BLOCKED HistoryType = 102
 )
 
 // Enum value maps for HistoryType.
 var (
 	HistoryType_name = map[int32]string{
-		0:  "HISTORY_TYPE_UNSPECIFIED",
-		1:  "HISTORY_TYPE_STARTED",
-		2:  "HISTORY_TYPE_TRANSITIONED",
-		3:  "HISTORY_TYPE_INTERRUPT_FIRED",
-		4:  "HISTORY_TYPE_FORK_STARTED",
-		5:  "HISTORY_TYPE_FORK_BRANCH_BOUND",
-		6:  "HISTORY_TYPE_INVOKE_STARTED",
-		7:  "HISTORY_TYPE_INVOKE_ENDED",
-		8:  "HISTORY_TYPE_FORCED",
-		9:  "HISTORY_TYPE_PAUSED",
-		10: "HISTORY_TYPE_HELD",
-		11: "HISTORY_TYPE_HOLD_LIFTED",
-		12: "HISTORY_TYPE_RESUMED",
-		13: "HISTORY_TYPE_CANCELLED",
-		14: "HISTORY_TYPE_APPROVAL_PARKED",
-		15: "HISTORY_TYPE_APPROVAL_REJECTED",
-		16: "HISTORY_TYPE_APPROVAL_EXPIRED",
-		17: "HISTORY_TYPE_APPROVAL_CANCELLED",
-		18: "HISTORY_TYPE_APPROVAL_STALE",
-		19: "HISTORY_TYPE_TOOL_RESULT",
-		20: "HISTORY_TYPE_MIGRATED",
+		0:   "HISTORY_TYPE_UNSPECIFIED",
+		1:   "HISTORY_TYPE_STARTED",
+		2:   "HISTORY_TYPE_TRANSITIONED",
+		3:   "HISTORY_TYPE_INTERRUPT_FIRED",
+		4:   "HISTORY_TYPE_FORK_STARTED",
+		5:   "HISTORY_TYPE_FORK_BRANCH_BOUND",
+		6:   "HISTORY_TYPE_INVOKE_STARTED",
+		7:   "HISTORY_TYPE_INVOKE_ENDED",
+		8:   "HISTORY_TYPE_FORCED",
+		9:   "HISTORY_TYPE_PAUSED",
+		10:  "HISTORY_TYPE_HELD",
+		11:  "HISTORY_TYPE_HOLD_LIFTED",
+		12:  "HISTORY_TYPE_RESUMED",
+		13:  "HISTORY_TYPE_CANCELLED",
+		14:  "HISTORY_TYPE_APPROVAL_PARKED",
+		15:  "HISTORY_TYPE_APPROVAL_REJECTED",
+		16:  "HISTORY_TYPE_APPROVAL_EXPIRED",
+		17:  "HISTORY_TYPE_APPROVAL_CANCELLED",
+		18:  "HISTORY_TYPE_APPROVAL_STALE",
+		19:  "HISTORY_TYPE_TOOL_RESULT",
+		20:  "HISTORY_TYPE_MIGRATED",
+		100: "HISTORY_TYPE_REMINDED",
+		101: "HISTORY_TYPE_STALE",
+		102: "HISTORY_TYPE_TIMER_BLOCKED",
 	}
 	HistoryType_value = map[string]int32{
 		"HISTORY_TYPE_UNSPECIFIED":        0,
@@ -697,6 +726,9 @@ var (
 		"HISTORY_TYPE_APPROVAL_STALE":     18,
 		"HISTORY_TYPE_TOOL_RESULT":        19,
 		"HISTORY_TYPE_MIGRATED":           20,
+		"HISTORY_TYPE_REMINDED":           100,
+		"HISTORY_TYPE_STALE":              101,
+		"HISTORY_TYPE_TIMER_BLOCKED":      102,
 	}
 )
 
@@ -738,8 +770,10 @@ type LegalEvent struct {
 	Guards []string `protobuf:"bytes,3,rep,name=guards,proto3" json:"guards,omitempty"`
 	// True when humans must approve the transition.
 	RequiresApproval bool `protobuf:"varint,4,opt,name=requires_approval,json=requiresApproval,proto3" json:"requires_approval,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// True while a freeze stops the transition; Run.freeze has its reason and its end.
+	Frozen        bool `protobuf:"varint,5,opt,name=frozen,proto3" json:"frozen,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LegalEvent) Reset() {
@@ -800,6 +834,13 @@ func (x *LegalEvent) GetRequiresApproval() bool {
 	return false
 }
 
+func (x *LegalEvent) GetFrozen() bool {
+	if x != nil {
+		return x.Frozen
+	}
+	return false
+}
+
 // GuardResult is the outcome of one guard (S2.3).
 type GuardResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -817,7 +858,7 @@ type GuardResult struct {
 	Passed bool `protobuf:"varint,6,opt,name=passed,proto3" json:"passed,omitempty"`
 	// Why it failed, for programs, where no comparison did: EVIDENCE_MISSING when what
 	// must be observed was not, or does not count any more; CLAIMED when the value is
-	// right, and comes from somebody who may not claim it (S14). Empty otherwise.
+	// right, and its author may not claim it (S14). Empty otherwise.
 	Code string `protobuf:"bytes,7,opt,name=code,proto3" json:"code,omitempty"`
 	// What it takes and what was found, in words, of a guard that is more than a
 	// comparison; empty otherwise.
@@ -912,7 +953,7 @@ func (x *GuardResult) GetMessage() string {
 	return ""
 }
 
-// Evidence is what Interlock has observed, and agents cannot claim (S14).
+// Evidence is an observation of Interlock, which agents cannot claim (S14).
 type Evidence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name in the workflow.
@@ -1012,7 +1053,7 @@ func (x *Evidence) GetTree() string {
 	return ""
 }
 
-// Rejection says why a transition was refused and what would be legal (S2.7).
+// Rejection says why a transition was refused and which ones would be legal (S2.7).
 type Rejection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Why, for programs.
@@ -1131,7 +1172,7 @@ type Run struct {
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Counts its changes, from 1.
 	Version int64 `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
-	// What it is doing.
+	// Its status.
 	Status RunStatus `protobuf:"varint,11,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
 	// The state that it is in.
 	State string `protobuf:"bytes,12,opt,name=state,proto3" json:"state,omitempty"`
@@ -1144,7 +1185,7 @@ type Run struct {
 	// The branch that this is a view of, as a path of names such as "ci/lint"; empty
 	// outside of forks.
 	Branch string `protobuf:"bytes,17,opt,name=branch,proto3" json:"branch,omitempty"`
-	// True when that branch has ended: nothing is allowed in it.
+	// True when that branch has ended: no call is allowed in it.
 	BranchOver bool `protobuf:"varint,18,opt,name=branch_over,json=branchOver,proto3" json:"branch_over,omitempty"`
 	// Set while the handler of an interrupt is at work (S4).
 	Interrupt *Interruption `protobuf:"bytes,19,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
@@ -1167,7 +1208,22 @@ type Run struct {
 	// What this entry of the state has used. Only in the FULL view.
 	Usage *Usage `protobuf:"bytes,27,opt,name=usage,proto3" json:"usage,omitempty"`
 	// The evidence that the workflow declares, in definition order. Only in the FULL view.
-	Evidence      []*Evidence `protobuf:"bytes,28,rep,name=evidence,proto3" json:"evidence,omitempty"`
+	Evidence []*Evidence `protobuf:"bytes,28,rep,name=evidence,proto3" json:"evidence,omitempty"`
+	// When it came to its state from another one: the clock of the state counts from there (S25.1).
+	ArrivedAt *timestamppb.Timestamp `protobuf:"bytes,100,opt,name=arrived_at,json=arrivedAt,proto3" json:"arrived_at,omitempty"`
+	// The latest time at which it ends (S25.8); absent for never.
+	Deadline *timestamppb.Timestamp `protobuf:"bytes,101,opt,name=deadline,proto3" json:"deadline,omitempty"`
+	// What time will bring about, the soonest first, as things stand now. Only in the FULL view.
+	Dues []*Due `protobuf:"bytes,102,rep,name=dues,proto3" json:"dues,omitempty"`
+	// When it made progress last, to the second (S25.1); absent of a run that is not active. Only set by GetRun in the FULL view, by
+	// ListRuns and by WatchRun.
+	LastActivity *timestamppb.Timestamp `protobuf:"bytes,103,opt,name=last_activity,json=lastActivity,proto3" json:"last_activity,omitempty"`
+	// The freeze that it is under (S25.12); absent for none. Only in the FULL view of one run.
+	Freeze *RunFreeze `protobuf:"bytes,104,opt,name=freeze,proto3" json:"freeze,omitempty"`
+	// The halt that stops its work (S23.41); absent for none. Only in the FULL view of one run.
+	Halt *RunHalt `protobuf:"bytes,105,opt,name=halt,proto3" json:"halt,omitempty"`
+	// The schedule that has started it; empty for none.
+	Schedule      string `protobuf:"bytes,110,opt,name=schedule,proto3" json:"schedule,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1398,6 +1454,401 @@ func (x *Run) GetEvidence() []*Evidence {
 	return nil
 }
 
+func (x *Run) GetArrivedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ArrivedAt
+	}
+	return nil
+}
+
+func (x *Run) GetDeadline() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Deadline
+	}
+	return nil
+}
+
+func (x *Run) GetDues() []*Due {
+	if x != nil {
+		return x.Dues
+	}
+	return nil
+}
+
+func (x *Run) GetLastActivity() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastActivity
+	}
+	return nil
+}
+
+func (x *Run) GetFreeze() *RunFreeze {
+	if x != nil {
+		return x.Freeze
+	}
+	return nil
+}
+
+func (x *Run) GetHalt() *RunHalt {
+	if x != nil {
+		return x.Halt
+	}
+	return nil
+}
+
+func (x *Run) GetSchedule() string {
+	if x != nil {
+		return x.Schedule
+	}
+	return ""
+}
+
+// RunHalt stops the work of a run until an operator lifts it.
+type RunHalt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the halt.
+	HaltId string `protobuf:"bytes,1,opt,name=halt_id,json=haltId,proto3" json:"halt_id,omitempty"`
+	// The scope in words, such as workflow "deploy".
+	Scope string `protobuf:"bytes,2,opt,name=scope,proto3" json:"scope,omitempty"`
+	// Why, as agents and people read it.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Name of the principal that made it.
+	CreatedBy string `protobuf:"bytes,4,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
+	// When it was made.
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunHalt) Reset() {
+	*x = RunHalt{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunHalt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunHalt) ProtoMessage() {}
+
+func (x *RunHalt) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunHalt.ProtoReflect.Descriptor instead.
+func (*RunHalt) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RunHalt) GetHaltId() string {
+	if x != nil {
+		return x.HaltId
+	}
+	return ""
+}
+
+func (x *RunHalt) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
+func (x *RunHalt) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RunHalt) GetCreatedBy() string {
+	if x != nil {
+		return x.CreatedBy
+	}
+	return ""
+}
+
+func (x *RunHalt) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+// RunFreeze stops some transitions of a run for a time.
+type RunFreeze struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the freeze.
+	FreezeId string `protobuf:"bytes,1,opt,name=freeze_id,json=freezeId,proto3" json:"freeze_id,omitempty"`
+	// Why, as agents and people read it.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Name of the principal that made it.
+	CreatedBy string `protobuf:"bytes,3,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
+	// When it ends.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunFreeze) Reset() {
+	*x = RunFreeze{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunFreeze) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunFreeze) ProtoMessage() {}
+
+func (x *RunFreeze) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunFreeze.ProtoReflect.Descriptor instead.
+func (*RunFreeze) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RunFreeze) GetFreezeId() string {
+	if x != nil {
+		return x.FreezeId
+	}
+	return ""
+}
+
+func (x *RunFreeze) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RunFreeze) GetCreatedBy() string {
+	if x != nil {
+		return x.CreatedBy
+	}
+	return ""
+}
+
+func (x *RunFreeze) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+// Due is one thing that time brings about in a run, and when (S25).
+type Due struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its kind: deadline, fork, after, stale, or remind. One of stale is only in the answers that have last_activity: progress puts it off.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The event of the transition, such as $after:2h; empty for a reminder.
+	Event string `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	// The branch; empty outside of forks.
+	Branch string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	// When it is due, if no clock stands still before; absent while its clock stands still.
+	At *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	// True of a transition that was due, and that no guard let through: it is tried again.
+	Blocked bool `protobuf:"varint,5,opt,name=blocked,proto3" json:"blocked,omitempty"`
+	// The states that it may lead to, in definition order; none for a reminder.
+	Targets []string `protobuf:"bytes,6,rep,name=targets,proto3" json:"targets,omitempty"`
+	// The time on the clock at which it is due: of a deadline since the run began, of a silence since the last progress.
+	After *durationpb.Duration `protobuf:"bytes,100,opt,name=after,proto3" json:"after,omitempty"`
+	// True of a silence after which the run is held.
+	Holds bool `protobuf:"varint,101,opt,name=holds,proto3" json:"holds,omitempty"`
+	// Why its clock stands still: hold, pause, approval, or branches; empty while the clock runs (S25.2).
+	StoppedBy string `protobuf:"bytes,102,opt,name=stopped_by,json=stoppedBy,proto3" json:"stopped_by,omitempty"`
+	// The time that is left on a clock that stands still.
+	Left          *durationpb.Duration `protobuf:"bytes,103,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Due) Reset() {
+	*x = Due{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Due) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Due) ProtoMessage() {}
+
+func (x *Due) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Due.ProtoReflect.Descriptor instead.
+func (*Due) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Due) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Due) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *Due) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *Due) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Due) GetBlocked() bool {
+	if x != nil {
+		return x.Blocked
+	}
+	return false
+}
+
+func (x *Due) GetTargets() []string {
+	if x != nil {
+		return x.Targets
+	}
+	return nil
+}
+
+func (x *Due) GetAfter() *durationpb.Duration {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+func (x *Due) GetHolds() bool {
+	if x != nil {
+		return x.Holds
+	}
+	return false
+}
+
+func (x *Due) GetStoppedBy() string {
+	if x != nil {
+		return x.StoppedBy
+	}
+	return ""
+}
+
+func (x *Due) GetLeft() *durationpb.Duration {
+	if x != nil {
+		return x.Left
+	}
+	return nil
+}
+
+// Cause is the clock that has brought a change about (S25.9).
+type Cause struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind of the clock: deadline, fork, after, stale, or remind; schedule or trigger of a run that a schedule has started.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The time on the clock.
+	After *durationpb.Duration `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
+	// When it was due. The change is late by the time from there to its own.
+	Due           *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=due,proto3" json:"due,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cause) Reset() {
+	*x = Cause{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cause) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cause) ProtoMessage() {}
+
+func (x *Cause) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cause.ProtoReflect.Descriptor instead.
+func (*Cause) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Cause) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Cause) GetAfter() *durationpb.Duration {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+func (x *Cause) GetDue() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Due
+	}
+	return nil
+}
+
 // Hold keeps a run HELD until its cause is lifted (S6.2). A run has at most one for
 // each cause.
 type Hold struct {
@@ -1416,7 +1867,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1879,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1892,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Hold) GetBy() string {
@@ -1512,7 +1963,7 @@ type StateRules struct {
 
 func (x *StateRules) Reset() {
 	*x = StateRules{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1975,7 @@ func (x *StateRules) String() string {
 func (*StateRules) ProtoMessage() {}
 
 func (x *StateRules) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1988,7 @@ func (x *StateRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateRules.ProtoReflect.Descriptor instead.
 func (*StateRules) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StateRules) GetInstructions() string {
@@ -1660,7 +2111,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +2123,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +2136,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Usage) GetIterations() int64 {
@@ -1735,7 +2186,7 @@ type WorkflowMeta struct {
 
 func (x *WorkflowMeta) Reset() {
 	*x = WorkflowMeta{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1747,7 +2198,7 @@ func (x *WorkflowMeta) String() string {
 func (*WorkflowMeta) ProtoMessage() {}
 
 func (x *WorkflowMeta) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1760,7 +2211,7 @@ func (x *WorkflowMeta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkflowMeta.ProtoReflect.Descriptor instead.
 func (*WorkflowMeta) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *WorkflowMeta) GetProcess() bool {
@@ -1842,7 +2293,7 @@ type RunApproval struct {
 
 func (x *RunApproval) Reset() {
 	*x = RunApproval{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1854,7 +2305,7 @@ func (x *RunApproval) String() string {
 func (*RunApproval) ProtoMessage() {}
 
 func (x *RunApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1867,7 +2318,7 @@ func (x *RunApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunApproval.ProtoReflect.Descriptor instead.
 func (*RunApproval) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RunApproval) GetApprovalId() string {
@@ -1953,7 +2404,7 @@ type EnvVar struct {
 
 func (x *EnvVar) Reset() {
 	*x = EnvVar{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1965,7 +2416,7 @@ func (x *EnvVar) String() string {
 func (*EnvVar) ProtoMessage() {}
 
 func (x *EnvVar) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1978,7 +2429,7 @@ func (x *EnvVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvVar.ProtoReflect.Descriptor instead.
 func (*EnvVar) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *EnvVar) GetName() string {
@@ -2008,7 +2459,7 @@ type Interruption struct {
 
 func (x *Interruption) Reset() {
 	*x = Interruption{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2020,7 +2471,7 @@ func (x *Interruption) String() string {
 func (*Interruption) ProtoMessage() {}
 
 func (x *Interruption) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2033,7 +2484,7 @@ func (x *Interruption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Interruption.ProtoReflect.Descriptor instead.
 func (*Interruption) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Interruption) GetName() string {
@@ -2074,7 +2525,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2086,7 +2537,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2099,7 +2550,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Fork) GetEvent() string {
@@ -2172,7 +2623,7 @@ type ForkBranch struct {
 
 func (x *ForkBranch) Reset() {
 	*x = ForkBranch{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2184,7 +2635,7 @@ func (x *ForkBranch) String() string {
 func (*ForkBranch) ProtoMessage() {}
 
 func (x *ForkBranch) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2197,7 +2648,7 @@ func (x *ForkBranch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkBranch.ProtoReflect.Descriptor instead.
 func (*ForkBranch) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ForkBranch) GetName() string {
@@ -2257,7 +2708,7 @@ type Invocation struct {
 
 func (x *Invocation) Reset() {
 	*x = Invocation{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2269,7 +2720,7 @@ func (x *Invocation) String() string {
 func (*Invocation) ProtoMessage() {}
 
 func (x *Invocation) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2282,7 +2733,7 @@ func (x *Invocation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invocation.ProtoReflect.Descriptor instead.
 func (*Invocation) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Invocation) GetRunId() string {
@@ -2363,14 +2814,16 @@ type HistoryEntry struct {
 	// Causes of the holds that were placed, or that were lifted.
 	HoldCauses []HoldCause `protobuf:"varint,24,rep,packed,name=hold_causes,json=holdCauses,proto3,enum=interlock.engine.v1.HoldCause" json:"hold_causes,omitempty"`
 	// True when the answer that was given warns (S8.2).
-	Warned        bool `protobuf:"varint,40,opt,name=warned,proto3" json:"warned,omitempty"`
+	Warned bool `protobuf:"varint,40,opt,name=warned,proto3" json:"warned,omitempty"`
+	// The clock that has brought it about; absent for none.
+	Cause         *Cause `protobuf:"bytes,100,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2382,7 +2835,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2395,7 +2848,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *HistoryEntry) GetRunVersion() int64 {
@@ -2573,6 +3026,13 @@ func (x *HistoryEntry) GetWarned() bool {
 	return false
 }
 
+func (x *HistoryEntry) GetCause() *Cause {
+	if x != nil {
+		return x.Cause
+	}
+	return nil
+}
+
 // Join is the end of a fork (S5.4).
 type Join struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2593,7 +3053,7 @@ type Join struct {
 
 func (x *Join) Reset() {
 	*x = Join{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2605,7 +3065,7 @@ func (x *Join) String() string {
 func (*Join) ProtoMessage() {}
 
 func (x *Join) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2618,7 +3078,7 @@ func (x *Join) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Join.ProtoReflect.Descriptor instead.
 func (*Join) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Join) GetEvent() string {
@@ -2669,7 +3129,7 @@ type BranchOutcome struct {
 
 func (x *BranchOutcome) Reset() {
 	*x = BranchOutcome{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2681,7 +3141,7 @@ func (x *BranchOutcome) String() string {
 func (*BranchOutcome) ProtoMessage() {}
 
 func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2694,7 +3154,7 @@ func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BranchOutcome.ProtoReflect.Descriptor instead.
 func (*BranchOutcome) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{17}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *BranchOutcome) GetName() string {
@@ -2739,7 +3199,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2751,7 +3211,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2764,7 +3224,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{18}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -2834,13 +3294,14 @@ var File_interlock_engine_v1_run_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\n" +
-	"\x1dinterlock/engine/v1/run.proto\x12\x13interlock.engine.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x81\x01\n" +
+	"\x1dinterlock/engine/v1/run.proto\x12\x13interlock.engine.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x99\x01\n" +
 	"\n" +
 	"LegalEvent\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x18\n" +
 	"\atargets\x18\x02 \x03(\tR\atargets\x12\x16\n" +
 	"\x06guards\x18\x03 \x03(\tR\x06guards\x12+\n" +
-	"\x11requires_approval\x18\x04 \x01(\bR\x10requiresApproval\"\xf1\x01\n" +
+	"\x11requires_approval\x18\x04 \x01(\bR\x10requiresApproval\x12\x16\n" +
+	"\x06frozen\x18\x05 \x01(\bR\x06frozen\"\xf1\x01\n" +
 	"\vGuardResult\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12>\n" +
@@ -2864,7 +3325,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06guards\x18\x03 \x03(\v2 .interlock.engine.v1.GuardResultR\x06guards\x12B\n" +
 	"\flegal_events\x18\x04 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\tR\x05state\x126\n" +
-	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xaa\t\n" +
+	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\x92\f\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12)\n" +
@@ -2898,7 +3359,45 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\acontext\x18\x19 \x01(\fR\acontext\x125\n" +
 	"\x05rules\x18\x1a \x01(\v2\x1f.interlock.engine.v1.StateRulesR\x05rules\x120\n" +
 	"\x05usage\x18\x1b \x01(\v2\x1a.interlock.engine.v1.UsageR\x05usage\x129\n" +
-	"\bevidence\x18\x1c \x03(\v2\x1d.interlock.engine.v1.EvidenceR\bevidence\"\x96\x01\n" +
+	"\bevidence\x18\x1c \x03(\v2\x1d.interlock.engine.v1.EvidenceR\bevidence\x129\n" +
+	"\n" +
+	"arrived_at\x18d \x01(\v2\x1a.google.protobuf.TimestampR\tarrivedAt\x126\n" +
+	"\bdeadline\x18e \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12,\n" +
+	"\x04dues\x18f \x03(\v2\x18.interlock.engine.v1.DueR\x04dues\x12?\n" +
+	"\rlast_activity\x18g \x01(\v2\x1a.google.protobuf.TimestampR\flastActivity\x126\n" +
+	"\x06freeze\x18h \x01(\v2\x1e.interlock.engine.v1.RunFreezeR\x06freeze\x120\n" +
+	"\x04halt\x18i \x01(\v2\x1c.interlock.engine.v1.RunHaltR\x04halt\x12\x1a\n" +
+	"\bschedule\x18n \x01(\tR\bschedule\"\xaa\x01\n" +
+	"\aRunHalt\x12\x17\n" +
+	"\ahalt_id\x18\x01 \x01(\tR\x06haltId\x12\x14\n" +
+	"\x05scope\x18\x02 \x01(\tR\x05scope\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"created_by\x18\x04 \x01(\tR\tcreatedBy\x129\n" +
+	"\n" +
+	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\x91\x01\n" +
+	"\tRunFreeze\x12\x1b\n" +
+	"\tfreeze_id\x18\x01 \x01(\tR\bfreezeId\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"created_by\x18\x03 \x01(\tR\tcreatedBy\x120\n" +
+	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xbc\x02\n" +
+	"\x03Due\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05event\x18\x02 \x01(\tR\x05event\x12\x16\n" +
+	"\x06branch\x18\x03 \x01(\tR\x06branch\x12*\n" +
+	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
+	"\ablocked\x18\x05 \x01(\bR\ablocked\x12\x18\n" +
+	"\atargets\x18\x06 \x03(\tR\atargets\x12/\n" +
+	"\x05after\x18d \x01(\v2\x19.google.protobuf.DurationR\x05after\x12\x14\n" +
+	"\x05holds\x18e \x01(\bR\x05holds\x12\x1d\n" +
+	"\n" +
+	"stopped_by\x18f \x01(\tR\tstoppedBy\x12-\n" +
+	"\x04left\x18g \x01(\v2\x19.google.protobuf.DurationR\x04left\"z\n" +
+	"\x05Cause\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12/\n" +
+	"\x05after\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05after\x12,\n" +
+	"\x03due\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x03due\"\x96\x01\n" +
 	"\x04Hold\x12\x0e\n" +
 	"\x02by\x18\x01 \x01(\tR\x02by\x124\n" +
 	"\x05cause\x18\x02 \x01(\x0e2\x1e.interlock.engine.v1.HoldCauseR\x05cause\x12\x16\n" +
@@ -2979,7 +3478,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"Invocation\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12\x14\n" +
-	"\x05event\x18\x03 \x01(\tR\x05event\"\xa6\a\n" +
+	"\x05event\x18\x03 \x01(\tR\x05event\"\xd8\a\n" +
 	"\fHistoryEntry\x12\x1f\n" +
 	"\vrun_version\x18\x01 \x01(\x03R\n" +
 	"runVersion\x12.\n" +
@@ -3012,7 +3511,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\fchild_status\x18\x17 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\vchildStatus\x12?\n" +
 	"\vhold_causes\x18\x18 \x03(\x0e2\x1e.interlock.engine.v1.HoldCauseR\n" +
 	"holdCauses\x12\x16\n" +
-	"\x06warned\x18( \x01(\bR\x06warned\"\xa8\x01\n" +
+	"\x06warned\x18( \x01(\bR\x06warned\x120\n" +
+	"\x05cause\x18d \x01(\v2\x1a.interlock.engine.v1.CauseR\x05cause\"\xa8\x01\n" +
 	"\x04Join\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12\x1c\n" +
@@ -3047,7 +3547,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\aRunView\x12\x18\n" +
 	"\x14RUN_VIEW_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eRUN_VIEW_BASIC\x10\x01\x12\x11\n" +
-	"\rRUN_VIEW_FULL\x10\x02*\x82\x05\n" +
+	"\rRUN_VIEW_FULL\x10\x02*\xfa\x05\n" +
 	"\rRejectionCode\x12\x1e\n" +
 	"\x1aREJECTION_CODE_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cREJECTION_CODE_UNKNOWN_EVENT\x10\x01\x12\x1f\n" +
@@ -3067,7 +3567,11 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x1bREJECTION_CODE_INVALID_DATA\x10\x0e\x12!\n" +
 	"\x1dREJECTION_CODE_RUN_NOT_PAUSED\x10\x0f\x12\x1d\n" +
 	"\x19REJECTION_CODE_NOT_PARKED\x10\x10\x12\x1b\n" +
-	"\x17REJECTION_CODE_NO_IMAGE\x10\x11*\x8f\x03\n" +
+	"\x17REJECTION_CODE_NO_IMAGE\x10\x11\x12\x1c\n" +
+	"\x18REJECTION_CODE_TOO_EARLY\x10d\x12!\n" +
+	"\x1dREJECTION_CODE_OUTSIDE_WINDOW\x10e\x12\x1a\n" +
+	"\x16REJECTION_CODE_NOT_DUE\x10f\x12\x19\n" +
+	"\x15REJECTION_CODE_FROZEN\x10g*\x8f\x03\n" +
 	"\rGuardOperator\x12\x1e\n" +
 	"\x1aGUARD_OPERATOR_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11GUARD_OPERATOR_EQ\x10\x01\x12\x16\n" +
@@ -3084,11 +3588,12 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x17GUARD_OPERATOR_EVIDENCE\x10\v\x12\x16\n" +
 	"\x12GUARD_OPERATOR_ALL\x10\f\x12\x16\n" +
 	"\x12GUARD_OPERATOR_ANY\x10\r\x12\x16\n" +
-	"\x12GUARD_OPERATOR_NOT\x10\x0e*\\\n" +
+	"\x12GUARD_OPERATOR_NOT\x10\x0e*r\n" +
 	"\tHoldCause\x12\x1a\n" +
 	"\x16HOLD_CAUSE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13HOLD_CAUSE_OPERATOR\x10\x01\x12\x1a\n" +
-	"\x16HOLD_CAUSE_SESSION_END\x10\x02*\xac\x01\n" +
+	"\x16HOLD_CAUSE_SESSION_END\x10\x02\x12\x14\n" +
+	"\x10HOLD_CAUSE_STALE\x10\x03*\xac\x01\n" +
 	"\x0fApprovalOutcome\x12 \n" +
 	"\x1cAPPROVAL_OUTCOME_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19APPROVAL_OUTCOME_REJECTED\x10\x01\x12\x1c\n" +
@@ -3104,7 +3609,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x14BRANCH_STATUS_ACTIVE\x10\x01\x12\x1b\n" +
 	"\x17BRANCH_STATUS_SUCCEEDED\x10\x02\x12\x18\n" +
 	"\x14BRANCH_STATUS_FAILED\x10\x03\x12\x1b\n" +
-	"\x17BRANCH_STATUS_CANCELLED\x10\x04*\x8e\x05\n" +
+	"\x17BRANCH_STATUS_CANCELLED\x10\x04*\xe1\x05\n" +
 	"\vHistoryType\x12\x1c\n" +
 	"\x18HISTORY_TYPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14HISTORY_TYPE_STARTED\x10\x01\x12\x1d\n" +
@@ -3127,7 +3632,10 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x1fHISTORY_TYPE_APPROVAL_CANCELLED\x10\x11\x12\x1f\n" +
 	"\x1bHISTORY_TYPE_APPROVAL_STALE\x10\x12\x12\x1c\n" +
 	"\x18HISTORY_TYPE_TOOL_RESULT\x10\x13\x12\x19\n" +
-	"\x15HISTORY_TYPE_MIGRATED\x10\x14BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
+	"\x15HISTORY_TYPE_MIGRATED\x10\x14\x12\x19\n" +
+	"\x15HISTORY_TYPE_REMINDED\x10d\x12\x16\n" +
+	"\x12HISTORY_TYPE_STALE\x10e\x12\x1e\n" +
+	"\x1aHISTORY_TYPE_TIMER_BLOCKED\x10fBHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_interlock_engine_v1_run_proto_rawDescOnce sync.Once
@@ -3142,7 +3650,7 @@ func file_interlock_engine_v1_run_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_engine_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_interlock_engine_v1_run_proto_goTypes = []any{
 	(RunStatus)(0),                // 0: interlock.engine.v1.RunStatus
 	(RunView)(0),                  // 1: interlock.engine.v1.RunView
@@ -3158,68 +3666,86 @@ var file_interlock_engine_v1_run_proto_goTypes = []any{
 	(*Evidence)(nil),              // 11: interlock.engine.v1.Evidence
 	(*Rejection)(nil),             // 12: interlock.engine.v1.Rejection
 	(*Run)(nil),                   // 13: interlock.engine.v1.Run
-	(*Hold)(nil),                  // 14: interlock.engine.v1.Hold
-	(*StateRules)(nil),            // 15: interlock.engine.v1.StateRules
-	(*Usage)(nil),                 // 16: interlock.engine.v1.Usage
-	(*WorkflowMeta)(nil),          // 17: interlock.engine.v1.WorkflowMeta
-	(*RunApproval)(nil),           // 18: interlock.engine.v1.RunApproval
-	(*EnvVar)(nil),                // 19: interlock.engine.v1.EnvVar
-	(*Interruption)(nil),          // 20: interlock.engine.v1.Interruption
-	(*Fork)(nil),                  // 21: interlock.engine.v1.Fork
-	(*ForkBranch)(nil),            // 22: interlock.engine.v1.ForkBranch
-	(*Invocation)(nil),            // 23: interlock.engine.v1.Invocation
-	(*HistoryEntry)(nil),          // 24: interlock.engine.v1.HistoryEntry
-	(*Join)(nil),                  // 25: interlock.engine.v1.Join
-	(*BranchOutcome)(nil),         // 26: interlock.engine.v1.BranchOutcome
-	(*ToolResult)(nil),            // 27: interlock.engine.v1.ToolResult
-	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
+	(*RunHalt)(nil),               // 14: interlock.engine.v1.RunHalt
+	(*RunFreeze)(nil),             // 15: interlock.engine.v1.RunFreeze
+	(*Due)(nil),                   // 16: interlock.engine.v1.Due
+	(*Cause)(nil),                 // 17: interlock.engine.v1.Cause
+	(*Hold)(nil),                  // 18: interlock.engine.v1.Hold
+	(*StateRules)(nil),            // 19: interlock.engine.v1.StateRules
+	(*Usage)(nil),                 // 20: interlock.engine.v1.Usage
+	(*WorkflowMeta)(nil),          // 21: interlock.engine.v1.WorkflowMeta
+	(*RunApproval)(nil),           // 22: interlock.engine.v1.RunApproval
+	(*EnvVar)(nil),                // 23: interlock.engine.v1.EnvVar
+	(*Interruption)(nil),          // 24: interlock.engine.v1.Interruption
+	(*Fork)(nil),                  // 25: interlock.engine.v1.Fork
+	(*ForkBranch)(nil),            // 26: interlock.engine.v1.ForkBranch
+	(*Invocation)(nil),            // 27: interlock.engine.v1.Invocation
+	(*HistoryEntry)(nil),          // 28: interlock.engine.v1.HistoryEntry
+	(*Join)(nil),                  // 29: interlock.engine.v1.Join
+	(*BranchOutcome)(nil),         // 30: interlock.engine.v1.BranchOutcome
+	(*ToolResult)(nil),            // 31: interlock.engine.v1.ToolResult
+	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 33: google.protobuf.Duration
 }
 var file_interlock_engine_v1_run_proto_depIdxs = []int32{
 	3,  // 0: interlock.engine.v1.GuardResult.operator:type_name -> interlock.engine.v1.GuardOperator
-	28, // 1: interlock.engine.v1.Evidence.since:type_name -> google.protobuf.Timestamp
+	32, // 1: interlock.engine.v1.Evidence.since:type_name -> google.protobuf.Timestamp
 	2,  // 2: interlock.engine.v1.Rejection.code:type_name -> interlock.engine.v1.RejectionCode
 	10, // 3: interlock.engine.v1.Rejection.guards:type_name -> interlock.engine.v1.GuardResult
 	9,  // 4: interlock.engine.v1.Rejection.legal_events:type_name -> interlock.engine.v1.LegalEvent
 	0,  // 5: interlock.engine.v1.Rejection.status:type_name -> interlock.engine.v1.RunStatus
-	28, // 6: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
-	28, // 7: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
+	32, // 6: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
+	32, // 7: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
 	0,  // 8: interlock.engine.v1.Run.status:type_name -> interlock.engine.v1.RunStatus
-	14, // 9: interlock.engine.v1.Run.holds:type_name -> interlock.engine.v1.Hold
-	20, // 10: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
-	21, // 11: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
-	23, // 12: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
-	18, // 13: interlock.engine.v1.Run.approval:type_name -> interlock.engine.v1.RunApproval
-	17, // 14: interlock.engine.v1.Run.workflow_meta:type_name -> interlock.engine.v1.WorkflowMeta
-	15, // 15: interlock.engine.v1.Run.rules:type_name -> interlock.engine.v1.StateRules
-	16, // 16: interlock.engine.v1.Run.usage:type_name -> interlock.engine.v1.Usage
+	18, // 9: interlock.engine.v1.Run.holds:type_name -> interlock.engine.v1.Hold
+	24, // 10: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
+	25, // 11: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
+	27, // 12: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
+	22, // 13: interlock.engine.v1.Run.approval:type_name -> interlock.engine.v1.RunApproval
+	21, // 14: interlock.engine.v1.Run.workflow_meta:type_name -> interlock.engine.v1.WorkflowMeta
+	19, // 15: interlock.engine.v1.Run.rules:type_name -> interlock.engine.v1.StateRules
+	20, // 16: interlock.engine.v1.Run.usage:type_name -> interlock.engine.v1.Usage
 	11, // 17: interlock.engine.v1.Run.evidence:type_name -> interlock.engine.v1.Evidence
-	4,  // 18: interlock.engine.v1.Hold.cause:type_name -> interlock.engine.v1.HoldCause
-	28, // 19: interlock.engine.v1.Hold.since:type_name -> google.protobuf.Timestamp
-	9,  // 20: interlock.engine.v1.StateRules.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	19, // 21: interlock.engine.v1.StateRules.env_overrides:type_name -> interlock.engine.v1.EnvVar
-	29, // 22: interlock.engine.v1.WorkflowMeta.approval_wait:type_name -> google.protobuf.Duration
-	28, // 23: interlock.engine.v1.RunApproval.since:type_name -> google.protobuf.Timestamp
-	5,  // 24: interlock.engine.v1.RunApproval.outcome:type_name -> interlock.engine.v1.ApprovalOutcome
-	6,  // 25: interlock.engine.v1.Fork.join:type_name -> interlock.engine.v1.JoinMode
-	22, // 26: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
-	7,  // 27: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
-	21, // 28: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
-	28, // 29: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
-	8,  // 30: interlock.engine.v1.HistoryEntry.type:type_name -> interlock.engine.v1.HistoryType
-	10, // 31: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
-	0,  // 32: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
-	25, // 33: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
-	27, // 34: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
-	0,  // 35: interlock.engine.v1.HistoryEntry.child_status:type_name -> interlock.engine.v1.RunStatus
-	4,  // 36: interlock.engine.v1.HistoryEntry.hold_causes:type_name -> interlock.engine.v1.HoldCause
-	26, // 37: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
-	7,  // 38: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
-	39, // [39:39] is the sub-list for method output_type
-	39, // [39:39] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	32, // 18: interlock.engine.v1.Run.arrived_at:type_name -> google.protobuf.Timestamp
+	32, // 19: interlock.engine.v1.Run.deadline:type_name -> google.protobuf.Timestamp
+	16, // 20: interlock.engine.v1.Run.dues:type_name -> interlock.engine.v1.Due
+	32, // 21: interlock.engine.v1.Run.last_activity:type_name -> google.protobuf.Timestamp
+	15, // 22: interlock.engine.v1.Run.freeze:type_name -> interlock.engine.v1.RunFreeze
+	14, // 23: interlock.engine.v1.Run.halt:type_name -> interlock.engine.v1.RunHalt
+	32, // 24: interlock.engine.v1.RunHalt.created_at:type_name -> google.protobuf.Timestamp
+	32, // 25: interlock.engine.v1.RunFreeze.until:type_name -> google.protobuf.Timestamp
+	32, // 26: interlock.engine.v1.Due.at:type_name -> google.protobuf.Timestamp
+	33, // 27: interlock.engine.v1.Due.after:type_name -> google.protobuf.Duration
+	33, // 28: interlock.engine.v1.Due.left:type_name -> google.protobuf.Duration
+	33, // 29: interlock.engine.v1.Cause.after:type_name -> google.protobuf.Duration
+	32, // 30: interlock.engine.v1.Cause.due:type_name -> google.protobuf.Timestamp
+	4,  // 31: interlock.engine.v1.Hold.cause:type_name -> interlock.engine.v1.HoldCause
+	32, // 32: interlock.engine.v1.Hold.since:type_name -> google.protobuf.Timestamp
+	9,  // 33: interlock.engine.v1.StateRules.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	23, // 34: interlock.engine.v1.StateRules.env_overrides:type_name -> interlock.engine.v1.EnvVar
+	33, // 35: interlock.engine.v1.WorkflowMeta.approval_wait:type_name -> google.protobuf.Duration
+	32, // 36: interlock.engine.v1.RunApproval.since:type_name -> google.protobuf.Timestamp
+	5,  // 37: interlock.engine.v1.RunApproval.outcome:type_name -> interlock.engine.v1.ApprovalOutcome
+	6,  // 38: interlock.engine.v1.Fork.join:type_name -> interlock.engine.v1.JoinMode
+	26, // 39: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
+	7,  // 40: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
+	25, // 41: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
+	32, // 42: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
+	8,  // 43: interlock.engine.v1.HistoryEntry.type:type_name -> interlock.engine.v1.HistoryType
+	10, // 44: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
+	0,  // 45: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
+	29, // 46: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
+	31, // 47: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
+	0,  // 48: interlock.engine.v1.HistoryEntry.child_status:type_name -> interlock.engine.v1.RunStatus
+	4,  // 49: interlock.engine.v1.HistoryEntry.hold_causes:type_name -> interlock.engine.v1.HoldCause
+	17, // 50: interlock.engine.v1.HistoryEntry.cause:type_name -> interlock.engine.v1.Cause
+	30, // 51: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
+	7,  // 52: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
+	53, // [53:53] is the sub-list for method output_type
+	53, // [53:53] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_proto_init() }
@@ -3233,7 +3759,7 @@ func file_interlock_engine_v1_run_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_run_proto_rawDesc), len(file_interlock_engine_v1_run_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   19,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -440,7 +441,8 @@ type ListRunsRequest struct {
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Which runs to return: key=value terms joined by " AND "; empty for all. A value may
 	// be quoted, as a JSON string. Keys: status (a RunStatus without its prefix, such as
-	// RUNNING), workflow (a name), session_id (the session that drives the run), before (an
+	// RUNNING), workflow (a name), session_id (the session that drives the run), schedule (the name of
+	// the schedule that has started it), before (an
 	// id: only runs that are older) and id_prefix (how ids begin), which have an index; and
 	// text (a part of the workflow, the state, the session or the id, in either case),
 	// not_status and not_workflow (several are separated by commas, each percent-encoded),
@@ -449,7 +451,10 @@ type ListRunsRequest struct {
 	// How much of each run to return; BASIC when not set.
 	View RunView `protobuf:"varint,4,opt,name=view,proto3,enum=interlock.engine.v1.RunView" json:"view,omitempty"`
 	// Only these runs; none for all.
-	RunIds        []string `protobuf:"bytes,5,rep,name=run_ids,json=runIds,proto3" json:"run_ids,omitempty"`
+	RunIds []string `protobuf:"bytes,5,rep,name=run_ids,json=runIds,proto3" json:"run_ids,omitempty"`
+	// Only active runs that have made no progress for so long, the most silent first; absent for all runs. It goes with page_size and
+	// workflow in filter, and answers one page.
+	StaleFor      *durationpb.Duration `protobuf:"bytes,100,opt,name=stale_for,json=staleFor,proto3" json:"stale_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -515,6 +520,13 @@ func (x *ListRunsRequest) GetView() RunView {
 func (x *ListRunsRequest) GetRunIds() []string {
 	if x != nil {
 		return x.RunIds
+	}
+	return nil
+}
+
+func (x *ListRunsRequest) GetStaleFor() *durationpb.Duration {
+	if x != nil {
+		return x.StaleFor
 	}
 	return nil
 }
@@ -1805,7 +1817,7 @@ var File_interlock_engine_v1_run_service_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\n" +
-	"%interlock/engine/v1/run_service.proto\x12\x13interlock.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dinterlock/engine/v1/run.proto\"\xa3\x02\n" +
+	"%interlock/engine/v1/run_service.proto\x12\x13interlock.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1dinterlock/engine/v1/run.proto\"\xa3\x02\n" +
 	"\x0fStartRunRequest\x12&\n" +
 	"\bworkflow\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\bworkflow\x122\n" +
@@ -1836,7 +1848,7 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\aversion\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\aversion\"y\n" +
 	"\x15GetRunVersionResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x124\n" +
-	"\bbranches\x18\x02 \x03(\v2\x18.interlock.engine.v1.RunR\bbranches\"\xec\x01\n" +
+	"\bbranches\x18\x02 \x03(\v2\x18.interlock.engine.v1.RunR\bbranches\"\xb7\x02\n" +
 	"\x0fListRunsRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
@@ -1845,7 +1857,8 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\x12:\n" +
 	"\x04view\x18\x04 \x01(\x0e2\x1c.interlock.engine.v1.RunViewB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04view\x12)\n" +
 	"\arun_ids\x18\x05 \x03(\tB\x10\xbaH\r\x92\x01\n" +
-	"\x10\xe8\a\"\x05r\x03\x18\x80\x01R\x06runIds\"h\n" +
+	"\x10\xe8\a\"\x05r\x03\x18\x80\x01R\x06runIds\x12I\n" +
+	"\tstale_for\x18d \x01(\v2\x19.google.protobuf.DurationB\x11\xbaH\x0e\xaa\x01\v\"\x05\b\x80\x8a\x8a\x0f2\x02\b\x01R\bstaleFor\"h\n" +
 	"\x10ListRunsResponse\x12,\n" +
 	"\x04runs\x18\x01 \x03(\v2\x18.interlock.engine.v1.RunR\x04runs\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd6\x02\n" +
@@ -2010,8 +2023,9 @@ var file_interlock_engine_v1_run_service_proto_goTypes = []any{
 	nil,                           // 26: interlock.engine.v1.MigrateRunRequest.StatesEntry
 	(*Run)(nil),                   // 27: interlock.engine.v1.Run
 	(RunView)(0),                  // 28: interlock.engine.v1.RunView
-	(*Rejection)(nil),             // 29: interlock.engine.v1.Rejection
-	(*HistoryEntry)(nil),          // 30: interlock.engine.v1.HistoryEntry
+	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
+	(*Rejection)(nil),             // 30: interlock.engine.v1.Rejection
+	(*HistoryEntry)(nil),          // 31: interlock.engine.v1.HistoryEntry
 }
 var file_interlock_engine_v1_run_service_proto_depIdxs = []int32{
 	27, // 0: interlock.engine.v1.StartRunResponse.run:type_name -> interlock.engine.v1.Run
@@ -2020,52 +2034,53 @@ var file_interlock_engine_v1_run_service_proto_depIdxs = []int32{
 	27, // 3: interlock.engine.v1.GetRunVersionResponse.run:type_name -> interlock.engine.v1.Run
 	27, // 4: interlock.engine.v1.GetRunVersionResponse.branches:type_name -> interlock.engine.v1.Run
 	28, // 5: interlock.engine.v1.ListRunsRequest.view:type_name -> interlock.engine.v1.RunView
-	27, // 6: interlock.engine.v1.ListRunsResponse.runs:type_name -> interlock.engine.v1.Run
-	27, // 7: interlock.engine.v1.TransitionRunResponse.run:type_name -> interlock.engine.v1.Run
-	29, // 8: interlock.engine.v1.TransitionRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	27, // 9: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
-	27, // 10: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
-	29, // 11: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	26, // 12: interlock.engine.v1.MigrateRunRequest.states:type_name -> interlock.engine.v1.MigrateRunRequest.StatesEntry
-	27, // 13: interlock.engine.v1.MigrateRunResponse.run:type_name -> interlock.engine.v1.Run
-	29, // 14: interlock.engine.v1.MigrateRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	27, // 15: interlock.engine.v1.PauseRunResponse.run:type_name -> interlock.engine.v1.Run
-	27, // 16: interlock.engine.v1.ResumeRunResponse.run:type_name -> interlock.engine.v1.Run
-	27, // 17: interlock.engine.v1.CancelRunResponse.run:type_name -> interlock.engine.v1.Run
-	30, // 18: interlock.engine.v1.GetRunHistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
-	28, // 19: interlock.engine.v1.WatchRunRequest.view:type_name -> interlock.engine.v1.RunView
-	27, // 20: interlock.engine.v1.WatchRunResponse.run:type_name -> interlock.engine.v1.Run
-	0,  // 21: interlock.engine.v1.RunService.StartRun:input_type -> interlock.engine.v1.StartRunRequest
-	2,  // 22: interlock.engine.v1.RunService.GetRun:input_type -> interlock.engine.v1.GetRunRequest
-	6,  // 23: interlock.engine.v1.RunService.ListRuns:input_type -> interlock.engine.v1.ListRunsRequest
-	8,  // 24: interlock.engine.v1.RunService.TransitionRun:input_type -> interlock.engine.v1.TransitionRunRequest
-	10, // 25: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
-	12, // 26: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
-	14, // 27: interlock.engine.v1.RunService.MigrateRun:input_type -> interlock.engine.v1.MigrateRunRequest
-	16, // 28: interlock.engine.v1.RunService.PauseRun:input_type -> interlock.engine.v1.PauseRunRequest
-	18, // 29: interlock.engine.v1.RunService.ResumeRun:input_type -> interlock.engine.v1.ResumeRunRequest
-	20, // 30: interlock.engine.v1.RunService.CancelRun:input_type -> interlock.engine.v1.CancelRunRequest
-	4,  // 31: interlock.engine.v1.RunService.GetRunVersion:input_type -> interlock.engine.v1.GetRunVersionRequest
-	22, // 32: interlock.engine.v1.RunService.GetRunHistory:input_type -> interlock.engine.v1.GetRunHistoryRequest
-	24, // 33: interlock.engine.v1.RunService.WatchRun:input_type -> interlock.engine.v1.WatchRunRequest
-	1,  // 34: interlock.engine.v1.RunService.StartRun:output_type -> interlock.engine.v1.StartRunResponse
-	3,  // 35: interlock.engine.v1.RunService.GetRun:output_type -> interlock.engine.v1.GetRunResponse
-	7,  // 36: interlock.engine.v1.RunService.ListRuns:output_type -> interlock.engine.v1.ListRunsResponse
-	9,  // 37: interlock.engine.v1.RunService.TransitionRun:output_type -> interlock.engine.v1.TransitionRunResponse
-	11, // 38: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
-	13, // 39: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
-	15, // 40: interlock.engine.v1.RunService.MigrateRun:output_type -> interlock.engine.v1.MigrateRunResponse
-	17, // 41: interlock.engine.v1.RunService.PauseRun:output_type -> interlock.engine.v1.PauseRunResponse
-	19, // 42: interlock.engine.v1.RunService.ResumeRun:output_type -> interlock.engine.v1.ResumeRunResponse
-	21, // 43: interlock.engine.v1.RunService.CancelRun:output_type -> interlock.engine.v1.CancelRunResponse
-	5,  // 44: interlock.engine.v1.RunService.GetRunVersion:output_type -> interlock.engine.v1.GetRunVersionResponse
-	23, // 45: interlock.engine.v1.RunService.GetRunHistory:output_type -> interlock.engine.v1.GetRunHistoryResponse
-	25, // 46: interlock.engine.v1.RunService.WatchRun:output_type -> interlock.engine.v1.WatchRunResponse
-	34, // [34:47] is the sub-list for method output_type
-	21, // [21:34] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	29, // 6: interlock.engine.v1.ListRunsRequest.stale_for:type_name -> google.protobuf.Duration
+	27, // 7: interlock.engine.v1.ListRunsResponse.runs:type_name -> interlock.engine.v1.Run
+	27, // 8: interlock.engine.v1.TransitionRunResponse.run:type_name -> interlock.engine.v1.Run
+	30, // 9: interlock.engine.v1.TransitionRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	27, // 10: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
+	27, // 11: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
+	30, // 12: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	26, // 13: interlock.engine.v1.MigrateRunRequest.states:type_name -> interlock.engine.v1.MigrateRunRequest.StatesEntry
+	27, // 14: interlock.engine.v1.MigrateRunResponse.run:type_name -> interlock.engine.v1.Run
+	30, // 15: interlock.engine.v1.MigrateRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	27, // 16: interlock.engine.v1.PauseRunResponse.run:type_name -> interlock.engine.v1.Run
+	27, // 17: interlock.engine.v1.ResumeRunResponse.run:type_name -> interlock.engine.v1.Run
+	27, // 18: interlock.engine.v1.CancelRunResponse.run:type_name -> interlock.engine.v1.Run
+	31, // 19: interlock.engine.v1.GetRunHistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
+	28, // 20: interlock.engine.v1.WatchRunRequest.view:type_name -> interlock.engine.v1.RunView
+	27, // 21: interlock.engine.v1.WatchRunResponse.run:type_name -> interlock.engine.v1.Run
+	0,  // 22: interlock.engine.v1.RunService.StartRun:input_type -> interlock.engine.v1.StartRunRequest
+	2,  // 23: interlock.engine.v1.RunService.GetRun:input_type -> interlock.engine.v1.GetRunRequest
+	6,  // 24: interlock.engine.v1.RunService.ListRuns:input_type -> interlock.engine.v1.ListRunsRequest
+	8,  // 25: interlock.engine.v1.RunService.TransitionRun:input_type -> interlock.engine.v1.TransitionRunRequest
+	10, // 26: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
+	12, // 27: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
+	14, // 28: interlock.engine.v1.RunService.MigrateRun:input_type -> interlock.engine.v1.MigrateRunRequest
+	16, // 29: interlock.engine.v1.RunService.PauseRun:input_type -> interlock.engine.v1.PauseRunRequest
+	18, // 30: interlock.engine.v1.RunService.ResumeRun:input_type -> interlock.engine.v1.ResumeRunRequest
+	20, // 31: interlock.engine.v1.RunService.CancelRun:input_type -> interlock.engine.v1.CancelRunRequest
+	4,  // 32: interlock.engine.v1.RunService.GetRunVersion:input_type -> interlock.engine.v1.GetRunVersionRequest
+	22, // 33: interlock.engine.v1.RunService.GetRunHistory:input_type -> interlock.engine.v1.GetRunHistoryRequest
+	24, // 34: interlock.engine.v1.RunService.WatchRun:input_type -> interlock.engine.v1.WatchRunRequest
+	1,  // 35: interlock.engine.v1.RunService.StartRun:output_type -> interlock.engine.v1.StartRunResponse
+	3,  // 36: interlock.engine.v1.RunService.GetRun:output_type -> interlock.engine.v1.GetRunResponse
+	7,  // 37: interlock.engine.v1.RunService.ListRuns:output_type -> interlock.engine.v1.ListRunsResponse
+	9,  // 38: interlock.engine.v1.RunService.TransitionRun:output_type -> interlock.engine.v1.TransitionRunResponse
+	11, // 39: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
+	13, // 40: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
+	15, // 41: interlock.engine.v1.RunService.MigrateRun:output_type -> interlock.engine.v1.MigrateRunResponse
+	17, // 42: interlock.engine.v1.RunService.PauseRun:output_type -> interlock.engine.v1.PauseRunResponse
+	19, // 43: interlock.engine.v1.RunService.ResumeRun:output_type -> interlock.engine.v1.ResumeRunResponse
+	21, // 44: interlock.engine.v1.RunService.CancelRun:output_type -> interlock.engine.v1.CancelRunResponse
+	5,  // 45: interlock.engine.v1.RunService.GetRunVersion:output_type -> interlock.engine.v1.GetRunVersionResponse
+	23, // 46: interlock.engine.v1.RunService.GetRunHistory:output_type -> interlock.engine.v1.GetRunHistoryResponse
+	25, // 47: interlock.engine.v1.RunService.WatchRun:output_type -> interlock.engine.v1.WatchRunResponse
+	35, // [35:48] is the sub-list for method output_type
+	22, // [22:35] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_service_proto_init() }

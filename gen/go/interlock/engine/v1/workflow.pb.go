@@ -165,7 +165,11 @@ type Workflow struct {
 	// When this version was registered.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Name of the principal that registered this version.
-	CreatedBy     string `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
+	CreatedBy string `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
+	// The version that new runs get; 0 when none is live yet.
+	LiveVersion int64 `protobuf:"varint,7,opt,name=live_version,json=liveVersion,proto3" json:"live_version,omitempty"`
+	// Set when no new runs are started.
+	Retired       *Retirement `protobuf:"bytes,8,opt,name=retired,proto3" json:"retired,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -242,6 +246,84 @@ func (x *Workflow) GetCreatedBy() string {
 	return ""
 }
 
+func (x *Workflow) GetLiveVersion() int64 {
+	if x != nil {
+		return x.LiveVersion
+	}
+	return 0
+}
+
+func (x *Workflow) GetRetired() *Retirement {
+	if x != nil {
+		return x.Retired
+	}
+	return nil
+}
+
+// Retirement is the end of the new runs of a workflow or process. Those that run go on.
+type Retirement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it was retired.
+	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// Name of the principal that retired it.
+	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	// Why; may be empty.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Retirement) Reset() {
+	*x = Retirement{}
+	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Retirement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Retirement) ProtoMessage() {}
+
+func (x *Retirement) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Retirement.ProtoReflect.Descriptor instead.
+func (*Retirement) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Retirement) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Retirement) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Retirement) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var File_interlock_engine_v1_workflow_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_workflow_proto_rawDesc = "" +
@@ -251,7 +333,7 @@ const file_interlock_engine_v1_workflow_proto_rawDesc = "" +
 	"\apointer\x18\x01 \x01(\tR\apointer\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x129\n" +
 	"\bseverity\x18\x03 \x01(\x0e2\x1d.interlock.engine.v1.SeverityR\bseverity\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage\"\xca\x01\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\"\xa8\x02\n" +
 	"\bWorkflow\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x16\n" +
@@ -262,7 +344,14 @@ const file_interlock_engine_v1_workflow_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"created_by\x18\x06 \x01(\tR\tcreatedBy*N\n" +
+	"created_by\x18\x06 \x01(\tR\tcreatedBy\x12!\n" +
+	"\flive_version\x18\a \x01(\x03R\vliveVersion\x129\n" +
+	"\aretired\x18\b \x01(\v2\x1f.interlock.engine.v1.RetirementR\aretired\"`\n" +
+	"\n" +
+	"Retirement\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason*N\n" +
 	"\bSeverity\x12\x18\n" +
 	"\x14SEVERITY_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eSEVERITY_ERROR\x10\x01\x12\x14\n" +
@@ -281,21 +370,24 @@ func file_interlock_engine_v1_workflow_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_engine_v1_workflow_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_interlock_engine_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_interlock_engine_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_interlock_engine_v1_workflow_proto_goTypes = []any{
 	(Severity)(0),                 // 0: interlock.engine.v1.Severity
 	(*Problem)(nil),               // 1: interlock.engine.v1.Problem
 	(*Workflow)(nil),              // 2: interlock.engine.v1.Workflow
-	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
+	(*Retirement)(nil),            // 3: interlock.engine.v1.Retirement
+	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
 }
 var file_interlock_engine_v1_workflow_proto_depIdxs = []int32{
 	0, // 0: interlock.engine.v1.Problem.severity:type_name -> interlock.engine.v1.Severity
-	3, // 1: interlock.engine.v1.Workflow.created_at:type_name -> google.protobuf.Timestamp
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	4, // 1: interlock.engine.v1.Workflow.created_at:type_name -> google.protobuf.Timestamp
+	3, // 2: interlock.engine.v1.Workflow.retired:type_name -> interlock.engine.v1.Retirement
+	4, // 3: interlock.engine.v1.Retirement.at:type_name -> google.protobuf.Timestamp
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_workflow_proto_init() }
@@ -309,7 +401,7 @@ func file_interlock_engine_v1_workflow_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_workflow_proto_rawDesc), len(file_interlock_engine_v1_workflow_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

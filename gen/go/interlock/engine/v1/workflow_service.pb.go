@@ -86,8 +86,17 @@ type RegisterWorkflowRequest struct {
 	Definition []byte `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
 	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// True to store the version without making it live: runs get it once its set is applied, or
+	// it is promoted. For operators.
+	Staged bool `protobuf:"varint,3,opt,name=staged,proto3" json:"staged,omitempty"`
+	// The version that must be live, else ABORTED with VERSION_CONFLICT; 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,4,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	// The digest that must be live, else ABORTED with VERSION_CONFLICT; empty for any.
+	ExpectedDigest string `protobuf:"bytes,5,opt,name=expected_digest,json=expectedDigest,proto3" json:"expected_digest,omitempty"`
+	// True to store nothing and answer what would be stored.
+	DryRun        bool `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RegisterWorkflowRequest) Reset() {
@@ -132,6 +141,34 @@ func (x *RegisterWorkflowRequest) GetIdempotencyKey() string {
 		return x.IdempotencyKey
 	}
 	return ""
+}
+
+func (x *RegisterWorkflowRequest) GetStaged() bool {
+	if x != nil {
+		return x.Staged
+	}
+	return false
+}
+
+func (x *RegisterWorkflowRequest) GetExpectedVersion() int64 {
+	if x != nil {
+		return x.ExpectedVersion
+	}
+	return 0
+}
+
+func (x *RegisterWorkflowRequest) GetExpectedDigest() string {
+	if x != nil {
+		return x.ExpectedDigest
+	}
+	return ""
+}
+
+func (x *RegisterWorkflowRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
 }
 
 // RegisterWorkflowResponse is the version that the definition has.
@@ -203,7 +240,7 @@ type GetWorkflowRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the workflow.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Number of the version; 0 for the latest.
+	// Number of the version; 0 for the live one.
 	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -357,7 +394,7 @@ func (x *ListWorkflowsRequest) GetPageToken() string {
 // ListWorkflowsResponse is one page of the registry.
 type ListWorkflowsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The latest version of each workflow, by name, without definitions.
+	// Of each workflow the live version, or else the latest: by name, without definitions.
 	Workflows []*Workflow `protobuf:"bytes,1,rep,name=workflows,proto3" json:"workflows,omitempty"`
 	// page_token of the next page; empty when this is the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -526,7 +563,7 @@ type PlanMigrationRequest struct {
 	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
 	// The version that runs have now.
 	FromVersion int64 `protobuf:"varint,2,opt,name=from_version,json=fromVersion,proto3" json:"from_version,omitempty"`
-	// The version to move them to; 0 for the latest.
+	// The version to move them to; 0 for the live one.
 	ToVersion int64 `protobuf:"varint,3,opt,name=to_version,json=toVersion,proto3" json:"to_version,omitempty"`
 	// What states of the one version are called in the other; a state that is not here
 	// keeps its name.
@@ -848,16 +885,323 @@ func (x *Stay) GetReason() string {
 	return ""
 }
 
+// PromoteWorkflowRequest names the version to make live.
+type PromoteWorkflowRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the workflow or process.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Number of the version.
+	Version int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// The version that must be live now, else ABORTED with VERSION_CONFLICT; 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *PromoteWorkflowRequest) Reset() {
+	*x = PromoteWorkflowRequest{}
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PromoteWorkflowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PromoteWorkflowRequest) ProtoMessage() {}
+
+func (x *PromoteWorkflowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PromoteWorkflowRequest.ProtoReflect.Descriptor instead.
+func (*PromoteWorkflowRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *PromoteWorkflowRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PromoteWorkflowRequest) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *PromoteWorkflowRequest) GetExpectedVersion() int64 {
+	if x != nil {
+		return x.ExpectedVersion
+	}
+	return 0
+}
+
+// PromoteWorkflowResponse is the version that is live now.
+type PromoteWorkflowResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The live version.
+	Workflow      *Workflow `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PromoteWorkflowResponse) Reset() {
+	*x = PromoteWorkflowResponse{}
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PromoteWorkflowResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PromoteWorkflowResponse) ProtoMessage() {}
+
+func (x *PromoteWorkflowResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PromoteWorkflowResponse.ProtoReflect.Descriptor instead.
+func (*PromoteWorkflowResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *PromoteWorkflowResponse) GetWorkflow() *Workflow {
+	if x != nil {
+		return x.Workflow
+	}
+	return nil
+}
+
+// RetireWorkflowRequest names the workflow or process to retire.
+type RetireWorkflowRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the workflow or process.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Why, for those whose start is refused; may be empty.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetireWorkflowRequest) Reset() {
+	*x = RetireWorkflowRequest{}
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetireWorkflowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetireWorkflowRequest) ProtoMessage() {}
+
+func (x *RetireWorkflowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetireWorkflowRequest.ProtoReflect.Descriptor instead.
+func (*RetireWorkflowRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RetireWorkflowRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RetireWorkflowRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// RetireWorkflowResponse is the retired workflow or process.
+type RetireWorkflowResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its live version.
+	Workflow      *Workflow `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetireWorkflowResponse) Reset() {
+	*x = RetireWorkflowResponse{}
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetireWorkflowResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetireWorkflowResponse) ProtoMessage() {}
+
+func (x *RetireWorkflowResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetireWorkflowResponse.ProtoReflect.Descriptor instead.
+func (*RetireWorkflowResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RetireWorkflowResponse) GetWorkflow() *Workflow {
+	if x != nil {
+		return x.Workflow
+	}
+	return nil
+}
+
+// RestoreWorkflowRequest names the workflow or process to restore.
+type RestoreWorkflowRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the workflow or process.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreWorkflowRequest) Reset() {
+	*x = RestoreWorkflowRequest{}
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreWorkflowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreWorkflowRequest) ProtoMessage() {}
+
+func (x *RestoreWorkflowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreWorkflowRequest.ProtoReflect.Descriptor instead.
+func (*RestoreWorkflowRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RestoreWorkflowRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// RestoreWorkflowResponse is the restored workflow or process.
+type RestoreWorkflowResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its live version.
+	Workflow      *Workflow `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreWorkflowResponse) Reset() {
+	*x = RestoreWorkflowResponse{}
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreWorkflowResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreWorkflowResponse) ProtoMessage() {}
+
+func (x *RestoreWorkflowResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreWorkflowResponse.ProtoReflect.Descriptor instead.
+func (*RestoreWorkflowResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RestoreWorkflowResponse) GetWorkflow() *Workflow {
+	if x != nil {
+		return x.Workflow
+	}
+	return nil
+}
+
 var File_interlock_engine_v1_workflow_service_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_workflow_service_proto_rawDesc = "" +
 	"\n" +
-	"*interlock/engine/v1/workflow_service.proto\x12\x13interlock.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/engine/v1/workflow.proto\"u\n" +
+	"*interlock/engine/v1/workflow_service.proto\x12\x13interlock.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/engine/v1/workflow.proto\"\x8c\x02\n" +
 	"\x17RegisterWorkflowRequest\x12'\n" +
 	"\n" +
 	"definition\x18\x01 \x01(\fB\a\xbaH\x04z\x02\x10\x01R\n" +
 	"definition\x121\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"\xa9\x01\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12\x16\n" +
+	"\x06staged\x18\x03 \x01(\bR\x06staged\x122\n" +
+	"\x10expected_version\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\x120\n" +
+	"\x0fexpected_digest\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\x0eexpectedDigest\x12\x17\n" +
+	"\adry_run\x18\x06 \x01(\bR\x06dryRun\"\xa9\x01\n" +
 	"\x18RegisterWorkflowResponse\x129\n" +
 	"\bworkflow\x18\x01 \x01(\v2\x1d.interlock.engine.v1.WorkflowR\bworkflow\x12\x18\n" +
 	"\acreated\x18\x02 \x01(\bR\acreated\x128\n" +
@@ -915,18 +1259,39 @@ const file_interlock_engine_v1_workflow_service_proto_rawDesc = "" +
 	"\x04path\x18\x05 \x03(\tR\x04path\"4\n" +
 	"\x04Stay\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason*\x95\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x8f\x01\n" +
+	"\x16PromoteWorkflowRequest\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04name\x12!\n" +
+	"\aversion\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02 \x00R\aversion\x122\n" +
+	"\x10expected_version\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\"T\n" +
+	"\x17PromoteWorkflowResponse\x129\n" +
+	"\bworkflow\x18\x01 \x01(\v2\x1d.interlock.engine.v1.WorkflowR\bworkflow\"Y\n" +
+	"\x15RetireWorkflowRequest\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04name\x12 \n" +
+	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06reason\"S\n" +
+	"\x16RetireWorkflowResponse\x129\n" +
+	"\bworkflow\x18\x01 \x01(\v2\x1d.interlock.engine.v1.WorkflowR\bworkflow\"8\n" +
+	"\x16RestoreWorkflowRequest\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04name\"T\n" +
+	"\x17RestoreWorkflowResponse\x129\n" +
+	"\bworkflow\x18\x01 \x01(\v2\x1d.interlock.engine.v1.WorkflowR\bworkflow*\x95\x01\n" +
 	"\x10MigrationVerdict\x12!\n" +
 	"\x1dMIGRATION_VERDICT_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18MIGRATION_VERDICT_PROVED\x10\x01\x12\x1e\n" +
 	"\x1aMIGRATION_VERDICT_LOOSENED\x10\x02\x12 \n" +
-	"\x1cMIGRATION_VERDICT_NOT_PROVED\x10\x032\xa5\x04\n" +
+	"\x1cMIGRATION_VERDICT_NOT_PROVED\x10\x032\xec\x06\n" +
 	"\x0fWorkflowService\x12o\n" +
 	"\x10RegisterWorkflow\x12,.interlock.engine.v1.RegisterWorkflowRequest\x1a-.interlock.engine.v1.RegisterWorkflowResponse\x12`\n" +
 	"\vGetWorkflow\x12'.interlock.engine.v1.GetWorkflowRequest\x1a(.interlock.engine.v1.GetWorkflowResponse\x12f\n" +
 	"\rListWorkflows\x12).interlock.engine.v1.ListWorkflowsRequest\x1a*.interlock.engine.v1.ListWorkflowsResponse\x12o\n" +
 	"\x10ValidateWorkflow\x12,.interlock.engine.v1.ValidateWorkflowRequest\x1a-.interlock.engine.v1.ValidateWorkflowResponse\x12f\n" +
-	"\rPlanMigration\x12).interlock.engine.v1.PlanMigrationRequest\x1a*.interlock.engine.v1.PlanMigrationResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
+	"\rPlanMigration\x12).interlock.engine.v1.PlanMigrationRequest\x1a*.interlock.engine.v1.PlanMigrationResponse\x12l\n" +
+	"\x0fPromoteWorkflow\x12+.interlock.engine.v1.PromoteWorkflowRequest\x1a,.interlock.engine.v1.PromoteWorkflowResponse\x12i\n" +
+	"\x0eRetireWorkflow\x12*.interlock.engine.v1.RetireWorkflowRequest\x1a+.interlock.engine.v1.RetireWorkflowResponse\x12l\n" +
+	"\x0fRestoreWorkflow\x12+.interlock.engine.v1.RestoreWorkflowRequest\x1a,.interlock.engine.v1.RestoreWorkflowResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_interlock_engine_v1_workflow_service_proto_rawDescOnce sync.Once
@@ -941,7 +1306,7 @@ func file_interlock_engine_v1_workflow_service_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_engine_v1_workflow_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_interlock_engine_v1_workflow_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_interlock_engine_v1_workflow_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_interlock_engine_v1_workflow_service_proto_goTypes = []any{
 	(MigrationVerdict)(0),            // 0: interlock.engine.v1.MigrationVerdict
 	(*RegisterWorkflowRequest)(nil),  // 1: interlock.engine.v1.RegisterWorkflowRequest
@@ -956,35 +1321,50 @@ var file_interlock_engine_v1_workflow_service_proto_goTypes = []any{
 	(*PlanMigrationResponse)(nil),    // 10: interlock.engine.v1.PlanMigrationResponse
 	(*Gain)(nil),                     // 11: interlock.engine.v1.Gain
 	(*Stay)(nil),                     // 12: interlock.engine.v1.Stay
-	nil,                              // 13: interlock.engine.v1.PlanMigrationRequest.StatesEntry
-	(*Workflow)(nil),                 // 14: interlock.engine.v1.Workflow
-	(*Problem)(nil),                  // 15: interlock.engine.v1.Problem
+	(*PromoteWorkflowRequest)(nil),   // 13: interlock.engine.v1.PromoteWorkflowRequest
+	(*PromoteWorkflowResponse)(nil),  // 14: interlock.engine.v1.PromoteWorkflowResponse
+	(*RetireWorkflowRequest)(nil),    // 15: interlock.engine.v1.RetireWorkflowRequest
+	(*RetireWorkflowResponse)(nil),   // 16: interlock.engine.v1.RetireWorkflowResponse
+	(*RestoreWorkflowRequest)(nil),   // 17: interlock.engine.v1.RestoreWorkflowRequest
+	(*RestoreWorkflowResponse)(nil),  // 18: interlock.engine.v1.RestoreWorkflowResponse
+	nil,                              // 19: interlock.engine.v1.PlanMigrationRequest.StatesEntry
+	(*Workflow)(nil),                 // 20: interlock.engine.v1.Workflow
+	(*Problem)(nil),                  // 21: interlock.engine.v1.Problem
 }
 var file_interlock_engine_v1_workflow_service_proto_depIdxs = []int32{
-	14, // 0: interlock.engine.v1.RegisterWorkflowResponse.workflow:type_name -> interlock.engine.v1.Workflow
-	15, // 1: interlock.engine.v1.RegisterWorkflowResponse.warnings:type_name -> interlock.engine.v1.Problem
-	14, // 2: interlock.engine.v1.GetWorkflowResponse.workflow:type_name -> interlock.engine.v1.Workflow
-	14, // 3: interlock.engine.v1.ListWorkflowsResponse.workflows:type_name -> interlock.engine.v1.Workflow
-	15, // 4: interlock.engine.v1.ValidateWorkflowResponse.problems:type_name -> interlock.engine.v1.Problem
-	13, // 5: interlock.engine.v1.PlanMigrationRequest.states:type_name -> interlock.engine.v1.PlanMigrationRequest.StatesEntry
+	20, // 0: interlock.engine.v1.RegisterWorkflowResponse.workflow:type_name -> interlock.engine.v1.Workflow
+	21, // 1: interlock.engine.v1.RegisterWorkflowResponse.warnings:type_name -> interlock.engine.v1.Problem
+	20, // 2: interlock.engine.v1.GetWorkflowResponse.workflow:type_name -> interlock.engine.v1.Workflow
+	20, // 3: interlock.engine.v1.ListWorkflowsResponse.workflows:type_name -> interlock.engine.v1.Workflow
+	21, // 4: interlock.engine.v1.ValidateWorkflowResponse.problems:type_name -> interlock.engine.v1.Problem
+	19, // 5: interlock.engine.v1.PlanMigrationRequest.states:type_name -> interlock.engine.v1.PlanMigrationRequest.StatesEntry
 	0,  // 6: interlock.engine.v1.PlanMigrationResponse.verdict:type_name -> interlock.engine.v1.MigrationVerdict
 	11, // 7: interlock.engine.v1.PlanMigrationResponse.gains:type_name -> interlock.engine.v1.Gain
 	12, // 8: interlock.engine.v1.PlanMigrationResponse.stays:type_name -> interlock.engine.v1.Stay
-	1,  // 9: interlock.engine.v1.WorkflowService.RegisterWorkflow:input_type -> interlock.engine.v1.RegisterWorkflowRequest
-	3,  // 10: interlock.engine.v1.WorkflowService.GetWorkflow:input_type -> interlock.engine.v1.GetWorkflowRequest
-	5,  // 11: interlock.engine.v1.WorkflowService.ListWorkflows:input_type -> interlock.engine.v1.ListWorkflowsRequest
-	7,  // 12: interlock.engine.v1.WorkflowService.ValidateWorkflow:input_type -> interlock.engine.v1.ValidateWorkflowRequest
-	9,  // 13: interlock.engine.v1.WorkflowService.PlanMigration:input_type -> interlock.engine.v1.PlanMigrationRequest
-	2,  // 14: interlock.engine.v1.WorkflowService.RegisterWorkflow:output_type -> interlock.engine.v1.RegisterWorkflowResponse
-	4,  // 15: interlock.engine.v1.WorkflowService.GetWorkflow:output_type -> interlock.engine.v1.GetWorkflowResponse
-	6,  // 16: interlock.engine.v1.WorkflowService.ListWorkflows:output_type -> interlock.engine.v1.ListWorkflowsResponse
-	8,  // 17: interlock.engine.v1.WorkflowService.ValidateWorkflow:output_type -> interlock.engine.v1.ValidateWorkflowResponse
-	10, // 18: interlock.engine.v1.WorkflowService.PlanMigration:output_type -> interlock.engine.v1.PlanMigrationResponse
-	14, // [14:19] is the sub-list for method output_type
-	9,  // [9:14] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	20, // 9: interlock.engine.v1.PromoteWorkflowResponse.workflow:type_name -> interlock.engine.v1.Workflow
+	20, // 10: interlock.engine.v1.RetireWorkflowResponse.workflow:type_name -> interlock.engine.v1.Workflow
+	20, // 11: interlock.engine.v1.RestoreWorkflowResponse.workflow:type_name -> interlock.engine.v1.Workflow
+	1,  // 12: interlock.engine.v1.WorkflowService.RegisterWorkflow:input_type -> interlock.engine.v1.RegisterWorkflowRequest
+	3,  // 13: interlock.engine.v1.WorkflowService.GetWorkflow:input_type -> interlock.engine.v1.GetWorkflowRequest
+	5,  // 14: interlock.engine.v1.WorkflowService.ListWorkflows:input_type -> interlock.engine.v1.ListWorkflowsRequest
+	7,  // 15: interlock.engine.v1.WorkflowService.ValidateWorkflow:input_type -> interlock.engine.v1.ValidateWorkflowRequest
+	9,  // 16: interlock.engine.v1.WorkflowService.PlanMigration:input_type -> interlock.engine.v1.PlanMigrationRequest
+	13, // 17: interlock.engine.v1.WorkflowService.PromoteWorkflow:input_type -> interlock.engine.v1.PromoteWorkflowRequest
+	15, // 18: interlock.engine.v1.WorkflowService.RetireWorkflow:input_type -> interlock.engine.v1.RetireWorkflowRequest
+	17, // 19: interlock.engine.v1.WorkflowService.RestoreWorkflow:input_type -> interlock.engine.v1.RestoreWorkflowRequest
+	2,  // 20: interlock.engine.v1.WorkflowService.RegisterWorkflow:output_type -> interlock.engine.v1.RegisterWorkflowResponse
+	4,  // 21: interlock.engine.v1.WorkflowService.GetWorkflow:output_type -> interlock.engine.v1.GetWorkflowResponse
+	6,  // 22: interlock.engine.v1.WorkflowService.ListWorkflows:output_type -> interlock.engine.v1.ListWorkflowsResponse
+	8,  // 23: interlock.engine.v1.WorkflowService.ValidateWorkflow:output_type -> interlock.engine.v1.ValidateWorkflowResponse
+	10, // 24: interlock.engine.v1.WorkflowService.PlanMigration:output_type -> interlock.engine.v1.PlanMigrationResponse
+	14, // 25: interlock.engine.v1.WorkflowService.PromoteWorkflow:output_type -> interlock.engine.v1.PromoteWorkflowResponse
+	16, // 26: interlock.engine.v1.WorkflowService.RetireWorkflow:output_type -> interlock.engine.v1.RetireWorkflowResponse
+	18, // 27: interlock.engine.v1.WorkflowService.RestoreWorkflow:output_type -> interlock.engine.v1.RestoreWorkflowResponse
+	20, // [20:28] is the sub-list for method output_type
+	12, // [12:20] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_workflow_service_proto_init() }
@@ -999,7 +1379,7 @@ func file_interlock_engine_v1_workflow_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_workflow_service_proto_rawDesc), len(file_interlock_engine_v1_workflow_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,9 @@ const (
 	WorkflowService_ListWorkflows_FullMethodName    = "/interlock.engine.v1.WorkflowService/ListWorkflows"
 	WorkflowService_ValidateWorkflow_FullMethodName = "/interlock.engine.v1.WorkflowService/ValidateWorkflow"
 	WorkflowService_PlanMigration_FullMethodName    = "/interlock.engine.v1.WorkflowService/PlanMigration"
+	WorkflowService_PromoteWorkflow_FullMethodName  = "/interlock.engine.v1.WorkflowService/PromoteWorkflow"
+	WorkflowService_RetireWorkflow_FullMethodName   = "/interlock.engine.v1.WorkflowService/RetireWorkflow"
+	WorkflowService_RestoreWorkflow_FullMethodName  = "/interlock.engine.v1.WorkflowService/RestoreWorkflow"
 )
 
 // WorkflowServiceClient is the client API for WorkflowService service.
@@ -37,17 +40,24 @@ type WorkflowServiceClient interface {
 	// version returns that version with created = false. An invalid definition is
 	// INVALID_ARGUMENT with one BadRequest violation per problem.
 	RegisterWorkflow(ctx context.Context, in *RegisterWorkflowRequest, opts ...grpc.CallOption) (*RegisterWorkflowResponse, error)
-	// GetWorkflow returns one version, by default the latest. NOT_FOUND when there is
+	// GetWorkflow returns one version, by default the live one. NOT_FOUND when there is
 	// none.
 	GetWorkflow(ctx context.Context, in *GetWorkflowRequest, opts ...grpc.CallOption) (*GetWorkflowResponse, error)
-	// ListWorkflows returns the latest version of every workflow. It is a registry:
-	// ordered by name, without a filter.
+	// ListWorkflows returns the live version of every workflow, or else the latest. It is a
+	// registry: ordered by name, without a filter.
 	ListWorkflows(ctx context.Context, in *ListWorkflowsRequest, opts ...grpc.CallOption) (*ListWorkflowsResponse, error)
 	// ValidateWorkflow returns every problem of a definition and stores nothing.
 	ValidateWorkflow(ctx context.Context, in *ValidateWorkflowRequest, opts ...grpc.CallOption) (*ValidateWorkflowResponse, error)
 	// PlanMigration says what moving running runs to another version would newly allow, or
 	// that it allows nothing new (S17.3). It moves none.
 	PlanMigration(ctx context.Context, in *PlanMigrationRequest, opts ...grpc.CallOption) (*PlanMigrationResponse, error)
+	// PromoteWorkflow makes a version of a workflow or process live: new runs get it. It may be
+	// an older version again.
+	PromoteWorkflow(ctx context.Context, in *PromoteWorkflowRequest, opts ...grpc.CallOption) (*PromoteWorkflowResponse, error)
+	// RetireWorkflow ends the new runs of a workflow or process. Those that run go on.
+	RetireWorkflow(ctx context.Context, in *RetireWorkflowRequest, opts ...grpc.CallOption) (*RetireWorkflowResponse, error)
+	// RestoreWorkflow undoes RetireWorkflow.
+	RestoreWorkflow(ctx context.Context, in *RestoreWorkflowRequest, opts ...grpc.CallOption) (*RestoreWorkflowResponse, error)
 }
 
 type workflowServiceClient struct {
@@ -108,6 +118,36 @@ func (c *workflowServiceClient) PlanMigration(ctx context.Context, in *PlanMigra
 	return out, nil
 }
 
+func (c *workflowServiceClient) PromoteWorkflow(ctx context.Context, in *PromoteWorkflowRequest, opts ...grpc.CallOption) (*PromoteWorkflowResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PromoteWorkflowResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_PromoteWorkflow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *workflowServiceClient) RetireWorkflow(ctx context.Context, in *RetireWorkflowRequest, opts ...grpc.CallOption) (*RetireWorkflowResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RetireWorkflowResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_RetireWorkflow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *workflowServiceClient) RestoreWorkflow(ctx context.Context, in *RestoreWorkflowRequest, opts ...grpc.CallOption) (*RestoreWorkflowResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestoreWorkflowResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_RestoreWorkflow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // WorkflowServiceServer is the server API for WorkflowService service.
 // All implementations must embed UnimplementedWorkflowServiceServer
 // for forward compatibility.
@@ -119,17 +159,24 @@ type WorkflowServiceServer interface {
 	// version returns that version with created = false. An invalid definition is
 	// INVALID_ARGUMENT with one BadRequest violation per problem.
 	RegisterWorkflow(context.Context, *RegisterWorkflowRequest) (*RegisterWorkflowResponse, error)
-	// GetWorkflow returns one version, by default the latest. NOT_FOUND when there is
+	// GetWorkflow returns one version, by default the live one. NOT_FOUND when there is
 	// none.
 	GetWorkflow(context.Context, *GetWorkflowRequest) (*GetWorkflowResponse, error)
-	// ListWorkflows returns the latest version of every workflow. It is a registry:
-	// ordered by name, without a filter.
+	// ListWorkflows returns the live version of every workflow, or else the latest. It is a
+	// registry: ordered by name, without a filter.
 	ListWorkflows(context.Context, *ListWorkflowsRequest) (*ListWorkflowsResponse, error)
 	// ValidateWorkflow returns every problem of a definition and stores nothing.
 	ValidateWorkflow(context.Context, *ValidateWorkflowRequest) (*ValidateWorkflowResponse, error)
 	// PlanMigration says what moving running runs to another version would newly allow, or
 	// that it allows nothing new (S17.3). It moves none.
 	PlanMigration(context.Context, *PlanMigrationRequest) (*PlanMigrationResponse, error)
+	// PromoteWorkflow makes a version of a workflow or process live: new runs get it. It may be
+	// an older version again.
+	PromoteWorkflow(context.Context, *PromoteWorkflowRequest) (*PromoteWorkflowResponse, error)
+	// RetireWorkflow ends the new runs of a workflow or process. Those that run go on.
+	RetireWorkflow(context.Context, *RetireWorkflowRequest) (*RetireWorkflowResponse, error)
+	// RestoreWorkflow undoes RetireWorkflow.
+	RestoreWorkflow(context.Context, *RestoreWorkflowRequest) (*RestoreWorkflowResponse, error)
 	mustEmbedUnimplementedWorkflowServiceServer()
 }
 
@@ -154,6 +201,15 @@ func (UnimplementedWorkflowServiceServer) ValidateWorkflow(context.Context, *Val
 }
 func (UnimplementedWorkflowServiceServer) PlanMigration(context.Context, *PlanMigrationRequest) (*PlanMigrationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PlanMigration not implemented")
+}
+func (UnimplementedWorkflowServiceServer) PromoteWorkflow(context.Context, *PromoteWorkflowRequest) (*PromoteWorkflowResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PromoteWorkflow not implemented")
+}
+func (UnimplementedWorkflowServiceServer) RetireWorkflow(context.Context, *RetireWorkflowRequest) (*RetireWorkflowResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RetireWorkflow not implemented")
+}
+func (UnimplementedWorkflowServiceServer) RestoreWorkflow(context.Context, *RestoreWorkflowRequest) (*RestoreWorkflowResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RestoreWorkflow not implemented")
 }
 func (UnimplementedWorkflowServiceServer) mustEmbedUnimplementedWorkflowServiceServer() {}
 func (UnimplementedWorkflowServiceServer) testEmbeddedByValue()                         {}
@@ -266,6 +322,60 @@ func _WorkflowService_PlanMigration_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WorkflowService_PromoteWorkflow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PromoteWorkflowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).PromoteWorkflow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_PromoteWorkflow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).PromoteWorkflow(ctx, req.(*PromoteWorkflowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _WorkflowService_RetireWorkflow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RetireWorkflowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).RetireWorkflow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_RetireWorkflow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).RetireWorkflow(ctx, req.(*RetireWorkflowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _WorkflowService_RestoreWorkflow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestoreWorkflowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).RestoreWorkflow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_RestoreWorkflow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).RestoreWorkflow(ctx, req.(*RestoreWorkflowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // WorkflowService_ServiceDesc is the grpc.ServiceDesc for WorkflowService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -292,6 +402,18 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PlanMigration",
 			Handler:    _WorkflowService_PlanMigration_Handler,
+		},
+		{
+			MethodName: "PromoteWorkflow",
+			Handler:    _WorkflowService_PromoteWorkflow_Handler,
+		},
+		{
+			MethodName: "RetireWorkflow",
+			Handler:    _WorkflowService_RetireWorkflow_Handler,
+		},
+		{
+			MethodName: "RestoreWorkflow",
+			Handler:    _WorkflowService_RestoreWorkflow_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -93,6 +93,18 @@ type Event struct {
 	//	*Event_ToolcallOutcome
 	//	*Event_RunMigrated
 	//	*Event_CallRefused
+	//	*Event_PersonChanged
+	//	*Event_HaltChanged
+	//	*Event_FreezeChanged
+	//	*Event_ExceptionChanged
+	//	*Event_SessionBounded
+	//	*Event_RunTimed
+	//	*Event_BreakGlassChanged
+	//	*Event_ScheduleChanged
+	//	*Event_ScheduleHandled
+	//	*Event_WorkflowChanged
+	//	*Event_DefinitionChanged
+	//	*Event_SetApplied
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -515,6 +527,114 @@ func (x *Event) GetCallRefused() *CallRefused {
 	return nil
 }
 
+func (x *Event) GetPersonChanged() *PersonChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_PersonChanged); ok {
+			return x.PersonChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetHaltChanged() *HaltChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_HaltChanged); ok {
+			return x.HaltChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetFreezeChanged() *FreezeChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_FreezeChanged); ok {
+			return x.FreezeChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetExceptionChanged() *ExceptionChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_ExceptionChanged); ok {
+			return x.ExceptionChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSessionBounded() *SessionBounded {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_SessionBounded); ok {
+			return x.SessionBounded
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRunTimed() *RunTimed {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_RunTimed); ok {
+			return x.RunTimed
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetBreakGlassChanged() *BreakGlassChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_BreakGlassChanged); ok {
+			return x.BreakGlassChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetScheduleChanged() *ScheduleChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_ScheduleChanged); ok {
+			return x.ScheduleChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetScheduleHandled() *ScheduleHandled {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_ScheduleHandled); ok {
+			return x.ScheduleHandled
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetWorkflowChanged() *WorkflowChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_WorkflowChanged); ok {
+			return x.WorkflowChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetDefinitionChanged() *DefinitionChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_DefinitionChanged); ok {
+			return x.DefinitionChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSetApplied() *SetApplied {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_SetApplied); ok {
+			return x.SetApplied
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -705,6 +825,68 @@ type Event_CallRefused struct {
 	CallRefused *CallRefused `protobuf:"bytes,55,opt,name=call_refused,json=callRefused,proto3,oneof"`
 }
 
+type Event_PersonChanged struct {
+	// Of person.created, person.updated, person.deleted, person.invited, person.key_added and
+	// person.key_removed.
+	PersonChanged *PersonChanged `protobuf:"bytes,57,opt,name=person_changed,json=personChanged,proto3,oneof"`
+}
+
+type Event_HaltChanged struct {
+	// Of halt.created and halt.lifted.
+	HaltChanged *HaltChanged `protobuf:"bytes,56,opt,name=halt_changed,json=haltChanged,proto3,oneof"`
+}
+
+type Event_FreezeChanged struct {
+	// Of freeze.created and freeze.lifted.
+	FreezeChanged *FreezeChanged `protobuf:"bytes,101,opt,name=freeze_changed,json=freezeChanged,proto3,oneof"`
+}
+
+type Event_ExceptionChanged struct {
+	// Of exception.added, exception.confirmed and exception.ended.
+	ExceptionChanged *ExceptionChanged `protobuf:"bytes,58,opt,name=exception_changed,json=exceptionChanged,proto3,oneof"`
+}
+
+type Event_SessionBounded struct {
+	// Of session.token.minted, session.token.revoked, session.tokens.revoked and session.narrowed.
+	SessionBounded *SessionBounded `protobuf:"bytes,59,opt,name=session_bounded,json=sessionBounded,proto3,oneof"`
+}
+
+type Event_RunTimed struct {
+	// Of run.reminded, run.stale, run.timer.blocked and run.timer.restored.
+	RunTimed *RunTimed `protobuf:"bytes,100,opt,name=run_timed,json=runTimed,proto3,oneof"`
+}
+
+type Event_BreakGlassChanged struct {
+	// Of breakglass.granted, breakglass.confirmed, breakglass.revoked and breakglass.handed_in.
+	BreakGlassChanged *BreakGlassChanged `protobuf:"bytes,90,opt,name=break_glass_changed,json=breakGlassChanged,proto3,oneof"`
+}
+
+type Event_ScheduleChanged struct {
+	// Of schedule.created, schedule.updated, schedule.paused, schedule.resumed and schedule.deleted.
+	ScheduleChanged *ScheduleChanged `protobuf:"bytes,110,opt,name=schedule_changed,json=scheduleChanged,proto3,oneof"`
+}
+
+type Event_ScheduleHandled struct {
+	// Of schedule.fired, schedule.missed, schedule.skipped, schedule.queued and schedule.refused.
+	ScheduleHandled *ScheduleHandled `protobuf:"bytes,111,opt,name=schedule_handled,json=scheduleHandled,proto3,oneof"`
+}
+
+type Event_WorkflowChanged struct {
+	// Of workflow.promoted, workflow.retired and workflow.restored.
+	WorkflowChanged *WorkflowChanged `protobuf:"bytes,120,opt,name=workflow_changed,json=workflowChanged,proto3,oneof"`
+}
+
+type Event_DefinitionChanged struct {
+	// Of schema.promoted, schema.retired, schema.restored, component.promoted, component.retired
+	// and component.restored.
+	DefinitionChanged *DefinitionChanged `protobuf:"bytes,122,opt,name=definition_changed,json=definitionChanged,proto3,oneof"`
+}
+
+type Event_SetApplied struct {
+	// Of set.applied and set.shadowed.
+	SetApplied *SetApplied `protobuf:"bytes,121,opt,name=set_applied,json=setApplied,proto3,oneof"`
+}
+
 func (*Event_WorkflowRegistered) isEvent_Payload() {}
 
 func (*Event_RunStarted) isEvent_Payload() {}
@@ -776,6 +958,30 @@ func (*Event_ToolcallOutcome) isEvent_Payload() {}
 func (*Event_RunMigrated) isEvent_Payload() {}
 
 func (*Event_CallRefused) isEvent_Payload() {}
+
+func (*Event_PersonChanged) isEvent_Payload() {}
+
+func (*Event_HaltChanged) isEvent_Payload() {}
+
+func (*Event_FreezeChanged) isEvent_Payload() {}
+
+func (*Event_ExceptionChanged) isEvent_Payload() {}
+
+func (*Event_SessionBounded) isEvent_Payload() {}
+
+func (*Event_RunTimed) isEvent_Payload() {}
+
+func (*Event_BreakGlassChanged) isEvent_Payload() {}
+
+func (*Event_ScheduleChanged) isEvent_Payload() {}
+
+func (*Event_ScheduleHandled) isEvent_Payload() {}
+
+func (*Event_WorkflowChanged) isEvent_Payload() {}
+
+func (*Event_DefinitionChanged) isEvent_Payload() {}
+
+func (*Event_SetApplied) isEvent_Payload() {}
 
 // WorkflowRegistered announces a new immutable version of a workflow or process.
 type WorkflowRegistered struct {
@@ -853,7 +1059,11 @@ type RunStarted struct {
 	// The session that drives it; empty for none.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The run that invoked it; empty for none.
-	ParentRunId   string `protobuf:"bytes,5,opt,name=parent_run_id,json=parentRunId,proto3" json:"parent_run_id,omitempty"`
+	ParentRunId string `protobuf:"bytes,5,opt,name=parent_run_id,json=parentRunId,proto3" json:"parent_run_id,omitempty"`
+	// The schedule that has started it; empty for none.
+	Schedule string `protobuf:"bytes,110,opt,name=schedule,proto3" json:"schedule,omitempty"`
+	// The time of that schedule; absent for none.
+	Cause         *ClockCause `protobuf:"bytes,111,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -923,6 +1133,20 @@ func (x *RunStarted) GetParentRunId() string {
 	return ""
 }
 
+func (x *RunStarted) GetSchedule() string {
+	if x != nil {
+		return x.Schedule
+	}
+	return ""
+}
+
+func (x *RunStarted) GetCause() *ClockCause {
+	if x != nil {
+		return x.Cause
+	}
+	return nil
+}
+
 // RunTransitioned announces that a run moved from one state to another. The caller's
 // data is not part of events; read it from the run's history.
 type RunTransitioned struct {
@@ -940,7 +1164,11 @@ type RunTransitioned struct {
 	// Names of the guards that were evaluated and passed.
 	Guards []string `protobuf:"bytes,6,rep,name=guards,proto3" json:"guards,omitempty"`
 	// The branch that it happened in; empty outside of forks.
-	Branch        string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
+	Branch string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Why it was taken by time; empty for a transition that a caller has fired.
+	Reason string `protobuf:"bytes,100,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The clock that has brought it about; absent for none.
+	Cause         *ClockCause `protobuf:"bytes,101,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1024,6 +1252,167 @@ func (x *RunTransitioned) GetBranch() string {
 	return ""
 }
 
+func (x *RunTransitioned) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RunTransitioned) GetCause() *ClockCause {
+	if x != nil {
+		return x.Cause
+	}
+	return nil
+}
+
+// ClockCause is the clock that has brought a change about (S25.9).
+type ClockCause struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it was: deadline, fork, after, stale, remind, schedule, or trigger.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// When it was due.
+	Due *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=due,proto3" json:"due,omitempty"`
+	// By how many milliseconds the change was late.
+	LateMs        int64 `protobuf:"varint,3,opt,name=late_ms,json=lateMs,proto3" json:"late_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClockCause) Reset() {
+	*x = ClockCause{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClockCause) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClockCause) ProtoMessage() {}
+
+func (x *ClockCause) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClockCause.ProtoReflect.Descriptor instead.
+func (*ClockCause) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ClockCause) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ClockCause) GetDue() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Due
+	}
+	return nil
+}
+
+func (x *ClockCause) GetLateMs() int64 {
+	if x != nil {
+		return x.LateMs
+	}
+	return 0
+}
+
+// RunTimed announces a reminder (type "reminded"), a silent agent ("stale"), or a transition that was due and that no guard
+// let through ("timer.blocked"), or that what was due waits after a restore ("timer.restored"). The run stays in its state.
+type RunTimed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state that it is in.
+	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// The branch; empty outside of forks.
+	Branch string `protobuf:"bytes,2,opt,name=branch,proto3" json:"branch,omitempty"`
+	// What has happened, in one sentence.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The event of the transition that was due; empty for others.
+	Event string `protobuf:"bytes,4,opt,name=event,proto3" json:"event,omitempty"`
+	// The clock that has brought it about.
+	Cause         *ClockCause `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunTimed) Reset() {
+	*x = RunTimed{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunTimed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunTimed) ProtoMessage() {}
+
+func (x *RunTimed) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunTimed.ProtoReflect.Descriptor instead.
+func (*RunTimed) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RunTimed) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *RunTimed) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *RunTimed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RunTimed) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *RunTimed) GetCause() *ClockCause {
+	if x != nil {
+		return x.Cause
+	}
+	return nil
+}
+
 // RunRejected announces an event that was refused.
 type RunRejected struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1045,7 +1434,7 @@ type RunRejected struct {
 
 func (x *RunRejected) Reset() {
 	*x = RunRejected{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[4]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1446,7 @@ func (x *RunRejected) String() string {
 func (*RunRejected) ProtoMessage() {}
 
 func (x *RunRejected) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[4]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1459,7 @@ func (x *RunRejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRejected.ProtoReflect.Descriptor instead.
 func (*RunRejected) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{4}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RunRejected) GetEvent() string {
@@ -1130,7 +1519,7 @@ type RunEnded struct {
 
 func (x *RunEnded) Reset() {
 	*x = RunEnded{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[5]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1142,7 +1531,7 @@ func (x *RunEnded) String() string {
 func (*RunEnded) ProtoMessage() {}
 
 func (x *RunEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[5]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1155,7 +1544,7 @@ func (x *RunEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnded.ProtoReflect.Descriptor instead.
 func (*RunEnded) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{5}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RunEnded) GetStatus() string {
@@ -1184,14 +1573,16 @@ func (x *RunEnded) GetReason() string {
 type RunPaused struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Why it was paused or held, or who still holds it; may be empty.
-	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The clock that has held it; absent for none.
+	Cause         *ClockCause `protobuf:"bytes,100,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunPaused) Reset() {
 	*x = RunPaused{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[6]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1203,7 +1594,7 @@ func (x *RunPaused) String() string {
 func (*RunPaused) ProtoMessage() {}
 
 func (x *RunPaused) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[6]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1216,7 +1607,7 @@ func (x *RunPaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPaused.ProtoReflect.Descriptor instead.
 func (*RunPaused) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{6}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RunPaused) GetReason() string {
@@ -1224,6 +1615,13 @@ func (x *RunPaused) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *RunPaused) GetCause() *ClockCause {
+	if x != nil {
+		return x.Cause
+	}
+	return nil
 }
 
 // RunResumed announces a run that is running again.
@@ -1237,7 +1635,7 @@ type RunResumed struct {
 
 func (x *RunResumed) Reset() {
 	*x = RunResumed{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[7]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1249,7 +1647,7 @@ func (x *RunResumed) String() string {
 func (*RunResumed) ProtoMessage() {}
 
 func (x *RunResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[7]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1262,7 +1660,7 @@ func (x *RunResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunResumed.ProtoReflect.Descriptor instead.
 func (*RunResumed) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{7}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RunResumed) GetState() string {
@@ -1287,7 +1685,7 @@ type RunForced struct {
 
 func (x *RunForced) Reset() {
 	*x = RunForced{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[8]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1299,7 +1697,7 @@ func (x *RunForced) String() string {
 func (*RunForced) ProtoMessage() {}
 
 func (x *RunForced) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[8]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1312,7 +1710,7 @@ func (x *RunForced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunForced.ProtoReflect.Descriptor instead.
 func (*RunForced) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{8}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RunForced) GetFrom() string {
@@ -1355,7 +1753,7 @@ type RunMigrated struct {
 
 func (x *RunMigrated) Reset() {
 	*x = RunMigrated{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1367,7 +1765,7 @@ func (x *RunMigrated) String() string {
 func (*RunMigrated) ProtoMessage() {}
 
 func (x *RunMigrated) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1380,7 +1778,7 @@ func (x *RunMigrated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunMigrated.ProtoReflect.Descriptor instead.
 func (*RunMigrated) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{9}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RunMigrated) GetFrom() string {
@@ -1437,7 +1835,7 @@ type RunInterrupted struct {
 
 func (x *RunInterrupted) Reset() {
 	*x = RunInterrupted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[10]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1449,7 +1847,7 @@ func (x *RunInterrupted) String() string {
 func (*RunInterrupted) ProtoMessage() {}
 
 func (x *RunInterrupted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[10]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1462,7 +1860,7 @@ func (x *RunInterrupted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunInterrupted.ProtoReflect.Descriptor instead.
 func (*RunInterrupted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{10}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RunInterrupted) GetInterrupt() string {
@@ -1517,7 +1915,7 @@ type RunForked struct {
 
 func (x *RunForked) Reset() {
 	*x = RunForked{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[11]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1529,7 +1927,7 @@ func (x *RunForked) String() string {
 func (*RunForked) ProtoMessage() {}
 
 func (x *RunForked) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[11]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1542,7 +1940,7 @@ func (x *RunForked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunForked.ProtoReflect.Descriptor instead.
 func (*RunForked) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{11}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RunForked) GetEvent() string {
@@ -1588,7 +1986,7 @@ type RunBranchBound struct {
 
 func (x *RunBranchBound) Reset() {
 	*x = RunBranchBound{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[12]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1600,7 +1998,7 @@ func (x *RunBranchBound) String() string {
 func (*RunBranchBound) ProtoMessage() {}
 
 func (x *RunBranchBound) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[12]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1613,7 +2011,7 @@ func (x *RunBranchBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunBranchBound.ProtoReflect.Descriptor instead.
 func (*RunBranchBound) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{12}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RunBranchBound) GetBranch() string {
@@ -1652,7 +2050,7 @@ type RunBranchEnded struct {
 
 func (x *RunBranchEnded) Reset() {
 	*x = RunBranchEnded{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[13]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +2062,7 @@ func (x *RunBranchEnded) String() string {
 func (*RunBranchEnded) ProtoMessage() {}
 
 func (x *RunBranchEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[13]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +2075,7 @@ func (x *RunBranchEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunBranchEnded.ProtoReflect.Descriptor instead.
 func (*RunBranchEnded) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{13}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RunBranchEnded) GetBranch() string {
@@ -1727,7 +2125,7 @@ type RunJoined struct {
 
 func (x *RunJoined) Reset() {
 	*x = RunJoined{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[14]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1739,7 +2137,7 @@ func (x *RunJoined) String() string {
 func (*RunJoined) ProtoMessage() {}
 
 func (x *RunJoined) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[14]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1752,7 +2150,7 @@ func (x *RunJoined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunJoined.ProtoReflect.Descriptor instead.
 func (*RunJoined) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{14}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RunJoined) GetEvent() string {
@@ -1824,7 +2222,7 @@ type JoinedBranch struct {
 
 func (x *JoinedBranch) Reset() {
 	*x = JoinedBranch{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[15]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +2234,7 @@ func (x *JoinedBranch) String() string {
 func (*JoinedBranch) ProtoMessage() {}
 
 func (x *JoinedBranch) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[15]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +2247,7 @@ func (x *JoinedBranch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinedBranch.ProtoReflect.Descriptor instead.
 func (*JoinedBranch) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{15}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *JoinedBranch) GetName() string {
@@ -1885,7 +2283,7 @@ type RunInvoked struct {
 
 func (x *RunInvoked) Reset() {
 	*x = RunInvoked{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[16]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +2295,7 @@ func (x *RunInvoked) String() string {
 func (*RunInvoked) ProtoMessage() {}
 
 func (x *RunInvoked) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[16]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +2308,7 @@ func (x *RunInvoked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunInvoked.ProtoReflect.Descriptor instead.
 func (*RunInvoked) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{16}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RunInvoked) GetEvent() string {
@@ -1971,7 +2369,7 @@ type RunChildEnded struct {
 
 func (x *RunChildEnded) Reset() {
 	*x = RunChildEnded{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[17]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2381,7 @@ func (x *RunChildEnded) String() string {
 func (*RunChildEnded) ProtoMessage() {}
 
 func (x *RunChildEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[17]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2394,7 @@ func (x *RunChildEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunChildEnded.ProtoReflect.Descriptor instead.
 func (*RunChildEnded) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{17}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RunChildEnded) GetEvent() string {
@@ -2087,14 +2485,16 @@ type ToolCallDecided struct {
 	// The level of the jail that the caller has for the command; 0 for none.
 	JailLevel int32 `protobuf:"varint,16,opt,name=jail_level,json=jailLevel,proto3" json:"jail_level,omitempty"`
 	// Digest of the profile of the jail that the command must run in, sha256:...; empty for none.
-	JailDigest    string `protobuf:"bytes,17,opt,name=jail_digest,json=jailDigest,proto3" json:"jail_digest,omitempty"`
+	JailDigest string `protobuf:"bytes,17,opt,name=jail_digest,json=jailDigest,proto3" json:"jail_digest,omitempty"`
+	// Who made the call, as it was known then.
+	Identity      *CallIdentity `protobuf:"bytes,18,opt,name=identity,proto3" json:"identity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ToolCallDecided) Reset() {
 	*x = ToolCallDecided{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2106,7 +2506,7 @@ func (x *ToolCallDecided) String() string {
 func (*ToolCallDecided) ProtoMessage() {}
 
 func (x *ToolCallDecided) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2119,7 +2519,7 @@ func (x *ToolCallDecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallDecided.ProtoReflect.Descriptor instead.
 func (*ToolCallDecided) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{18}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ToolCallDecided) GetCallId() string {
@@ -2241,6 +2641,167 @@ func (x *ToolCallDecided) GetJailDigest() string {
 	return ""
 }
 
+func (x *ToolCallDecided) GetIdentity() *CallIdentity {
+	if x != nil {
+		return x.Identity
+	}
+	return nil
+}
+
+// CallIdentity is who makes a call, and for whom. The actor of the event is the principal.
+type CallIdentity struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Role of the principal.
+	Role string `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
+	// Kind of its token: static, session, oidc or person; empty for a caller without one.
+	Token string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	// How the call came: hook, mcp, rest, grpc, authzen or ext_authz; empty where that is not known.
+	Via string `protobuf:"bytes,3,opt,name=via,proto3" json:"via,omitempty"`
+	// The person that the principal is; empty for none.
+	Person string `protobuf:"bytes,4,opt,name=person,proto3" json:"person,omitempty"`
+	// Name of the human on whose behalf the call is made; empty where that is not known.
+	Human string `protobuf:"bytes,5,opt,name=human,proto3" json:"human,omitempty"`
+	// Who vouches for the human; empty for people of this deployment.
+	HumanIssuer string `protobuf:"bytes,6,opt,name=human_issuer,json=humanIssuer,proto3" json:"human_issuer,omitempty"`
+	// How far the facts of the human are trusted: claimed, gateway, issuer or operator.
+	HumanSource string `protobuf:"bytes,7,opt,name=human_source,json=humanSource,proto3" json:"human_source,omitempty"`
+	// True when all groups of the human are known.
+	HumanGroupsKnown bool `protobuf:"varint,8,opt,name=human_groups_known,json=humanGroupsKnown,proto3" json:"human_groups_known,omitempty"`
+	// Name of the agent that the session has started from; empty for none.
+	Agent string `protobuf:"bytes,9,opt,name=agent,proto3" json:"agent,omitempty"`
+	// Version of that agent.
+	AgentVersion int64 `protobuf:"varint,10,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
+	// Name of the root of the session's tree; empty without a session.
+	RootSession string `protobuf:"bytes,11,opt,name=root_session,json=rootSession,proto3" json:"root_session,omitempty"`
+	// Names of the sessions above the call's own and of that, the root first.
+	Lineage []string `protobuf:"bytes,12,rep,name=lineage,proto3" json:"lineage,omitempty"`
+	// The attributes of the human that --log-attributes names, as texts.
+	Attributes    map[string]string `protobuf:"bytes,13,rep,name=attributes,proto3" json:"attributes,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallIdentity) Reset() {
+	*x = CallIdentity{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallIdentity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallIdentity) ProtoMessage() {}
+
+func (x *CallIdentity) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallIdentity.ProtoReflect.Descriptor instead.
+func (*CallIdentity) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *CallIdentity) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *CallIdentity) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *CallIdentity) GetVia() string {
+	if x != nil {
+		return x.Via
+	}
+	return ""
+}
+
+func (x *CallIdentity) GetPerson() string {
+	if x != nil {
+		return x.Person
+	}
+	return ""
+}
+
+func (x *CallIdentity) GetHuman() string {
+	if x != nil {
+		return x.Human
+	}
+	return ""
+}
+
+func (x *CallIdentity) GetHumanIssuer() string {
+	if x != nil {
+		return x.HumanIssuer
+	}
+	return ""
+}
+
+func (x *CallIdentity) GetHumanSource() string {
+	if x != nil {
+		return x.HumanSource
+	}
+	return ""
+}
+
+func (x *CallIdentity) GetHumanGroupsKnown() bool {
+	if x != nil {
+		return x.HumanGroupsKnown
+	}
+	return false
+}
+
+func (x *CallIdentity) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *CallIdentity) GetAgentVersion() int64 {
+	if x != nil {
+		return x.AgentVersion
+	}
+	return 0
+}
+
+func (x *CallIdentity) GetRootSession() string {
+	if x != nil {
+		return x.RootSession
+	}
+	return ""
+}
+
+func (x *CallIdentity) GetLineage() []string {
+	if x != nil {
+		return x.Lineage
+	}
+	return nil
+}
+
+func (x *CallIdentity) GetAttributes() map[string]string {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
 // LimitUsed is how much of a limit is used.
 type LimitUsed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2268,7 +2829,7 @@ type LimitUsed struct {
 
 func (x *LimitUsed) Reset() {
 	*x = LimitUsed{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2280,7 +2841,7 @@ func (x *LimitUsed) String() string {
 func (*LimitUsed) ProtoMessage() {}
 
 func (x *LimitUsed) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2293,7 +2854,7 @@ func (x *LimitUsed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitUsed.ProtoReflect.Descriptor instead.
 func (*LimitUsed) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{19}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LimitUsed) GetPolicy() string {
@@ -2372,7 +2933,7 @@ type ShadowDecided struct {
 
 func (x *ShadowDecided) Reset() {
 	*x = ShadowDecided{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2384,7 +2945,7 @@ func (x *ShadowDecided) String() string {
 func (*ShadowDecided) ProtoMessage() {}
 
 func (x *ShadowDecided) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2397,7 +2958,7 @@ func (x *ShadowDecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShadowDecided.ProtoReflect.Descriptor instead.
 func (*ShadowDecided) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{20}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ShadowDecided) GetPolicy() string {
@@ -2461,7 +3022,7 @@ type ToolCallReported struct {
 
 func (x *ToolCallReported) Reset() {
 	*x = ToolCallReported{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2473,7 +3034,7 @@ func (x *ToolCallReported) String() string {
 func (*ToolCallReported) ProtoMessage() {}
 
 func (x *ToolCallReported) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2486,7 +3047,7 @@ func (x *ToolCallReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallReported.ProtoReflect.Descriptor instead.
 func (*ToolCallReported) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{21}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ToolCallReported) GetCallId() string {
@@ -2567,7 +3128,7 @@ type ToolCallOutcome struct {
 
 func (x *ToolCallOutcome) Reset() {
 	*x = ToolCallOutcome{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2579,7 +3140,7 @@ func (x *ToolCallOutcome) String() string {
 func (*ToolCallOutcome) ProtoMessage() {}
 
 func (x *ToolCallOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2592,7 +3153,7 @@ func (x *ToolCallOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallOutcome.ProtoReflect.Descriptor instead.
 func (*ToolCallOutcome) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{22}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ToolCallOutcome) GetCallId() string {
@@ -2654,7 +3215,7 @@ type SchemaRegistered struct {
 
 func (x *SchemaRegistered) Reset() {
 	*x = SchemaRegistered{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +3227,7 @@ func (x *SchemaRegistered) String() string {
 func (*SchemaRegistered) ProtoMessage() {}
 
 func (x *SchemaRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +3240,7 @@ func (x *SchemaRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SchemaRegistered.ProtoReflect.Descriptor instead.
 func (*SchemaRegistered) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{23}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SchemaRegistered) GetSchemaId() string {
@@ -2732,7 +3293,7 @@ type StateChanged struct {
 
 func (x *StateChanged) Reset() {
 	*x = StateChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2744,7 +3305,7 @@ func (x *StateChanged) String() string {
 func (*StateChanged) ProtoMessage() {}
 
 func (x *StateChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2757,7 +3318,7 @@ func (x *StateChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateChanged.ProtoReflect.Descriptor instead.
 func (*StateChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{24}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *StateChanged) GetSchemaName() string {
@@ -2817,7 +3378,7 @@ type StateDeleted struct {
 
 func (x *StateDeleted) Reset() {
 	*x = StateDeleted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2829,7 +3390,7 @@ func (x *StateDeleted) String() string {
 func (*StateDeleted) ProtoMessage() {}
 
 func (x *StateDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2842,7 +3403,7 @@ func (x *StateDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateDeleted.ProtoReflect.Descriptor instead.
 func (*StateDeleted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{25}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *StateDeleted) GetSchemaName() string {
@@ -2880,7 +3441,7 @@ type StateLocked struct {
 
 func (x *StateLocked) Reset() {
 	*x = StateLocked{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2892,7 +3453,7 @@ func (x *StateLocked) String() string {
 func (*StateLocked) ProtoMessage() {}
 
 func (x *StateLocked) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2905,7 +3466,7 @@ func (x *StateLocked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateLocked.ProtoReflect.Descriptor instead.
 func (*StateLocked) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{26}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *StateLocked) GetHolder() string {
@@ -2939,7 +3500,7 @@ type SessionCreated struct {
 
 func (x *SessionCreated) Reset() {
 	*x = SessionCreated{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2951,7 +3512,7 @@ func (x *SessionCreated) String() string {
 func (*SessionCreated) ProtoMessage() {}
 
 func (x *SessionCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2964,7 +3525,7 @@ func (x *SessionCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionCreated.ProtoReflect.Descriptor instead.
 func (*SessionCreated) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{27}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SessionCreated) GetName() string {
@@ -3024,7 +3585,7 @@ type SessionChanged struct {
 
 func (x *SessionChanged) Reset() {
 	*x = SessionChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3036,7 +3597,7 @@ func (x *SessionChanged) String() string {
 func (*SessionChanged) ProtoMessage() {}
 
 func (x *SessionChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3049,7 +3610,7 @@ func (x *SessionChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionChanged.ProtoReflect.Descriptor instead.
 func (*SessionChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{28}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SessionChanged) GetName() string {
@@ -3115,6 +3676,89 @@ func (x *SessionChanged) GetChildSessionId() string {
 	return ""
 }
 
+// SessionBounded announces that a session was narrowed, or that a token of it was minted or revoked
+// (S22.27).
+type SessionBounded struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the session.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The token that was minted or revoked; empty for all of them, and for a narrowing.
+	TokenId string `protobuf:"bytes,2,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
+	// Name of the principal of a token that was minted.
+	TokenName string `protobuf:"bytes,3,opt,name=token_name,json=tokenName,proto3" json:"token_name,omitempty"`
+	// How many entries narrow the session or the token that was minted; 0 for none.
+	Entries int32 `protobuf:"varint,4,opt,name=entries,proto3" json:"entries,omitempty"`
+	// When a token that was minted ends.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionBounded) Reset() {
+	*x = SessionBounded{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionBounded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionBounded) ProtoMessage() {}
+
+func (x *SessionBounded) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionBounded.ProtoReflect.Descriptor instead.
+func (*SessionBounded) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *SessionBounded) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SessionBounded) GetTokenId() string {
+	if x != nil {
+		return x.TokenId
+	}
+	return ""
+}
+
+func (x *SessionBounded) GetTokenName() string {
+	if x != nil {
+		return x.TokenName
+	}
+	return ""
+}
+
+func (x *SessionBounded) GetEntries() int32 {
+	if x != nil {
+		return x.Entries
+	}
+	return 0
+}
+
+func (x *SessionBounded) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
 // SessionGranted announces that a session may read a state of another tree, or may no
 // longer.
 type SessionGranted struct {
@@ -3127,7 +3771,7 @@ type SessionGranted struct {
 
 func (x *SessionGranted) Reset() {
 	*x = SessionGranted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3139,7 +3783,7 @@ func (x *SessionGranted) String() string {
 func (*SessionGranted) ProtoMessage() {}
 
 func (x *SessionGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3152,7 +3796,7 @@ func (x *SessionGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionGranted.ProtoReflect.Descriptor instead.
 func (*SessionGranted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{29}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SessionGranted) GetStateId() string {
@@ -3184,7 +3828,7 @@ type TaskChanged struct {
 
 func (x *TaskChanged) Reset() {
 	*x = TaskChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3196,7 +3840,7 @@ func (x *TaskChanged) String() string {
 func (*TaskChanged) ProtoMessage() {}
 
 func (x *TaskChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3209,7 +3853,7 @@ func (x *TaskChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskChanged.ProtoReflect.Descriptor instead.
 func (*TaskChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{30}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *TaskChanged) GetSessionId() string {
@@ -3267,7 +3911,7 @@ type ComponentChanged struct {
 
 func (x *ComponentChanged) Reset() {
 	*x = ComponentChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3279,7 +3923,7 @@ func (x *ComponentChanged) String() string {
 func (*ComponentChanged) ProtoMessage() {}
 
 func (x *ComponentChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3292,7 +3936,7 @@ func (x *ComponentChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentChanged.ProtoReflect.Descriptor instead.
 func (*ComponentChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{31}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ComponentChanged) GetName() string {
@@ -3326,7 +3970,7 @@ type ComponentCommitted struct {
 
 func (x *ComponentCommitted) Reset() {
 	*x = ComponentCommitted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3338,7 +3982,7 @@ func (x *ComponentCommitted) String() string {
 func (*ComponentCommitted) ProtoMessage() {}
 
 func (x *ComponentCommitted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3351,7 +3995,7 @@ func (x *ComponentCommitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentCommitted.ProtoReflect.Descriptor instead.
 func (*ComponentCommitted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{32}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ComponentCommitted) GetExecutionId() string {
@@ -3414,14 +4058,18 @@ type ApprovalChanged struct {
 	// Hex SHA-256 of exactly what can be done with the approval.
 	Digest string `protobuf:"bytes,13,opt,name=digest,proto3" json:"digest,omitempty"`
 	// The terms of the workflow that apply to what is asked: JSON Pointers into it.
-	Terms         []string `protobuf:"bytes,14,rep,name=terms,proto3" json:"terms,omitempty"`
+	Terms []string `protobuf:"bytes,14,rep,name=terms,proto3" json:"terms,omitempty"`
+	// Of a vote: name of the relay that passed it on; empty for none.
+	Relay string `protobuf:"bytes,60,opt,name=relay,proto3" json:"relay,omitempty"`
+	// Of a vote: the identity under which the relay knows the person; empty for none.
+	Identity      string `protobuf:"bytes,61,opt,name=identity,proto3" json:"identity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApprovalChanged) Reset() {
 	*x = ApprovalChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3433,7 +4081,7 @@ func (x *ApprovalChanged) String() string {
 func (*ApprovalChanged) ProtoMessage() {}
 
 func (x *ApprovalChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3446,7 +4094,7 @@ func (x *ApprovalChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovalChanged.ProtoReflect.Descriptor instead.
 func (*ApprovalChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ApprovalChanged) GetKind() string {
@@ -3547,6 +4195,20 @@ func (x *ApprovalChanged) GetTerms() []string {
 	return nil
 }
 
+func (x *ApprovalChanged) GetRelay() string {
+	if x != nil {
+		return x.Relay
+	}
+	return ""
+}
+
+func (x *ApprovalChanged) GetIdentity() string {
+	if x != nil {
+		return x.Identity
+	}
+	return ""
+}
+
 // LeaseChanged announces that an approver lets calls pass without another question, and that
 // this ended before its time (types "granted", "revoked" and "used_up").
 type LeaseChanged struct {
@@ -3581,7 +4243,7 @@ type LeaseChanged struct {
 
 func (x *LeaseChanged) Reset() {
 	*x = LeaseChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3593,7 +4255,7 @@ func (x *LeaseChanged) String() string {
 func (*LeaseChanged) ProtoMessage() {}
 
 func (x *LeaseChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3606,7 +4268,7 @@ func (x *LeaseChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseChanged.ProtoReflect.Descriptor instead.
 func (*LeaseChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{34}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *LeaseChanged) GetApprovalId() string {
@@ -3718,7 +4380,7 @@ type RunApprovalChanged struct {
 
 func (x *RunApprovalChanged) Reset() {
 	*x = RunApprovalChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3730,7 +4392,7 @@ func (x *RunApprovalChanged) String() string {
 func (*RunApprovalChanged) ProtoMessage() {}
 
 func (x *RunApprovalChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3743,7 +4405,7 @@ func (x *RunApprovalChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunApprovalChanged.ProtoReflect.Descriptor instead.
 func (*RunApprovalChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{35}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RunApprovalChanged) GetApprovalId() string {
@@ -3805,9 +4467,11 @@ type PolicyChanged struct {
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// True when the version is a shadow.
 	Shadow bool `protobuf:"varint,3,opt,name=shadow,proto3" json:"shadow,omitempty"`
-	// workflow, process, session or role: of an attachment. Empty otherwise.
+	// workflow, process, session, role, principal, human, group, agent or everyone: of an
+	// attachment, one event for each. Empty otherwise.
 	Attachment string `protobuf:"bytes,4,opt,name=attachment,proto3" json:"attachment,omitempty"`
-	// Name of that workflow, process, session or role; empty otherwise.
+	// Name of that workflow, process, session, role, principal, person, group or agent; "*" for
+	// everyone; empty otherwise.
 	AttachedTo    string `protobuf:"bytes,5,opt,name=attached_to,json=attachedTo,proto3" json:"attached_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3815,7 +4479,7 @@ type PolicyChanged struct {
 
 func (x *PolicyChanged) Reset() {
 	*x = PolicyChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3827,7 +4491,7 @@ func (x *PolicyChanged) String() string {
 func (*PolicyChanged) ProtoMessage() {}
 
 func (x *PolicyChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3840,7 +4504,7 @@ func (x *PolicyChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyChanged.ProtoReflect.Descriptor instead.
 func (*PolicyChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{36}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PolicyChanged) GetPolicyVersion() int64 {
@@ -3891,7 +4555,7 @@ type UpstreamChanged struct {
 
 func (x *UpstreamChanged) Reset() {
 	*x = UpstreamChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[37]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3903,7 +4567,7 @@ func (x *UpstreamChanged) String() string {
 func (*UpstreamChanged) ProtoMessage() {}
 
 func (x *UpstreamChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[37]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3916,7 +4580,7 @@ func (x *UpstreamChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpstreamChanged.ProtoReflect.Descriptor instead.
 func (*UpstreamChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{37}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *UpstreamChanged) GetTools() []string {
@@ -3942,7 +4606,7 @@ type DecisionsSealed struct {
 
 func (x *DecisionsSealed) Reset() {
 	*x = DecisionsSealed{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[38]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3954,7 +4618,7 @@ func (x *DecisionsSealed) String() string {
 func (*DecisionsSealed) ProtoMessage() {}
 
 func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[38]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3967,7 +4631,7 @@ func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecisionsSealed.ProtoReflect.Descriptor instead.
 func (*DecisionsSealed) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{38}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DecisionsSealed) GetFirst() int64 {
@@ -3993,7 +4657,7 @@ func (x *DecisionsSealed) GetHead() string {
 
 // CallRefused announces that a caller was refused before there was a decision (type "refused"):
 // by its credentials, its role, its session or its namespace. The entity is the principal, or
-// "unknown". A process announces at most one in ten seconds.
+// "unknown". A process announces at most one in ten seconds for a principal and a reason.
 type CallRefused struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// grpc, or http for REST, MCP, hooks and AuthZEN.
@@ -4008,15 +4672,22 @@ type CallRefused struct {
 	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The address that the call came from; empty when it is not known.
 	From string `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
-	// How many more were refused since the one that was announced before.
-	More          int64 `protobuf:"varint,7,opt,name=more,proto3" json:"more,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// How many more of the principal were refused for the reason since the one that was announced
+	// before.
+	More int64 `protobuf:"varint,7,opt,name=more,proto3" json:"more,omitempty"`
+	// The session that the call asked for, if that is another one; empty for none.
+	AskedSessionId string `protobuf:"bytes,8,opt,name=asked_session_id,json=askedSessionId,proto3" json:"asked_session_id,omitempty"`
+	// The run that the call asked for; empty for none.
+	AskedRunId string `protobuf:"bytes,9,opt,name=asked_run_id,json=askedRunId,proto3" json:"asked_run_id,omitempty"`
+	// The namespace that the call asked for, if that is another one; empty for none.
+	AskedNamespace string `protobuf:"bytes,10,opt,name=asked_namespace,json=askedNamespace,proto3" json:"asked_namespace,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CallRefused) Reset() {
 	*x = CallRefused{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[39]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4028,7 +4699,7 @@ func (x *CallRefused) String() string {
 func (*CallRefused) ProtoMessage() {}
 
 func (x *CallRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[39]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4041,7 +4712,7 @@ func (x *CallRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRefused.ProtoReflect.Descriptor instead.
 func (*CallRefused) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{39}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *CallRefused) GetFace() string {
@@ -4093,11 +4764,936 @@ func (x *CallRefused) GetMore() int64 {
 	return 0
 }
 
+func (x *CallRefused) GetAskedSessionId() string {
+	if x != nil {
+		return x.AskedSessionId
+	}
+	return ""
+}
+
+func (x *CallRefused) GetAskedRunId() string {
+	if x != nil {
+		return x.AskedRunId
+	}
+	return ""
+}
+
+func (x *CallRefused) GetAskedNamespace() string {
+	if x != nil {
+		return x.AskedNamespace
+	}
+	return ""
+}
+
+// PersonChanged announces a change of a person, or of a key by which the person logs in. Events of
+// people are in the namespace "default", whatever namespaces the person may call in.
+type PersonChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Roles of the person afterwards.
+	Roles []string `protobuf:"bytes,1,rep,name=roles,proto3" json:"roles,omitempty"`
+	// Namespaces of the person afterwards.
+	Namespaces []string `protobuf:"bytes,2,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// Names elsewhere afterwards.
+	Identities []string `protobuf:"bytes,3,rep,name=identities,proto3" json:"identities,omitempty"`
+	// Id of the key that was added or removed; empty for none.
+	CredentialId string `protobuf:"bytes,4,opt,name=credential_id,json=credentialId,proto3" json:"credential_id,omitempty"`
+	// Kind of the key: "passkey", "ssh_key" or "passphrase".
+	CredentialKind string `protobuf:"bytes,5,opt,name=credential_kind,json=credentialKind,proto3" json:"credential_kind,omitempty"`
+	// The person's name of the key.
+	Label         string `protobuf:"bytes,6,opt,name=label,proto3" json:"label,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PersonChanged) Reset() {
+	*x = PersonChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PersonChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PersonChanged) ProtoMessage() {}
+
+func (x *PersonChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PersonChanged.ProtoReflect.Descriptor instead.
+func (*PersonChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *PersonChanged) GetRoles() []string {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+func (x *PersonChanged) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *PersonChanged) GetIdentities() []string {
+	if x != nil {
+		return x.Identities
+	}
+	return nil
+}
+
+func (x *PersonChanged) GetCredentialId() string {
+	if x != nil {
+		return x.CredentialId
+	}
+	return ""
+}
+
+func (x *PersonChanged) GetCredentialKind() string {
+	if x != nil {
+		return x.CredentialKind
+	}
+	return ""
+}
+
+func (x *PersonChanged) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+// HaltChanged announces that work is stopped, or may go on (types "created" and "lifted"). The
+// entity is the halt. A halt of the whole deployment is announced in the namespace of its request.
+type HaltChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// session, workflow, principal, person, human, group, agent, namespace or all.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Name or id of what is stopped; empty for a namespace and for everything.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Why it was stopped, or why it may go on.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HaltChanged) Reset() {
+	*x = HaltChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HaltChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HaltChanged) ProtoMessage() {}
+
+func (x *HaltChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HaltChanged.ProtoReflect.Descriptor instead.
+func (*HaltChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *HaltChanged) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *HaltChanged) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *HaltChanged) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// FreezeChanged announces that transitions of workflows are frozen until a time, or that an operator has
+// lifted that before (types "created" and "lifted"). The entity is the freeze. Its end in time is not announced.
+type FreezeChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The workflows: a name, in which * stands for any text.
+	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Why they were frozen, or why no longer.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// When it ends, or would have ended.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FreezeChanged) Reset() {
+	*x = FreezeChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FreezeChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FreezeChanged) ProtoMessage() {}
+
+func (x *FreezeChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FreezeChanged.ProtoReflect.Descriptor instead.
+func (*FreezeChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *FreezeChanged) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *FreezeChanged) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *FreezeChanged) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+// BreakGlassChanged announces that a client may make calls while it cannot reach Interlock (type
+// "granted"), that a second operator has confirmed that ("confirmed"), that it was taken back
+// ("revoked"), and that calls were handed in ("handed_in"). The entity is the grant.
+type BreakGlassChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the principal that it is for.
+	Principal string `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
+	// Names of the tools.
+	Tools []string `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
+	// The command lines; empty for no bound.
+	Commands []string `protobuf:"bytes,3,rep,name=commands,proto3" json:"commands,omitempty"`
+	// When it ends.
+	Until *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`
+	// Why it was made.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// True while a second operator has to confirm it.
+	Pending bool `protobuf:"varint,6,opt,name=pending,proto3" json:"pending,omitempty"`
+	// How many calls were handed in now.
+	Calls int64 `protobuf:"varint,7,opt,name=calls,proto3" json:"calls,omitempty"`
+	// Why the spool does not hold; empty for one that does.
+	Altered       string `protobuf:"bytes,8,opt,name=altered,proto3" json:"altered,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BreakGlassChanged) Reset() {
+	*x = BreakGlassChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BreakGlassChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BreakGlassChanged) ProtoMessage() {}
+
+func (x *BreakGlassChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BreakGlassChanged.ProtoReflect.Descriptor instead.
+func (*BreakGlassChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *BreakGlassChanged) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *BreakGlassChanged) GetTools() []string {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *BreakGlassChanged) GetCommands() []string {
+	if x != nil {
+		return x.Commands
+	}
+	return nil
+}
+
+func (x *BreakGlassChanged) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *BreakGlassChanged) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *BreakGlassChanged) GetPending() bool {
+	if x != nil {
+		return x.Pending
+	}
+	return false
+}
+
+func (x *BreakGlassChanged) GetCalls() int64 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *BreakGlassChanged) GetAltered() string {
+	if x != nil {
+		return x.Altered
+	}
+	return ""
+}
+
+// ExceptionChanged announces that calls may pass one rule of a policy until a time (type "added"),
+// that a second operator has confirmed that ("confirmed"), or that it has ended before its time
+// ("ended"): an operator ended it, or the rule has changed. The entity is the exception.
+type ExceptionChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the policy.
+	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	// The rule, as a JSON Pointer into the policy.
+	Rule string `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`
+	// The principal, human, group and session whose calls pass; empty for any.
+	Principal string `protobuf:"bytes,3,opt,name=principal,proto3" json:"principal,omitempty"`
+	// See principal.
+	Human string `protobuf:"bytes,4,opt,name=human,proto3" json:"human,omitempty"`
+	// See principal.
+	Group string `protobuf:"bytes,5,opt,name=group,proto3" json:"group,omitempty"`
+	// See principal.
+	SessionId string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// When it ends.
+	Until *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3" json:"until,omitempty"`
+	// Why it was made.
+	Reason string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	// True while a second operator has to confirm it.
+	Pending       bool `protobuf:"varint,9,opt,name=pending,proto3" json:"pending,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExceptionChanged) Reset() {
+	*x = ExceptionChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExceptionChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExceptionChanged) ProtoMessage() {}
+
+func (x *ExceptionChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExceptionChanged.ProtoReflect.Descriptor instead.
+func (*ExceptionChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *ExceptionChanged) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *ExceptionChanged) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *ExceptionChanged) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *ExceptionChanged) GetHuman() string {
+	if x != nil {
+		return x.Human
+	}
+	return ""
+}
+
+func (x *ExceptionChanged) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *ExceptionChanged) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ExceptionChanged) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *ExceptionChanged) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ExceptionChanged) GetPending() bool {
+	if x != nil {
+		return x.Pending
+	}
+	return false
+}
+
+// ScheduleChanged announces a change of a schedule by an operator (types "created", "updated", "paused", "resumed" and
+// "deleted"). The entity is the schedule.
+type ScheduleChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Version of the schedule.
+	ScheduleVersion int64 `protobuf:"varint,1,opt,name=schedule_version,json=scheduleVersion,proto3" json:"schedule_version,omitempty"`
+	// Name of the workflow or process that it starts.
+	Workflow string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Its expression.
+	Cron string `protobuf:"bytes,3,opt,name=cron,proto3" json:"cron,omitempty"`
+	// Its zone.
+	Zone string `protobuf:"bytes,4,opt,name=zone,proto3" json:"zone,omitempty"`
+	// The next time at which it starts a run; absent for none.
+	NextAt        *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=next_at,json=nextAt,proto3" json:"next_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScheduleChanged) Reset() {
+	*x = ScheduleChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScheduleChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScheduleChanged) ProtoMessage() {}
+
+func (x *ScheduleChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScheduleChanged.ProtoReflect.Descriptor instead.
+func (*ScheduleChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *ScheduleChanged) GetScheduleVersion() int64 {
+	if x != nil {
+		return x.ScheduleVersion
+	}
+	return 0
+}
+
+func (x *ScheduleChanged) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *ScheduleChanged) GetCron() string {
+	if x != nil {
+		return x.Cron
+	}
+	return ""
+}
+
+func (x *ScheduleChanged) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+func (x *ScheduleChanged) GetNextAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NextAt
+	}
+	return nil
+}
+
+// ScheduleHandled announces the outcome of a time of a schedule: it has started a run (type "fired"), was missed, found the last
+// run at work ("skipped"), waits for its end ("queued"), or the start was refused.
+type ScheduleHandled struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Version of the schedule.
+	ScheduleVersion int64 `protobuf:"varint,1,opt,name=schedule_version,json=scheduleVersion,proto3" json:"schedule_version,omitempty"`
+	// Name of the workflow or process.
+	Workflow string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// The time. Of several that were missed, the last.
+	NominalAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=nominal_at,json=nominalAt,proto3" json:"nominal_at,omitempty"`
+	// By how many milliseconds this was late.
+	LateMs int64 `protobuf:"varint,4,opt,name=late_ms,json=lateMs,proto3" json:"late_ms,omitempty"`
+	// How many times this is about: more than one only of missed ones.
+	Count int64 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
+	// The first of several times that were missed; absent for one.
+	FirstAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=first_at,json=firstAt,proto3" json:"first_at,omitempty"`
+	// The run that was started, or that has not ended; empty for none.
+	RunId string `protobuf:"bytes,7,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The session of a run that was started.
+	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Code of a refusal, such as HALTED; empty for none.
+	Code string `protobuf:"bytes,9,opt,name=code,proto3" json:"code,omitempty"`
+	// Why no run was started; empty for a start.
+	Reason string `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The operator who has triggered it; empty where it was its time.
+	TriggeredBy   string `protobuf:"bytes,11,opt,name=triggered_by,json=triggeredBy,proto3" json:"triggered_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScheduleHandled) Reset() {
+	*x = ScheduleHandled{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScheduleHandled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScheduleHandled) ProtoMessage() {}
+
+func (x *ScheduleHandled) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScheduleHandled.ProtoReflect.Descriptor instead.
+func (*ScheduleHandled) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *ScheduleHandled) GetScheduleVersion() int64 {
+	if x != nil {
+		return x.ScheduleVersion
+	}
+	return 0
+}
+
+func (x *ScheduleHandled) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *ScheduleHandled) GetNominalAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NominalAt
+	}
+	return nil
+}
+
+func (x *ScheduleHandled) GetLateMs() int64 {
+	if x != nil {
+		return x.LateMs
+	}
+	return 0
+}
+
+func (x *ScheduleHandled) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *ScheduleHandled) GetFirstAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstAt
+	}
+	return nil
+}
+
+func (x *ScheduleHandled) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *ScheduleHandled) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ScheduleHandled) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ScheduleHandled) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ScheduleHandled) GetTriggeredBy() string {
+	if x != nil {
+		return x.TriggeredBy
+	}
+	return ""
+}
+
+// WorkflowChanged announces that another version of a workflow or process is live (type "promoted"), that it gets no new runs
+// (type "retired"), or gets them again (type "restored").
+type WorkflowChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the live version.
+	WorkflowVersion int64 `protobuf:"varint,1,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
+	// Hex SHA-256 of its canonical definition.
+	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Why it was retired; may be empty.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The set whose application has changed it; empty for none.
+	Set           string `protobuf:"bytes,4,opt,name=set,proto3" json:"set,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorkflowChanged) Reset() {
+	*x = WorkflowChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorkflowChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorkflowChanged) ProtoMessage() {}
+
+func (x *WorkflowChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorkflowChanged.ProtoReflect.Descriptor instead.
+func (*WorkflowChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *WorkflowChanged) GetWorkflowVersion() int64 {
+	if x != nil {
+		return x.WorkflowVersion
+	}
+	return 0
+}
+
+func (x *WorkflowChanged) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *WorkflowChanged) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *WorkflowChanged) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+// DefinitionChanged announces that a set has made another version of a schema or component live
+// (type "promoted"), has retired it (type "retired"), or has ended that (type "restored").
+type DefinitionChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the live version.
+	DefinitionVersion int64 `protobuf:"varint,1,opt,name=definition_version,json=definitionVersion,proto3" json:"definition_version,omitempty"`
+	// Hex SHA-256 of its canonical definition.
+	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Why it was retired; may be empty.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The set whose application has changed it.
+	Set           string `protobuf:"bytes,4,opt,name=set,proto3" json:"set,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DefinitionChanged) Reset() {
+	*x = DefinitionChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DefinitionChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DefinitionChanged) ProtoMessage() {}
+
+func (x *DefinitionChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DefinitionChanged.ProtoReflect.Descriptor instead.
+func (*DefinitionChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *DefinitionChanged) GetDefinitionVersion() int64 {
+	if x != nil {
+		return x.DefinitionVersion
+	}
+	return 0
+}
+
+func (x *DefinitionChanged) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *DefinitionChanged) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *DefinitionChanged) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+// SetApplied announces that the objects of a set were changed in one commit, or that their
+// changes wait as shadows ("shadowed").
+type SetApplied struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How often the set was applied, and its changes made shadows.
+	SetVersion int64 `protobuf:"varint,1,opt,name=set_version,json=setVersion,proto3" json:"set_version,omitempty"`
+	// Its objects, as KIND/NAME; of a shadow, those that it would change.
+	Objects []string `protobuf:"bytes,2,rep,name=objects,proto3" json:"objects,omitempty"`
+	// Where its files are from; may be empty.
+	Repo string `protobuf:"bytes,3,opt,name=repo,proto3" json:"repo,omitempty"`
+	// The commit of those files; may be empty.
+	Commit string `protobuf:"bytes,4,opt,name=commit,proto3" json:"commit,omitempty"`
+	// When the shadow is over; absent for an application.
+	ShadowUntil   *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=shadow_until,json=shadowUntil,proto3" json:"shadow_until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetApplied) Reset() {
+	*x = SetApplied{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetApplied) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetApplied) ProtoMessage() {}
+
+func (x *SetApplied) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetApplied.ProtoReflect.Descriptor instead.
+func (*SetApplied) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *SetApplied) GetSetVersion() int64 {
+	if x != nil {
+		return x.SetVersion
+	}
+	return 0
+}
+
+func (x *SetApplied) GetObjects() []string {
+	if x != nil {
+		return x.Objects
+	}
+	return nil
+}
+
+func (x *SetApplied) GetRepo() string {
+	if x != nil {
+		return x.Repo
+	}
+	return ""
+}
+
+func (x *SetApplied) GetCommit() string {
+	if x != nil {
+		return x.Commit
+	}
+	return ""
+}
+
+func (x *SetApplied) GetShadowUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ShadowUntil
+	}
+	return nil
+}
+
 var File_interlock_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9a\x17\n" +
+	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc3\x1e\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x16\n" +
@@ -4149,12 +5745,25 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\rlease_changed\x184 \x01(\v2 .interlock.event.v1.LeaseChangedH\x00R\fleaseChanged\x12P\n" +
 	"\x10toolcall_outcome\x185 \x01(\v2#.interlock.event.v1.ToolCallOutcomeH\x00R\x0ftoolcallOutcome\x12D\n" +
 	"\frun_migrated\x186 \x01(\v2\x1f.interlock.event.v1.RunMigratedH\x00R\vrunMigrated\x12D\n" +
-	"\fcall_refused\x187 \x01(\v2\x1f.interlock.event.v1.CallRefusedH\x00R\vcallRefusedB\t\n" +
+	"\fcall_refused\x187 \x01(\v2\x1f.interlock.event.v1.CallRefusedH\x00R\vcallRefused\x12J\n" +
+	"\x0eperson_changed\x189 \x01(\v2!.interlock.event.v1.PersonChangedH\x00R\rpersonChanged\x12D\n" +
+	"\fhalt_changed\x188 \x01(\v2\x1f.interlock.event.v1.HaltChangedH\x00R\vhaltChanged\x12J\n" +
+	"\x0efreeze_changed\x18e \x01(\v2!.interlock.event.v1.FreezeChangedH\x00R\rfreezeChanged\x12S\n" +
+	"\x11exception_changed\x18: \x01(\v2$.interlock.event.v1.ExceptionChangedH\x00R\x10exceptionChanged\x12M\n" +
+	"\x0fsession_bounded\x18; \x01(\v2\".interlock.event.v1.SessionBoundedH\x00R\x0esessionBounded\x12;\n" +
+	"\trun_timed\x18d \x01(\v2\x1c.interlock.event.v1.RunTimedH\x00R\brunTimed\x12W\n" +
+	"\x13break_glass_changed\x18Z \x01(\v2%.interlock.event.v1.BreakGlassChangedH\x00R\x11breakGlassChanged\x12P\n" +
+	"\x10schedule_changed\x18n \x01(\v2#.interlock.event.v1.ScheduleChangedH\x00R\x0fscheduleChanged\x12P\n" +
+	"\x10schedule_handled\x18o \x01(\v2#.interlock.event.v1.ScheduleHandledH\x00R\x0fscheduleHandled\x12P\n" +
+	"\x10workflow_changed\x18x \x01(\v2#.interlock.event.v1.WorkflowChangedH\x00R\x0fworkflowChanged\x12V\n" +
+	"\x12definition_changed\x18z \x01(\v2%.interlock.event.v1.DefinitionChangedH\x00R\x11definitionChanged\x12A\n" +
+	"\vset_applied\x18y \x01(\v2\x1e.interlock.event.v1.SetAppliedH\x00R\n" +
+	"setAppliedB\t\n" +
 	"\apayload\"s\n" +
 	"\x12WorkflowRegistered\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
 	"\x10workflow_version\x18\x02 \x01(\x03R\x0fworkflowVersion\x12\x16\n" +
-	"\x06digest\x18\x03 \x01(\tR\x06digest\"\xac\x01\n" +
+	"\x06digest\x18\x03 \x01(\tR\x06digest\"\xfe\x01\n" +
 	"\n" +
 	"RunStarted\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
@@ -4162,7 +5771,9 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x05state\x18\x03 \x01(\tR\x05state\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x04 \x01(\tR\tsessionId\x12\"\n" +
-	"\rparent_run_id\x18\x05 \x01(\tR\vparentRunId\"\xb6\x01\n" +
+	"\rparent_run_id\x18\x05 \x01(\tR\vparentRunId\x12\x1a\n" +
+	"\bschedule\x18n \x01(\tR\bschedule\x124\n" +
+	"\x05cause\x18o \x01(\v2\x1e.interlock.event.v1.ClockCauseR\x05cause\"\x84\x02\n" +
 	"\x0fRunTransitioned\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
@@ -4170,7 +5781,20 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\trationale\x18\x04 \x01(\tR\trationale\x12\x1b\n" +
 	"\tsafe_next\x18\x05 \x01(\bR\bsafeNext\x12\x16\n" +
 	"\x06guards\x18\x06 \x03(\tR\x06guards\x12\x16\n" +
-	"\x06branch\x18\a \x01(\tR\x06branch\"\x97\x01\n" +
+	"\x06branch\x18\a \x01(\tR\x06branch\x12\x16\n" +
+	"\x06reason\x18d \x01(\tR\x06reason\x124\n" +
+	"\x05cause\x18e \x01(\v2\x1e.interlock.event.v1.ClockCauseR\x05cause\"g\n" +
+	"\n" +
+	"ClockCause\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12,\n" +
+	"\x03due\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03due\x12\x17\n" +
+	"\alate_ms\x18\x03 \x01(\x03R\x06lateMs\"\x9c\x01\n" +
+	"\bRunTimed\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\x12\x16\n" +
+	"\x06branch\x18\x02 \x01(\tR\x06branch\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05event\x18\x04 \x01(\tR\x05event\x124\n" +
+	"\x05cause\x18\x05 \x01(\v2\x1e.interlock.event.v1.ClockCauseR\x05cause\"\x97\x01\n" +
 	"\vRunRejected\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
@@ -4181,9 +5805,10 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\bRunEnded\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\tR\x06status\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"#\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"Y\n" +
 	"\tRunPaused\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\"\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x124\n" +
+	"\x05cause\x18d \x01(\v2\x1e.interlock.event.v1.ClockCauseR\x05cause\"\"\n" +
 	"\n" +
 	"RunResumed\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\"G\n" +
@@ -4246,7 +5871,7 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"childRunId\x12%\n" +
 	"\x0echild_workflow\x18\x05 \x01(\tR\rchildWorkflow\x12!\n" +
 	"\fchild_status\x18\x06 \x01(\tR\vchildStatus\x12\x16\n" +
-	"\x06branch\x18\a \x01(\tR\x06branch\"\xaa\x04\n" +
+	"\x06branch\x18\a \x01(\tR\x06branch\"\xe8\x04\n" +
 	"\x0fToolCallDecided\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n" +
@@ -4271,7 +5896,28 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"jail_level\x18\x10 \x01(\x05R\tjailLevel\x12\x1f\n" +
 	"\vjail_digest\x18\x11 \x01(\tR\n" +
-	"jailDigest\"\xd9\x01\n" +
+	"jailDigest\x12<\n" +
+	"\bidentity\x18\x12 \x01(\v2 .interlock.event.v1.CallIdentityR\bidentity\"\xf5\x03\n" +
+	"\fCallIdentity\x12\x12\n" +
+	"\x04role\x18\x01 \x01(\tR\x04role\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\x12\x10\n" +
+	"\x03via\x18\x03 \x01(\tR\x03via\x12\x16\n" +
+	"\x06person\x18\x04 \x01(\tR\x06person\x12\x14\n" +
+	"\x05human\x18\x05 \x01(\tR\x05human\x12!\n" +
+	"\fhuman_issuer\x18\x06 \x01(\tR\vhumanIssuer\x12!\n" +
+	"\fhuman_source\x18\a \x01(\tR\vhumanSource\x12,\n" +
+	"\x12human_groups_known\x18\b \x01(\bR\x10humanGroupsKnown\x12\x14\n" +
+	"\x05agent\x18\t \x01(\tR\x05agent\x12#\n" +
+	"\ragent_version\x18\n" +
+	" \x01(\x03R\fagentVersion\x12!\n" +
+	"\froot_session\x18\v \x01(\tR\vrootSession\x12\x18\n" +
+	"\alineage\x18\f \x03(\tR\alineage\x12P\n" +
+	"\n" +
+	"attributes\x18\r \x03(\v20.interlock.event.v1.CallIdentity.AttributesEntryR\n" +
+	"attributes\x1a=\n" +
+	"\x0fAttributesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd9\x01\n" +
 	"\tLimitUsed\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12\x12\n" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x12\x18\n" +
@@ -4342,7 +5988,15 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x0froot_session_id\x18\a \x01(\tR\rrootSessionId\x12\x1f\n" +
 	"\vcallback_id\x18\b \x01(\tR\n" +
 	"callbackId\x12(\n" +
-	"\x10child_session_id\x18\t \x01(\tR\x0echildSessionId\"+\n" +
+	"\x10child_session_id\x18\t \x01(\tR\x0echildSessionId\"\xb3\x01\n" +
+	"\x0eSessionBounded\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
+	"\btoken_id\x18\x02 \x01(\tR\atokenId\x12\x1d\n" +
+	"\n" +
+	"token_name\x18\x03 \x01(\tR\ttokenName\x12\x18\n" +
+	"\aentries\x18\x04 \x01(\x05R\aentries\x129\n" +
+	"\n" +
+	"expires_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"+\n" +
 	"\x0eSessionGranted\x12\x19\n" +
 	"\bstate_id\x18\x01 \x01(\tR\astateId\"\xab\x01\n" +
 	"\vTaskChanged\x12\x1d\n" +
@@ -4361,7 +6015,7 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x18\n" +
 	"\asubject\x18\x03 \x01(\tR\asubject\x12%\n" +
-	"\x0evalues_version\x18\x04 \x01(\x03R\rvaluesVersion\"\xf4\x02\n" +
+	"\x0evalues_version\x18\x04 \x01(\x03R\rvaluesVersion\"\xa6\x03\n" +
 	"\x0fApprovalChanged\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x15\n" +
 	"\x06run_id\x18\x02 \x01(\tR\x05runId\x12\x16\n" +
@@ -4378,7 +6032,9 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x16\n" +
 	"\x06digest\x18\r \x01(\tR\x06digest\x12\x14\n" +
-	"\x05terms\x18\x0e \x03(\tR\x05terms\"\xed\x02\n" +
+	"\x05terms\x18\x0e \x03(\tR\x05terms\x12\x14\n" +
+	"\x05relay\x18< \x01(\tR\x05relay\x12\x1a\n" +
+	"\bidentity\x18= \x01(\tR\bidentity\"\xed\x02\n" +
 	"\fLeaseChanged\x12\x1f\n" +
 	"\vapproval_id\x18\x01 \x01(\tR\n" +
 	"approvalId\x12\x15\n" +
@@ -4421,7 +6077,7 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x0fDecisionsSealed\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x03R\x04last\x12\x12\n" +
-	"\x04head\x18\x03 \x01(\tR\x04head\"\xac\x01\n" +
+	"\x04head\x18\x03 \x01(\tR\x04head\"\xa1\x02\n" +
 	"\vCallRefused\x12\x12\n" +
 	"\x04face\x18\x01 \x01(\tR\x04face\x12\x16\n" +
 	"\x06method\x18\x02 \x01(\tR\x06method\x12\x16\n" +
@@ -4430,7 +6086,90 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x05 \x01(\tR\tsessionId\x12\x12\n" +
 	"\x04from\x18\x06 \x01(\tR\x04from\x12\x12\n" +
-	"\x04more\x18\a \x01(\x03R\x04moreBFZDgithub.com/interlock-run/interlock/gen/go/interlock/event/v1;eventv1b\x06proto3"
+	"\x04more\x18\a \x01(\x03R\x04more\x12(\n" +
+	"\x10asked_session_id\x18\b \x01(\tR\x0easkedSessionId\x12 \n" +
+	"\fasked_run_id\x18\t \x01(\tR\n" +
+	"askedRunId\x12'\n" +
+	"\x0fasked_namespace\x18\n" +
+	" \x01(\tR\x0easkedNamespace\"\xc9\x01\n" +
+	"\rPersonChanged\x12\x14\n" +
+	"\x05roles\x18\x01 \x03(\tR\x05roles\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x02 \x03(\tR\n" +
+	"namespaces\x12\x1e\n" +
+	"\n" +
+	"identities\x18\x03 \x03(\tR\n" +
+	"identities\x12#\n" +
+	"\rcredential_id\x18\x04 \x01(\tR\fcredentialId\x12'\n" +
+	"\x0fcredential_kind\x18\x05 \x01(\tR\x0ecredentialKind\x12\x14\n" +
+	"\x05label\x18\x06 \x01(\tR\x05label\"M\n" +
+	"\vHaltChanged\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"u\n" +
+	"\rFreezeChanged\x12\x1a\n" +
+	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x120\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xf7\x01\n" +
+	"\x11BreakGlassChanged\x12\x1c\n" +
+	"\tprincipal\x18\x01 \x01(\tR\tprincipal\x12\x14\n" +
+	"\x05tools\x18\x02 \x03(\tR\x05tools\x12\x1a\n" +
+	"\bcommands\x18\x03 \x03(\tR\bcommands\x120\n" +
+	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x18\n" +
+	"\apending\x18\x06 \x01(\bR\apending\x12\x14\n" +
+	"\x05calls\x18\a \x01(\x03R\x05calls\x12\x18\n" +
+	"\aaltered\x18\b \x01(\tR\aaltered\"\x8b\x02\n" +
+	"\x10ExceptionChanged\x12\x16\n" +
+	"\x06policy\x18\x01 \x01(\tR\x06policy\x12\x12\n" +
+	"\x04rule\x18\x02 \x01(\tR\x04rule\x12\x1c\n" +
+	"\tprincipal\x18\x03 \x01(\tR\tprincipal\x12\x14\n" +
+	"\x05human\x18\x04 \x01(\tR\x05human\x12\x14\n" +
+	"\x05group\x18\x05 \x01(\tR\x05group\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x06 \x01(\tR\tsessionId\x120\n" +
+	"\x05until\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x16\n" +
+	"\x06reason\x18\b \x01(\tR\x06reason\x12\x18\n" +
+	"\apending\x18\t \x01(\bR\apending\"\xb5\x01\n" +
+	"\x0fScheduleChanged\x12)\n" +
+	"\x10schedule_version\x18\x01 \x01(\x03R\x0fscheduleVersion\x12\x1a\n" +
+	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12\x12\n" +
+	"\x04cron\x18\x03 \x01(\tR\x04cron\x12\x12\n" +
+	"\x04zone\x18\x04 \x01(\tR\x04zone\x123\n" +
+	"\anext_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06nextAt\"\xfe\x02\n" +
+	"\x0fScheduleHandled\x12)\n" +
+	"\x10schedule_version\x18\x01 \x01(\x03R\x0fscheduleVersion\x12\x1a\n" +
+	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x129\n" +
+	"\n" +
+	"nominal_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tnominalAt\x12\x17\n" +
+	"\alate_ms\x18\x04 \x01(\x03R\x06lateMs\x12\x14\n" +
+	"\x05count\x18\x05 \x01(\x03R\x05count\x125\n" +
+	"\bfirst_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\afirstAt\x12\x15\n" +
+	"\x06run_id\x18\a \x01(\tR\x05runId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\b \x01(\tR\tsessionId\x12\x12\n" +
+	"\x04code\x18\t \x01(\tR\x04code\x12\x16\n" +
+	"\x06reason\x18\n" +
+	" \x01(\tR\x06reason\x12!\n" +
+	"\ftriggered_by\x18\v \x01(\tR\vtriggeredBy\"~\n" +
+	"\x0fWorkflowChanged\x12)\n" +
+	"\x10workflow_version\x18\x01 \x01(\x03R\x0fworkflowVersion\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x10\n" +
+	"\x03set\x18\x04 \x01(\tR\x03set\"\x84\x01\n" +
+	"\x11DefinitionChanged\x12-\n" +
+	"\x12definition_version\x18\x01 \x01(\x03R\x11definitionVersion\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x10\n" +
+	"\x03set\x18\x04 \x01(\tR\x03set\"\xb2\x01\n" +
+	"\n" +
+	"SetApplied\x12\x1f\n" +
+	"\vset_version\x18\x01 \x01(\x03R\n" +
+	"setVersion\x12\x18\n" +
+	"\aobjects\x18\x02 \x03(\tR\aobjects\x12\x12\n" +
+	"\x04repo\x18\x03 \x01(\tR\x04repo\x12\x16\n" +
+	"\x06commit\x18\x04 \x01(\tR\x06commit\x12=\n" +
+	"\fshadow_until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\vshadowUntilBFZDgithub.com/interlock-run/interlock/gen/go/interlock/event/v1;eventv1b\x06proto3"
 
 var (
 	file_interlock_event_v1_event_proto_rawDescOnce sync.Once
@@ -4444,100 +6183,142 @@ func file_interlock_event_v1_event_proto_rawDescGZIP() []byte {
 	return file_interlock_event_v1_event_proto_rawDescData
 }
 
-var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*Event)(nil),                 // 0: interlock.event.v1.Event
 	(*WorkflowRegistered)(nil),    // 1: interlock.event.v1.WorkflowRegistered
 	(*RunStarted)(nil),            // 2: interlock.event.v1.RunStarted
 	(*RunTransitioned)(nil),       // 3: interlock.event.v1.RunTransitioned
-	(*RunRejected)(nil),           // 4: interlock.event.v1.RunRejected
-	(*RunEnded)(nil),              // 5: interlock.event.v1.RunEnded
-	(*RunPaused)(nil),             // 6: interlock.event.v1.RunPaused
-	(*RunResumed)(nil),            // 7: interlock.event.v1.RunResumed
-	(*RunForced)(nil),             // 8: interlock.event.v1.RunForced
-	(*RunMigrated)(nil),           // 9: interlock.event.v1.RunMigrated
-	(*RunInterrupted)(nil),        // 10: interlock.event.v1.RunInterrupted
-	(*RunForked)(nil),             // 11: interlock.event.v1.RunForked
-	(*RunBranchBound)(nil),        // 12: interlock.event.v1.RunBranchBound
-	(*RunBranchEnded)(nil),        // 13: interlock.event.v1.RunBranchEnded
-	(*RunJoined)(nil),             // 14: interlock.event.v1.RunJoined
-	(*JoinedBranch)(nil),          // 15: interlock.event.v1.JoinedBranch
-	(*RunInvoked)(nil),            // 16: interlock.event.v1.RunInvoked
-	(*RunChildEnded)(nil),         // 17: interlock.event.v1.RunChildEnded
-	(*ToolCallDecided)(nil),       // 18: interlock.event.v1.ToolCallDecided
-	(*LimitUsed)(nil),             // 19: interlock.event.v1.LimitUsed
-	(*ShadowDecided)(nil),         // 20: interlock.event.v1.ShadowDecided
-	(*ToolCallReported)(nil),      // 21: interlock.event.v1.ToolCallReported
-	(*ToolCallOutcome)(nil),       // 22: interlock.event.v1.ToolCallOutcome
-	(*SchemaRegistered)(nil),      // 23: interlock.event.v1.SchemaRegistered
-	(*StateChanged)(nil),          // 24: interlock.event.v1.StateChanged
-	(*StateDeleted)(nil),          // 25: interlock.event.v1.StateDeleted
-	(*StateLocked)(nil),           // 26: interlock.event.v1.StateLocked
-	(*SessionCreated)(nil),        // 27: interlock.event.v1.SessionCreated
-	(*SessionChanged)(nil),        // 28: interlock.event.v1.SessionChanged
-	(*SessionGranted)(nil),        // 29: interlock.event.v1.SessionGranted
-	(*TaskChanged)(nil),           // 30: interlock.event.v1.TaskChanged
-	(*ComponentChanged)(nil),      // 31: interlock.event.v1.ComponentChanged
-	(*ComponentCommitted)(nil),    // 32: interlock.event.v1.ComponentCommitted
-	(*ApprovalChanged)(nil),       // 33: interlock.event.v1.ApprovalChanged
-	(*LeaseChanged)(nil),          // 34: interlock.event.v1.LeaseChanged
-	(*RunApprovalChanged)(nil),    // 35: interlock.event.v1.RunApprovalChanged
-	(*PolicyChanged)(nil),         // 36: interlock.event.v1.PolicyChanged
-	(*UpstreamChanged)(nil),       // 37: interlock.event.v1.UpstreamChanged
-	(*DecisionsSealed)(nil),       // 38: interlock.event.v1.DecisionsSealed
-	(*CallRefused)(nil),           // 39: interlock.event.v1.CallRefused
-	(*timestamppb.Timestamp)(nil), // 40: google.protobuf.Timestamp
+	(*ClockCause)(nil),            // 4: interlock.event.v1.ClockCause
+	(*RunTimed)(nil),              // 5: interlock.event.v1.RunTimed
+	(*RunRejected)(nil),           // 6: interlock.event.v1.RunRejected
+	(*RunEnded)(nil),              // 7: interlock.event.v1.RunEnded
+	(*RunPaused)(nil),             // 8: interlock.event.v1.RunPaused
+	(*RunResumed)(nil),            // 9: interlock.event.v1.RunResumed
+	(*RunForced)(nil),             // 10: interlock.event.v1.RunForced
+	(*RunMigrated)(nil),           // 11: interlock.event.v1.RunMigrated
+	(*RunInterrupted)(nil),        // 12: interlock.event.v1.RunInterrupted
+	(*RunForked)(nil),             // 13: interlock.event.v1.RunForked
+	(*RunBranchBound)(nil),        // 14: interlock.event.v1.RunBranchBound
+	(*RunBranchEnded)(nil),        // 15: interlock.event.v1.RunBranchEnded
+	(*RunJoined)(nil),             // 16: interlock.event.v1.RunJoined
+	(*JoinedBranch)(nil),          // 17: interlock.event.v1.JoinedBranch
+	(*RunInvoked)(nil),            // 18: interlock.event.v1.RunInvoked
+	(*RunChildEnded)(nil),         // 19: interlock.event.v1.RunChildEnded
+	(*ToolCallDecided)(nil),       // 20: interlock.event.v1.ToolCallDecided
+	(*CallIdentity)(nil),          // 21: interlock.event.v1.CallIdentity
+	(*LimitUsed)(nil),             // 22: interlock.event.v1.LimitUsed
+	(*ShadowDecided)(nil),         // 23: interlock.event.v1.ShadowDecided
+	(*ToolCallReported)(nil),      // 24: interlock.event.v1.ToolCallReported
+	(*ToolCallOutcome)(nil),       // 25: interlock.event.v1.ToolCallOutcome
+	(*SchemaRegistered)(nil),      // 26: interlock.event.v1.SchemaRegistered
+	(*StateChanged)(nil),          // 27: interlock.event.v1.StateChanged
+	(*StateDeleted)(nil),          // 28: interlock.event.v1.StateDeleted
+	(*StateLocked)(nil),           // 29: interlock.event.v1.StateLocked
+	(*SessionCreated)(nil),        // 30: interlock.event.v1.SessionCreated
+	(*SessionChanged)(nil),        // 31: interlock.event.v1.SessionChanged
+	(*SessionBounded)(nil),        // 32: interlock.event.v1.SessionBounded
+	(*SessionGranted)(nil),        // 33: interlock.event.v1.SessionGranted
+	(*TaskChanged)(nil),           // 34: interlock.event.v1.TaskChanged
+	(*ComponentChanged)(nil),      // 35: interlock.event.v1.ComponentChanged
+	(*ComponentCommitted)(nil),    // 36: interlock.event.v1.ComponentCommitted
+	(*ApprovalChanged)(nil),       // 37: interlock.event.v1.ApprovalChanged
+	(*LeaseChanged)(nil),          // 38: interlock.event.v1.LeaseChanged
+	(*RunApprovalChanged)(nil),    // 39: interlock.event.v1.RunApprovalChanged
+	(*PolicyChanged)(nil),         // 40: interlock.event.v1.PolicyChanged
+	(*UpstreamChanged)(nil),       // 41: interlock.event.v1.UpstreamChanged
+	(*DecisionsSealed)(nil),       // 42: interlock.event.v1.DecisionsSealed
+	(*CallRefused)(nil),           // 43: interlock.event.v1.CallRefused
+	(*PersonChanged)(nil),         // 44: interlock.event.v1.PersonChanged
+	(*HaltChanged)(nil),           // 45: interlock.event.v1.HaltChanged
+	(*FreezeChanged)(nil),         // 46: interlock.event.v1.FreezeChanged
+	(*BreakGlassChanged)(nil),     // 47: interlock.event.v1.BreakGlassChanged
+	(*ExceptionChanged)(nil),      // 48: interlock.event.v1.ExceptionChanged
+	(*ScheduleChanged)(nil),       // 49: interlock.event.v1.ScheduleChanged
+	(*ScheduleHandled)(nil),       // 50: interlock.event.v1.ScheduleHandled
+	(*WorkflowChanged)(nil),       // 51: interlock.event.v1.WorkflowChanged
+	(*DefinitionChanged)(nil),     // 52: interlock.event.v1.DefinitionChanged
+	(*SetApplied)(nil),            // 53: interlock.event.v1.SetApplied
+	nil,                           // 54: interlock.event.v1.CallIdentity.AttributesEntry
+	(*timestamppb.Timestamp)(nil), // 55: google.protobuf.Timestamp
 }
 var file_interlock_event_v1_event_proto_depIdxs = []int32{
-	40, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
+	55, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
 	1,  // 1: interlock.event.v1.Event.workflow_registered:type_name -> interlock.event.v1.WorkflowRegistered
 	2,  // 2: interlock.event.v1.Event.run_started:type_name -> interlock.event.v1.RunStarted
 	3,  // 3: interlock.event.v1.Event.run_transitioned:type_name -> interlock.event.v1.RunTransitioned
-	4,  // 4: interlock.event.v1.Event.run_rejected:type_name -> interlock.event.v1.RunRejected
-	5,  // 5: interlock.event.v1.Event.run_ended:type_name -> interlock.event.v1.RunEnded
-	6,  // 6: interlock.event.v1.Event.run_paused:type_name -> interlock.event.v1.RunPaused
-	7,  // 7: interlock.event.v1.Event.run_resumed:type_name -> interlock.event.v1.RunResumed
-	18, // 8: interlock.event.v1.Event.toolcall_decided:type_name -> interlock.event.v1.ToolCallDecided
-	21, // 9: interlock.event.v1.Event.toolcall_reported:type_name -> interlock.event.v1.ToolCallReported
-	8,  // 10: interlock.event.v1.Event.run_forced:type_name -> interlock.event.v1.RunForced
-	10, // 11: interlock.event.v1.Event.run_interrupted:type_name -> interlock.event.v1.RunInterrupted
-	11, // 12: interlock.event.v1.Event.run_forked:type_name -> interlock.event.v1.RunForked
-	12, // 13: interlock.event.v1.Event.run_branch_bound:type_name -> interlock.event.v1.RunBranchBound
-	13, // 14: interlock.event.v1.Event.run_branch_ended:type_name -> interlock.event.v1.RunBranchEnded
-	14, // 15: interlock.event.v1.Event.run_joined:type_name -> interlock.event.v1.RunJoined
-	16, // 16: interlock.event.v1.Event.run_invoked:type_name -> interlock.event.v1.RunInvoked
-	17, // 17: interlock.event.v1.Event.run_child_ended:type_name -> interlock.event.v1.RunChildEnded
-	23, // 18: interlock.event.v1.Event.schema_registered:type_name -> interlock.event.v1.SchemaRegistered
-	24, // 19: interlock.event.v1.Event.state_changed:type_name -> interlock.event.v1.StateChanged
-	25, // 20: interlock.event.v1.Event.state_deleted:type_name -> interlock.event.v1.StateDeleted
-	26, // 21: interlock.event.v1.Event.state_locked:type_name -> interlock.event.v1.StateLocked
-	27, // 22: interlock.event.v1.Event.session_created:type_name -> interlock.event.v1.SessionCreated
-	28, // 23: interlock.event.v1.Event.session_changed:type_name -> interlock.event.v1.SessionChanged
-	29, // 24: interlock.event.v1.Event.session_granted:type_name -> interlock.event.v1.SessionGranted
-	30, // 25: interlock.event.v1.Event.task_changed:type_name -> interlock.event.v1.TaskChanged
-	31, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
-	32, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
-	33, // 28: interlock.event.v1.Event.approval_changed:type_name -> interlock.event.v1.ApprovalChanged
-	35, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
-	36, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
-	38, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
-	37, // 32: interlock.event.v1.Event.upstream_changed:type_name -> interlock.event.v1.UpstreamChanged
-	34, // 33: interlock.event.v1.Event.lease_changed:type_name -> interlock.event.v1.LeaseChanged
-	22, // 34: interlock.event.v1.Event.toolcall_outcome:type_name -> interlock.event.v1.ToolCallOutcome
-	9,  // 35: interlock.event.v1.Event.run_migrated:type_name -> interlock.event.v1.RunMigrated
-	39, // 36: interlock.event.v1.Event.call_refused:type_name -> interlock.event.v1.CallRefused
-	15, // 37: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
-	20, // 38: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
-	19, // 39: interlock.event.v1.ToolCallDecided.limits:type_name -> interlock.event.v1.LimitUsed
-	40, // 40: interlock.event.v1.LimitUsed.until:type_name -> google.protobuf.Timestamp
-	40, // 41: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
-	40, // 42: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
-	40, // 43: interlock.event.v1.LeaseChanged.expires_at:type_name -> google.protobuf.Timestamp
-	44, // [44:44] is the sub-list for method output_type
-	44, // [44:44] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	6,  // 4: interlock.event.v1.Event.run_rejected:type_name -> interlock.event.v1.RunRejected
+	7,  // 5: interlock.event.v1.Event.run_ended:type_name -> interlock.event.v1.RunEnded
+	8,  // 6: interlock.event.v1.Event.run_paused:type_name -> interlock.event.v1.RunPaused
+	9,  // 7: interlock.event.v1.Event.run_resumed:type_name -> interlock.event.v1.RunResumed
+	20, // 8: interlock.event.v1.Event.toolcall_decided:type_name -> interlock.event.v1.ToolCallDecided
+	24, // 9: interlock.event.v1.Event.toolcall_reported:type_name -> interlock.event.v1.ToolCallReported
+	10, // 10: interlock.event.v1.Event.run_forced:type_name -> interlock.event.v1.RunForced
+	12, // 11: interlock.event.v1.Event.run_interrupted:type_name -> interlock.event.v1.RunInterrupted
+	13, // 12: interlock.event.v1.Event.run_forked:type_name -> interlock.event.v1.RunForked
+	14, // 13: interlock.event.v1.Event.run_branch_bound:type_name -> interlock.event.v1.RunBranchBound
+	15, // 14: interlock.event.v1.Event.run_branch_ended:type_name -> interlock.event.v1.RunBranchEnded
+	16, // 15: interlock.event.v1.Event.run_joined:type_name -> interlock.event.v1.RunJoined
+	18, // 16: interlock.event.v1.Event.run_invoked:type_name -> interlock.event.v1.RunInvoked
+	19, // 17: interlock.event.v1.Event.run_child_ended:type_name -> interlock.event.v1.RunChildEnded
+	26, // 18: interlock.event.v1.Event.schema_registered:type_name -> interlock.event.v1.SchemaRegistered
+	27, // 19: interlock.event.v1.Event.state_changed:type_name -> interlock.event.v1.StateChanged
+	28, // 20: interlock.event.v1.Event.state_deleted:type_name -> interlock.event.v1.StateDeleted
+	29, // 21: interlock.event.v1.Event.state_locked:type_name -> interlock.event.v1.StateLocked
+	30, // 22: interlock.event.v1.Event.session_created:type_name -> interlock.event.v1.SessionCreated
+	31, // 23: interlock.event.v1.Event.session_changed:type_name -> interlock.event.v1.SessionChanged
+	33, // 24: interlock.event.v1.Event.session_granted:type_name -> interlock.event.v1.SessionGranted
+	34, // 25: interlock.event.v1.Event.task_changed:type_name -> interlock.event.v1.TaskChanged
+	35, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
+	36, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
+	37, // 28: interlock.event.v1.Event.approval_changed:type_name -> interlock.event.v1.ApprovalChanged
+	39, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
+	40, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
+	42, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
+	41, // 32: interlock.event.v1.Event.upstream_changed:type_name -> interlock.event.v1.UpstreamChanged
+	38, // 33: interlock.event.v1.Event.lease_changed:type_name -> interlock.event.v1.LeaseChanged
+	25, // 34: interlock.event.v1.Event.toolcall_outcome:type_name -> interlock.event.v1.ToolCallOutcome
+	11, // 35: interlock.event.v1.Event.run_migrated:type_name -> interlock.event.v1.RunMigrated
+	43, // 36: interlock.event.v1.Event.call_refused:type_name -> interlock.event.v1.CallRefused
+	44, // 37: interlock.event.v1.Event.person_changed:type_name -> interlock.event.v1.PersonChanged
+	45, // 38: interlock.event.v1.Event.halt_changed:type_name -> interlock.event.v1.HaltChanged
+	46, // 39: interlock.event.v1.Event.freeze_changed:type_name -> interlock.event.v1.FreezeChanged
+	48, // 40: interlock.event.v1.Event.exception_changed:type_name -> interlock.event.v1.ExceptionChanged
+	32, // 41: interlock.event.v1.Event.session_bounded:type_name -> interlock.event.v1.SessionBounded
+	5,  // 42: interlock.event.v1.Event.run_timed:type_name -> interlock.event.v1.RunTimed
+	47, // 43: interlock.event.v1.Event.break_glass_changed:type_name -> interlock.event.v1.BreakGlassChanged
+	49, // 44: interlock.event.v1.Event.schedule_changed:type_name -> interlock.event.v1.ScheduleChanged
+	50, // 45: interlock.event.v1.Event.schedule_handled:type_name -> interlock.event.v1.ScheduleHandled
+	51, // 46: interlock.event.v1.Event.workflow_changed:type_name -> interlock.event.v1.WorkflowChanged
+	52, // 47: interlock.event.v1.Event.definition_changed:type_name -> interlock.event.v1.DefinitionChanged
+	53, // 48: interlock.event.v1.Event.set_applied:type_name -> interlock.event.v1.SetApplied
+	4,  // 49: interlock.event.v1.RunStarted.cause:type_name -> interlock.event.v1.ClockCause
+	4,  // 50: interlock.event.v1.RunTransitioned.cause:type_name -> interlock.event.v1.ClockCause
+	55, // 51: interlock.event.v1.ClockCause.due:type_name -> google.protobuf.Timestamp
+	4,  // 52: interlock.event.v1.RunTimed.cause:type_name -> interlock.event.v1.ClockCause
+	4,  // 53: interlock.event.v1.RunPaused.cause:type_name -> interlock.event.v1.ClockCause
+	17, // 54: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
+	23, // 55: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
+	22, // 56: interlock.event.v1.ToolCallDecided.limits:type_name -> interlock.event.v1.LimitUsed
+	21, // 57: interlock.event.v1.ToolCallDecided.identity:type_name -> interlock.event.v1.CallIdentity
+	54, // 58: interlock.event.v1.CallIdentity.attributes:type_name -> interlock.event.v1.CallIdentity.AttributesEntry
+	55, // 59: interlock.event.v1.LimitUsed.until:type_name -> google.protobuf.Timestamp
+	55, // 60: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
+	55, // 61: interlock.event.v1.SessionBounded.expires_at:type_name -> google.protobuf.Timestamp
+	55, // 62: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
+	55, // 63: interlock.event.v1.LeaseChanged.expires_at:type_name -> google.protobuf.Timestamp
+	55, // 64: interlock.event.v1.FreezeChanged.until:type_name -> google.protobuf.Timestamp
+	55, // 65: interlock.event.v1.BreakGlassChanged.until:type_name -> google.protobuf.Timestamp
+	55, // 66: interlock.event.v1.ExceptionChanged.until:type_name -> google.protobuf.Timestamp
+	55, // 67: interlock.event.v1.ScheduleChanged.next_at:type_name -> google.protobuf.Timestamp
+	55, // 68: interlock.event.v1.ScheduleHandled.nominal_at:type_name -> google.protobuf.Timestamp
+	55, // 69: interlock.event.v1.ScheduleHandled.first_at:type_name -> google.protobuf.Timestamp
+	55, // 70: interlock.event.v1.SetApplied.shadow_until:type_name -> google.protobuf.Timestamp
+	71, // [71:71] is the sub-list for method output_type
+	71, // [71:71] is the sub-list for method input_type
+	71, // [71:71] is the sub-list for extension type_name
+	71, // [71:71] is the sub-list for extension extendee
+	0,  // [0:71] is the sub-list for field type_name
 }
 
 func init() { file_interlock_event_v1_event_proto_init() }
@@ -4582,6 +6363,18 @@ func file_interlock_event_v1_event_proto_init() {
 		(*Event_ToolcallOutcome)(nil),
 		(*Event_RunMigrated)(nil),
 		(*Event_CallRefused)(nil),
+		(*Event_PersonChanged)(nil),
+		(*Event_HaltChanged)(nil),
+		(*Event_FreezeChanged)(nil),
+		(*Event_ExceptionChanged)(nil),
+		(*Event_SessionBounded)(nil),
+		(*Event_RunTimed)(nil),
+		(*Event_BreakGlassChanged)(nil),
+		(*Event_ScheduleChanged)(nil),
+		(*Event_ScheduleHandled)(nil),
+		(*Event_WorkflowChanged)(nil),
+		(*Event_DefinitionChanged)(nil),
+		(*Event_SetApplied)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -4589,7 +6382,7 @@ func file_interlock_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_event_v1_event_proto_rawDesc), len(file_interlock_event_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   40,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -22,33 +22,33 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ObserveUpstreamToolsRequest lists the tools of a server.
-type ObserveUpstreamToolsRequest struct {
+// PinUpstreamToolsRequest lists the tools of a server.
+type PinUpstreamToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the server.
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
 	// The tools.
-	Tools []*ObservedTool `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
+	Tools []*OfferedTool `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
 	// Tools that it offers and that are left out, because of how they are described.
 	LeftOut       []*LeftOutTool `protobuf:"bytes,3,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ObserveUpstreamToolsRequest) Reset() {
-	*x = ObserveUpstreamToolsRequest{}
+func (x *PinUpstreamToolsRequest) Reset() {
+	*x = PinUpstreamToolsRequest{}
 	mi := &file_interlock_peer_v1_upstream_peer_service_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ObserveUpstreamToolsRequest) String() string {
+func (x *PinUpstreamToolsRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ObserveUpstreamToolsRequest) ProtoMessage() {}
+func (*PinUpstreamToolsRequest) ProtoMessage() {}
 
-func (x *ObserveUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
+func (x *PinUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_interlock_peer_v1_upstream_peer_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -60,34 +60,34 @@ func (x *ObserveUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ObserveUpstreamToolsRequest.ProtoReflect.Descriptor instead.
-func (*ObserveUpstreamToolsRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use PinUpstreamToolsRequest.ProtoReflect.Descriptor instead.
+func (*PinUpstreamToolsRequest) Descriptor() ([]byte, []int) {
 	return file_interlock_peer_v1_upstream_peer_service_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *ObserveUpstreamToolsRequest) GetServer() string {
+func (x *PinUpstreamToolsRequest) GetServer() string {
 	if x != nil {
 		return x.Server
 	}
 	return ""
 }
 
-func (x *ObserveUpstreamToolsRequest) GetTools() []*ObservedTool {
+func (x *PinUpstreamToolsRequest) GetTools() []*OfferedTool {
 	if x != nil {
 		return x.Tools
 	}
 	return nil
 }
 
-func (x *ObserveUpstreamToolsRequest) GetLeftOut() []*LeftOutTool {
+func (x *PinUpstreamToolsRequest) GetLeftOut() []*LeftOutTool {
 	if x != nil {
 		return x.LeftOut
 	}
 	return nil
 }
 
-// ObserveUpstreamToolsResponse names tools that must not be used.
-type ObserveUpstreamToolsResponse struct {
+// PinUpstreamToolsResponse names tools that must not be used.
+type PinUpstreamToolsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names of the tools that have changed since they were accepted.
 	Changed []string `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
@@ -97,20 +97,20 @@ type ObserveUpstreamToolsResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ObserveUpstreamToolsResponse) Reset() {
-	*x = ObserveUpstreamToolsResponse{}
+func (x *PinUpstreamToolsResponse) Reset() {
+	*x = PinUpstreamToolsResponse{}
 	mi := &file_interlock_peer_v1_upstream_peer_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ObserveUpstreamToolsResponse) String() string {
+func (x *PinUpstreamToolsResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ObserveUpstreamToolsResponse) ProtoMessage() {}
+func (*PinUpstreamToolsResponse) ProtoMessage() {}
 
-func (x *ObserveUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
+func (x *PinUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_interlock_peer_v1_upstream_peer_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -122,27 +122,27 @@ func (x *ObserveUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ObserveUpstreamToolsResponse.ProtoReflect.Descriptor instead.
-func (*ObserveUpstreamToolsResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use PinUpstreamToolsResponse.ProtoReflect.Descriptor instead.
+func (*PinUpstreamToolsResponse) Descriptor() ([]byte, []int) {
 	return file_interlock_peer_v1_upstream_peer_service_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *ObserveUpstreamToolsResponse) GetChanged() []string {
+func (x *PinUpstreamToolsResponse) GetChanged() []string {
 	if x != nil {
 		return x.Changed
 	}
 	return nil
 }
 
-func (x *ObserveUpstreamToolsResponse) GetNoRoom() []string {
+func (x *PinUpstreamToolsResponse) GetNoRoom() []string {
 	if x != nil {
 		return x.NoRoom
 	}
 	return nil
 }
 
-// ObservedTool describes a tool as its server offers it.
-type ObservedTool struct {
+// OfferedTool describes a tool as its server offers it.
+type OfferedTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name at the server.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
@@ -159,20 +159,20 @@ type ObservedTool struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ObservedTool) Reset() {
-	*x = ObservedTool{}
+func (x *OfferedTool) Reset() {
+	*x = OfferedTool{}
 	mi := &file_interlock_peer_v1_upstream_peer_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ObservedTool) String() string {
+func (x *OfferedTool) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ObservedTool) ProtoMessage() {}
+func (*OfferedTool) ProtoMessage() {}
 
-func (x *ObservedTool) ProtoReflect() protoreflect.Message {
+func (x *OfferedTool) ProtoReflect() protoreflect.Message {
 	mi := &file_interlock_peer_v1_upstream_peer_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -184,40 +184,40 @@ func (x *ObservedTool) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ObservedTool.ProtoReflect.Descriptor instead.
-func (*ObservedTool) Descriptor() ([]byte, []int) {
+// Deprecated: Use OfferedTool.ProtoReflect.Descriptor instead.
+func (*OfferedTool) Descriptor() ([]byte, []int) {
 	return file_interlock_peer_v1_upstream_peer_service_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *ObservedTool) GetTool() string {
+func (x *OfferedTool) GetTool() string {
 	if x != nil {
 		return x.Tool
 	}
 	return ""
 }
 
-func (x *ObservedTool) GetDigest() string {
+func (x *OfferedTool) GetDigest() string {
 	if x != nil {
 		return x.Digest
 	}
 	return ""
 }
 
-func (x *ObservedTool) GetDescription() string {
+func (x *OfferedTool) GetDescription() string {
 	if x != nil {
 		return x.Description
 	}
 	return ""
 }
 
-func (x *ObservedTool) GetDraft() string {
+func (x *OfferedTool) GetDraft() string {
 	if x != nil {
 		return x.Draft
 	}
 	return ""
 }
 
-func (x *ObservedTool) GetOthers() string {
+func (x *OfferedTool) GetOthers() string {
 	if x != nil {
 		return x.Others
 	}
@@ -283,15 +283,15 @@ var File_interlock_peer_v1_upstream_peer_service_proto protoreflect.FileDescript
 
 const file_interlock_peer_v1_upstream_peer_service_proto_rawDesc = "" +
 	"\n" +
-	"-interlock/peer/v1/upstream_peer_service.proto\x12\x11interlock.peer.v1\x1a\x1bbuf/validate/validate.proto\"\xc8\x01\n" +
-	"\x1bObserveUpstreamToolsRequest\x12!\n" +
-	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12@\n" +
-	"\x05tools\x18\x02 \x03(\v2\x1f.interlock.peer.v1.ObservedToolB\t\xbaH\x06\x92\x01\x03\x10\x80 R\x05tools\x12D\n" +
-	"\bleft_out\x18\x03 \x03(\v2\x1e.interlock.peer.v1.LeftOutToolB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\aleftOut\"Q\n" +
-	"\x1cObserveUpstreamToolsResponse\x12\x18\n" +
+	"-interlock/peer/v1/upstream_peer_service.proto\x12\x11interlock.peer.v1\x1a\x1bbuf/validate/validate.proto\"\xc3\x01\n" +
+	"\x17PinUpstreamToolsRequest\x12!\n" +
+	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12?\n" +
+	"\x05tools\x18\x02 \x03(\v2\x1e.interlock.peer.v1.OfferedToolB\t\xbaH\x06\x92\x01\x03\x10\x80 R\x05tools\x12D\n" +
+	"\bleft_out\x18\x03 \x03(\v2\x1e.interlock.peer.v1.LeftOutToolB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\aleftOut\"M\n" +
+	"\x18PinUpstreamToolsResponse\x12\x18\n" +
 	"\achanged\x18\x01 \x03(\tR\achanged\x12\x17\n" +
-	"\ano_room\x18\x02 \x03(\tR\x06noRoom\"\xbe\x01\n" +
-	"\fObservedTool\x12\x1e\n" +
+	"\ano_room\x18\x02 \x03(\tR\x06noRoom\"\xbd\x01\n" +
+	"\vOfferedTool\x12\x1e\n" +
 	"\x04tool\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04tool\x12 \n" +
 	"\x06digest\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\x12*\n" +
@@ -302,9 +302,9 @@ const file_interlock_peer_v1_upstream_peer_service_proto_rawDesc = "" +
 	"\x04tool\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\x80\x01R\x04tool\x12\x1c\n" +
 	"\x03why\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01(\x80\x04R\x03why2\x8e\x01\n" +
-	"\x13UpstreamPeerService\x12w\n" +
-	"\x14ObserveUpstreamTools\x12..interlock.peer.v1.ObserveUpstreamToolsRequest\x1a/.interlock.peer.v1.ObserveUpstreamToolsResponseBDZBgithub.com/interlock-run/interlock/gen/go/interlock/peer/v1;peerv1b\x06proto3"
+	"\xbaH\ar\x05\x10\x01(\x80\x04R\x03why2\x82\x01\n" +
+	"\x13UpstreamPeerService\x12k\n" +
+	"\x10PinUpstreamTools\x12*.interlock.peer.v1.PinUpstreamToolsRequest\x1a+.interlock.peer.v1.PinUpstreamToolsResponseBDZBgithub.com/interlock-run/interlock/gen/go/interlock/peer/v1;peerv1b\x06proto3"
 
 var (
 	file_interlock_peer_v1_upstream_peer_service_proto_rawDescOnce sync.Once
@@ -320,16 +320,16 @@ func file_interlock_peer_v1_upstream_peer_service_proto_rawDescGZIP() []byte {
 
 var file_interlock_peer_v1_upstream_peer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_interlock_peer_v1_upstream_peer_service_proto_goTypes = []any{
-	(*ObserveUpstreamToolsRequest)(nil),  // 0: interlock.peer.v1.ObserveUpstreamToolsRequest
-	(*ObserveUpstreamToolsResponse)(nil), // 1: interlock.peer.v1.ObserveUpstreamToolsResponse
-	(*ObservedTool)(nil),                 // 2: interlock.peer.v1.ObservedTool
-	(*LeftOutTool)(nil),                  // 3: interlock.peer.v1.LeftOutTool
+	(*PinUpstreamToolsRequest)(nil),  // 0: interlock.peer.v1.PinUpstreamToolsRequest
+	(*PinUpstreamToolsResponse)(nil), // 1: interlock.peer.v1.PinUpstreamToolsResponse
+	(*OfferedTool)(nil),              // 2: interlock.peer.v1.OfferedTool
+	(*LeftOutTool)(nil),              // 3: interlock.peer.v1.LeftOutTool
 }
 var file_interlock_peer_v1_upstream_peer_service_proto_depIdxs = []int32{
-	2, // 0: interlock.peer.v1.ObserveUpstreamToolsRequest.tools:type_name -> interlock.peer.v1.ObservedTool
-	3, // 1: interlock.peer.v1.ObserveUpstreamToolsRequest.left_out:type_name -> interlock.peer.v1.LeftOutTool
-	0, // 2: interlock.peer.v1.UpstreamPeerService.ObserveUpstreamTools:input_type -> interlock.peer.v1.ObserveUpstreamToolsRequest
-	1, // 3: interlock.peer.v1.UpstreamPeerService.ObserveUpstreamTools:output_type -> interlock.peer.v1.ObserveUpstreamToolsResponse
+	2, // 0: interlock.peer.v1.PinUpstreamToolsRequest.tools:type_name -> interlock.peer.v1.OfferedTool
+	3, // 1: interlock.peer.v1.PinUpstreamToolsRequest.left_out:type_name -> interlock.peer.v1.LeftOutTool
+	0, // 2: interlock.peer.v1.UpstreamPeerService.PinUpstreamTools:input_type -> interlock.peer.v1.PinUpstreamToolsRequest
+	1, // 3: interlock.peer.v1.UpstreamPeerService.PinUpstreamTools:output_type -> interlock.peer.v1.PinUpstreamToolsResponse
 	3, // [3:4] is the sub-list for method output_type
 	2, // [2:3] is the sub-list for method input_type
 	2, // [2:2] is the sub-list for extension type_name

@@ -19,7 +19,7 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	UpstreamPeerService_ObserveUpstreamTools_FullMethodName = "/interlock.peer.v1.UpstreamPeerService/ObserveUpstreamTools"
+	UpstreamPeerService_PinUpstreamTools_FullMethodName = "/interlock.peer.v1.UpstreamPeerService/PinUpstreamTools"
 )
 
 // UpstreamPeerServiceClient is the client API for UpstreamPeerService service.
@@ -29,10 +29,10 @@ const (
 // UpstreamPeerService takes the reports of gateways about the tools of MCP servers. It is not
 // a public contract.
 type UpstreamPeerServiceClient interface {
-	// ObserveUpstreamTools pins tools that were never seen, and returns those that have
+	// PinUpstreamTools pins tools that were never seen, and returns those that have
 	// changed. A report of an agent does not replace that of a gateway or an operator.
 	// Tools without room are named, and the others are pinned.
-	ObserveUpstreamTools(ctx context.Context, in *ObserveUpstreamToolsRequest, opts ...grpc.CallOption) (*ObserveUpstreamToolsResponse, error)
+	PinUpstreamTools(ctx context.Context, in *PinUpstreamToolsRequest, opts ...grpc.CallOption) (*PinUpstreamToolsResponse, error)
 }
 
 type upstreamPeerServiceClient struct {
@@ -43,10 +43,10 @@ func NewUpstreamPeerServiceClient(cc grpc.ClientConnInterface) UpstreamPeerServi
 	return &upstreamPeerServiceClient{cc}
 }
 
-func (c *upstreamPeerServiceClient) ObserveUpstreamTools(ctx context.Context, in *ObserveUpstreamToolsRequest, opts ...grpc.CallOption) (*ObserveUpstreamToolsResponse, error) {
+func (c *upstreamPeerServiceClient) PinUpstreamTools(ctx context.Context, in *PinUpstreamToolsRequest, opts ...grpc.CallOption) (*PinUpstreamToolsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ObserveUpstreamToolsResponse)
-	err := c.cc.Invoke(ctx, UpstreamPeerService_ObserveUpstreamTools_FullMethodName, in, out, cOpts...)
+	out := new(PinUpstreamToolsResponse)
+	err := c.cc.Invoke(ctx, UpstreamPeerService_PinUpstreamTools_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +60,10 @@ func (c *upstreamPeerServiceClient) ObserveUpstreamTools(ctx context.Context, in
 // UpstreamPeerService takes the reports of gateways about the tools of MCP servers. It is not
 // a public contract.
 type UpstreamPeerServiceServer interface {
-	// ObserveUpstreamTools pins tools that were never seen, and returns those that have
+	// PinUpstreamTools pins tools that were never seen, and returns those that have
 	// changed. A report of an agent does not replace that of a gateway or an operator.
 	// Tools without room are named, and the others are pinned.
-	ObserveUpstreamTools(context.Context, *ObserveUpstreamToolsRequest) (*ObserveUpstreamToolsResponse, error)
+	PinUpstreamTools(context.Context, *PinUpstreamToolsRequest) (*PinUpstreamToolsResponse, error)
 	mustEmbedUnimplementedUpstreamPeerServiceServer()
 }
 
@@ -74,8 +74,8 @@ type UpstreamPeerServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedUpstreamPeerServiceServer struct{}
 
-func (UnimplementedUpstreamPeerServiceServer) ObserveUpstreamTools(context.Context, *ObserveUpstreamToolsRequest) (*ObserveUpstreamToolsResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ObserveUpstreamTools not implemented")
+func (UnimplementedUpstreamPeerServiceServer) PinUpstreamTools(context.Context, *PinUpstreamToolsRequest) (*PinUpstreamToolsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PinUpstreamTools not implemented")
 }
 func (UnimplementedUpstreamPeerServiceServer) mustEmbedUnimplementedUpstreamPeerServiceServer() {}
 func (UnimplementedUpstreamPeerServiceServer) testEmbeddedByValue()                             {}
@@ -98,20 +98,20 @@ func RegisterUpstreamPeerServiceServer(s grpc.ServiceRegistrar, srv UpstreamPeer
 	s.RegisterService(&UpstreamPeerService_ServiceDesc, srv)
 }
 
-func _UpstreamPeerService_ObserveUpstreamTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ObserveUpstreamToolsRequest)
+func _UpstreamPeerService_PinUpstreamTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PinUpstreamToolsRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(UpstreamPeerServiceServer).ObserveUpstreamTools(ctx, in)
+		return srv.(UpstreamPeerServiceServer).PinUpstreamTools(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: UpstreamPeerService_ObserveUpstreamTools_FullMethodName,
+		FullMethod: UpstreamPeerService_PinUpstreamTools_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(UpstreamPeerServiceServer).ObserveUpstreamTools(ctx, req.(*ObserveUpstreamToolsRequest))
+		return srv.(UpstreamPeerServiceServer).PinUpstreamTools(ctx, req.(*PinUpstreamToolsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -124,8 +124,8 @@ var UpstreamPeerService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*UpstreamPeerServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "ObserveUpstreamTools",
-			Handler:    _UpstreamPeerService_ObserveUpstreamTools_Handler,
+			MethodName: "PinUpstreamTools",
+			Handler:    _UpstreamPeerService_PinUpstreamTools_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

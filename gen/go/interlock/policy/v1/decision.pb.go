@@ -150,6 +150,13 @@ const (
 	DecisionCode_DECISION_CODE_CALL_UNCLEAR DecisionCode = 28
 	// The state allows the tool, but not with the values of the call.
 	DecisionCode_DECISION_CODE_CALL_NOT_ALLOWED DecisionCode = 29
+	// The session, one above it or the caller's token is narrowed to other calls (S22.24).
+	DecisionCode_DECISION_CODE_NARROWED DecisionCode = 30
+	// All work in the scope of the call is halted.
+	DecisionCode_DECISION_CODE_HALTED DecisionCode = 31
+	// The call was made by a break-glass grant, while its client could not reach Interlock. It was not decided: the record was
+	// handed in afterwards.
+	DecisionCode_DECISION_CODE_UNGOVERNED DecisionCode = 32
 )
 
 // Enum value maps for DecisionCode.
@@ -185,6 +192,9 @@ var (
 		27: "DECISION_CODE_JAIL_REQUIRED",
 		28: "DECISION_CODE_CALL_UNCLEAR",
 		29: "DECISION_CODE_CALL_NOT_ALLOWED",
+		30: "DECISION_CODE_NARROWED",
+		31: "DECISION_CODE_HALTED",
+		32: "DECISION_CODE_UNGOVERNED",
 	}
 	DecisionCode_value = map[string]int32{
 		"DECISION_CODE_UNSPECIFIED":         0,
@@ -217,6 +227,9 @@ var (
 		"DECISION_CODE_JAIL_REQUIRED":       27,
 		"DECISION_CODE_CALL_UNCLEAR":        28,
 		"DECISION_CODE_CALL_NOT_ALLOWED":    29,
+		"DECISION_CODE_NARROWED":            30,
+		"DECISION_CODE_HALTED":              31,
+		"DECISION_CODE_UNGOVERNED":          32,
 	}
 )
 
@@ -293,7 +306,7 @@ type DecisionRecord struct {
 	PolicyVersion int64 `protobuf:"varint,20,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
 	// Hex SHA-256 of the tool's name and input.
 	InputDigest string `protobuf:"bytes,21,opt,name=input_digest,json=inputDigest,proto3" json:"input_digest,omitempty"`
-	// The input, masked: JSON. Empty unless the workflow captures output.
+	// The input, masked: JSON. Empty if the log does not keep it (S6.9).
 	Input []byte `protobuf:"bytes,22,opt,name=input,proto3" json:"input,omitempty"`
 	// What the call was estimated to cost, in decimal US dollars; empty for none.
 	EstimatedCostUsd string `protobuf:"bytes,23,opt,name=estimated_cost_usd,json=estimatedCostUsd,proto3" json:"estimated_cost_usd,omitempty"`
@@ -316,7 +329,15 @@ type DecisionRecord struct {
 	JailDigest string `protobuf:"bytes,31,opt,name=jail_digest,json=jailDigest,proto3" json:"jail_digest,omitempty"`
 	// The values that conditions of rules have looked at, by pointer or facet, masked: JSON. Empty for
 	// none.
-	Facts         []byte `protobuf:"bytes,32,opt,name=facts,proto3" json:"facts,omitempty"`
+	Facts []byte `protobuf:"bytes,32,opt,name=facts,proto3" json:"facts,omitempty"`
+	// Ids of the exceptions by which the call has passed rules of policies (S22.13).
+	Exceptions []string `protobuf:"bytes,40,rep,name=exceptions,proto3" json:"exceptions,omitempty"`
+	// Who made the call, as it was known then. It stays when sessions, agents and people are gone.
+	Identity *Identity `protobuf:"bytes,33,opt,name=identity,proto3" json:"identity,omitempty"`
+	// The break-glass grant that the call was made by, without contact; empty for none (S23.52).
+	BreakGlassGrant string `protobuf:"bytes,90,opt,name=break_glass_grant,json=breakGlassGrant,proto3" json:"break_glass_grant,omitempty"`
+	// When such a call was made, by the clock of its client.
+	MadeAt        *timestamppb.Timestamp `protobuf:"bytes,91,opt,name=made_at,json=madeAt,proto3" json:"made_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -575,6 +596,283 @@ func (x *DecisionRecord) GetFacts() []byte {
 	return nil
 }
 
+func (x *DecisionRecord) GetExceptions() []string {
+	if x != nil {
+		return x.Exceptions
+	}
+	return nil
+}
+
+func (x *DecisionRecord) GetIdentity() *Identity {
+	if x != nil {
+		return x.Identity
+	}
+	return nil
+}
+
+func (x *DecisionRecord) GetBreakGlassGrant() string {
+	if x != nil {
+		return x.BreakGlassGrant
+	}
+	return ""
+}
+
+func (x *DecisionRecord) GetMadeAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.MadeAt
+	}
+	return nil
+}
+
+// Identity is who makes a call, and for whom.
+type Identity struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the principal.
+	Principal string `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
+	// Role of the principal.
+	Role string `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
+	// Kind of its token: static, session, oidc or person; empty for a caller without one.
+	Token string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
+	// How the call came: hook, mcp, rest, grpc, authzen or ext_authz; empty where no service of
+	// Interlock vouches for that.
+	Via string `protobuf:"bytes,4,opt,name=via,proto3" json:"via,omitempty"`
+	// The person that the principal is; empty for none.
+	Person string `protobuf:"bytes,5,opt,name=person,proto3" json:"person,omitempty"`
+	// On whose behalf the call is made, without groups and attributes; absent where that is not
+	// known.
+	Human *Human `protobuf:"bytes,6,opt,name=human,proto3" json:"human,omitempty"`
+	// Name of the agent that the session has started from; empty for none.
+	Agent string `protobuf:"bytes,7,opt,name=agent,proto3" json:"agent,omitempty"`
+	// Version of that agent.
+	AgentVersion int64 `protobuf:"varint,8,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
+	// Name of the root of the session's tree; empty without a session.
+	RootSession string `protobuf:"bytes,9,opt,name=root_session,json=rootSession,proto3" json:"root_session,omitempty"`
+	// Names of the sessions above the call's own and of that, the root first. Of more than 16, those
+	// in the middle are left out.
+	Lineage []string `protobuf:"bytes,10,rep,name=lineage,proto3" json:"lineage,omitempty"`
+	// The attributes of the human that --log-attributes names, as texts.
+	Attributes    map[string]string `protobuf:"bytes,11,rep,name=attributes,proto3" json:"attributes,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Identity) Reset() {
+	*x = Identity{}
+	mi := &file_interlock_policy_v1_decision_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Identity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Identity) ProtoMessage() {}
+
+func (x *Identity) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_decision_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Identity.ProtoReflect.Descriptor instead.
+func (*Identity) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_decision_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Identity) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *Identity) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *Identity) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *Identity) GetVia() string {
+	if x != nil {
+		return x.Via
+	}
+	return ""
+}
+
+func (x *Identity) GetPerson() string {
+	if x != nil {
+		return x.Person
+	}
+	return ""
+}
+
+func (x *Identity) GetHuman() *Human {
+	if x != nil {
+		return x.Human
+	}
+	return nil
+}
+
+func (x *Identity) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *Identity) GetAgentVersion() int64 {
+	if x != nil {
+		return x.AgentVersion
+	}
+	return 0
+}
+
+func (x *Identity) GetRootSession() string {
+	if x != nil {
+		return x.RootSession
+	}
+	return ""
+}
+
+func (x *Identity) GetLineage() []string {
+	if x != nil {
+		return x.Lineage
+	}
+	return nil
+}
+
+func (x *Identity) GetAttributes() map[string]string {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+// Human is the person on whose behalf a call is made.
+type Human struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique among the people of its issuer.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Who vouches for it, such as the URL of an OpenID Connect issuer; empty for people of this
+	// deployment.
+	Issuer string `protobuf:"bytes,2,opt,name=issuer,proto3" json:"issuer,omitempty"`
+	// How far the facts are trusted: claimed, gateway, issuer or operator.
+	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
+	// True when groups has all groups of the person. If it is false, nothing is known of its groups.
+	GroupsKnown bool `protobuf:"varint,4,opt,name=groups_known,json=groupsKnown,proto3" json:"groups_known,omitempty"`
+	// Names of the groups, as the issuer has them.
+	Groups []string `protobuf:"bytes,5,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Texts, numbers, bools and lists of texts, by name: a JSON object; empty for none.
+	Attributes []byte `protobuf:"bytes,6,opt,name=attributes,proto3" json:"attributes,omitempty"`
+	// When the person has logged in; absent where that is not known.
+	AuthenticatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=authenticated_at,json=authenticatedAt,proto3" json:"authenticated_at,omitempty"`
+	// When the facts end: from then on they are not known. Absent for never.
+	Expires       *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expires,proto3" json:"expires,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Human) Reset() {
+	*x = Human{}
+	mi := &file_interlock_policy_v1_decision_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Human) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Human) ProtoMessage() {}
+
+func (x *Human) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_decision_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Human.ProtoReflect.Descriptor instead.
+func (*Human) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_decision_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Human) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Human) GetIssuer() string {
+	if x != nil {
+		return x.Issuer
+	}
+	return ""
+}
+
+func (x *Human) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Human) GetGroupsKnown() bool {
+	if x != nil {
+		return x.GroupsKnown
+	}
+	return false
+}
+
+func (x *Human) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *Human) GetAttributes() []byte {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *Human) GetAuthenticatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AuthenticatedAt
+	}
+	return nil
+}
+
+func (x *Human) GetExpires() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Expires
+	}
+	return nil
+}
+
 // ShadowDecision is what a shadow would have decided, where that differs. The shadow
 // is a policy or a workflow.
 type ShadowDecision struct {
@@ -599,7 +897,7 @@ type ShadowDecision struct {
 
 func (x *ShadowDecision) Reset() {
 	*x = ShadowDecision{}
-	mi := &file_interlock_policy_v1_decision_proto_msgTypes[1]
+	mi := &file_interlock_policy_v1_decision_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -611,7 +909,7 @@ func (x *ShadowDecision) String() string {
 func (*ShadowDecision) ProtoMessage() {}
 
 func (x *ShadowDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_decision_proto_msgTypes[1]
+	mi := &file_interlock_policy_v1_decision_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -624,7 +922,7 @@ func (x *ShadowDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShadowDecision.ProtoReflect.Descriptor instead.
 func (*ShadowDecision) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_decision_proto_rawDescGZIP(), []int{1}
+	return file_interlock_policy_v1_decision_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ShadowDecision) GetPolicy() string {
@@ -700,7 +998,7 @@ type ChainReport struct {
 
 func (x *ChainReport) Reset() {
 	*x = ChainReport{}
-	mi := &file_interlock_policy_v1_decision_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_decision_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +1010,7 @@ func (x *ChainReport) String() string {
 func (*ChainReport) ProtoMessage() {}
 
 func (x *ChainReport) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_decision_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_decision_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +1023,7 @@ func (x *ChainReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainReport.ProtoReflect.Descriptor instead.
 func (*ChainReport) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_decision_proto_rawDescGZIP(), []int{2}
+	return file_interlock_policy_v1_decision_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ChainReport) GetPartition() string {
@@ -781,7 +1079,7 @@ var File_interlock_policy_v1_decision_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\n" +
-	"\"interlock/policy/v1/decision.proto\x12\x13interlock.policy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x91\b\n" +
+	"\"interlock/policy/v1/decision.proto\x12\x13interlock.policy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcd\t\n" +
 	"\x0eDecisionRecord\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\tR\tpartition\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x03R\bsequence\x12.\n" +
@@ -822,7 +1120,42 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"jail_level\x18\x1e \x01(\x05R\tjailLevel\x12\x1f\n" +
 	"\vjail_digest\x18\x1f \x01(\tR\n" +
 	"jailDigest\x12\x14\n" +
-	"\x05facts\x18  \x01(\fR\x05facts\"\xa0\x02\n" +
+	"\x05facts\x18  \x01(\fR\x05facts\x12\x1e\n" +
+	"\n" +
+	"exceptions\x18( \x03(\tR\n" +
+	"exceptions\x129\n" +
+	"\bidentity\x18! \x01(\v2\x1d.interlock.policy.v1.IdentityR\bidentity\x12*\n" +
+	"\x11break_glass_grant\x18Z \x01(\tR\x0fbreakGlassGrant\x123\n" +
+	"\amade_at\x18[ \x01(\v2\x1a.google.protobuf.TimestampR\x06madeAt\"\xb4\x03\n" +
+	"\bIdentity\x12\x1c\n" +
+	"\tprincipal\x18\x01 \x01(\tR\tprincipal\x12\x12\n" +
+	"\x04role\x18\x02 \x01(\tR\x04role\x12\x14\n" +
+	"\x05token\x18\x03 \x01(\tR\x05token\x12\x10\n" +
+	"\x03via\x18\x04 \x01(\tR\x03via\x12\x16\n" +
+	"\x06person\x18\x05 \x01(\tR\x06person\x120\n" +
+	"\x05human\x18\x06 \x01(\v2\x1a.interlock.policy.v1.HumanR\x05human\x12\x14\n" +
+	"\x05agent\x18\a \x01(\tR\x05agent\x12#\n" +
+	"\ragent_version\x18\b \x01(\x03R\fagentVersion\x12!\n" +
+	"\froot_session\x18\t \x01(\tR\vrootSession\x12\x18\n" +
+	"\alineage\x18\n" +
+	" \x03(\tR\alineage\x12M\n" +
+	"\n" +
+	"attributes\x18\v \x03(\v2-.interlock.policy.v1.Identity.AttributesEntryR\n" +
+	"attributes\x1a=\n" +
+	"\x0fAttributesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa3\x02\n" +
+	"\x05Human\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06issuer\x18\x02 \x01(\tR\x06issuer\x12\x16\n" +
+	"\x06source\x18\x03 \x01(\tR\x06source\x12!\n" +
+	"\fgroups_known\x18\x04 \x01(\bR\vgroupsKnown\x12\x16\n" +
+	"\x06groups\x18\x05 \x03(\tR\x06groups\x12\x1e\n" +
+	"\n" +
+	"attributes\x18\x06 \x01(\fR\n" +
+	"attributes\x12E\n" +
+	"\x10authenticated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x0fauthenticatedAt\x124\n" +
+	"\aexpires\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\"\xa0\x02\n" +
 	"\x0eShadowDecision\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
 	"\x0epolicy_version\x18\x02 \x01(\x03R\rpolicyVersion\x12\x1a\n" +
@@ -843,7 +1176,7 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eDECISION_ALLOW\x10\x01\x12\x10\n" +
 	"\fDECISION_ASK\x10\x02\x12\x11\n" +
-	"\rDECISION_DENY\x10\x03*\x93\b\n" +
+	"\rDECISION_DENY\x10\x03*\xe7\b\n" +
 	"\fDecisionCode\x12\x1d\n" +
 	"\x19DECISION_CODE_UNSPECIFIED\x10\x00\x12\"\n" +
 	"\x1eDECISION_CODE_TOOL_NOT_ALLOWED\x10\x01\x12!\n" +
@@ -875,7 +1208,10 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x1bDECISION_CODE_CALLER_DENIED\x10\x1a\x12\x1f\n" +
 	"\x1bDECISION_CODE_JAIL_REQUIRED\x10\x1b\x12\x1e\n" +
 	"\x1aDECISION_CODE_CALL_UNCLEAR\x10\x1c\x12\"\n" +
-	"\x1eDECISION_CODE_CALL_NOT_ALLOWED\x10\x1dBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"\x1eDECISION_CODE_CALL_NOT_ALLOWED\x10\x1d\x12\x1a\n" +
+	"\x16DECISION_CODE_NARROWED\x10\x1e\x12\x18\n" +
+	"\x14DECISION_CODE_HALTED\x10\x1f\x12\x1c\n" +
+	"\x18DECISION_CODE_UNGOVERNED\x10 BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_decision_proto_rawDescOnce sync.Once
@@ -890,27 +1226,36 @@ func file_interlock_policy_v1_decision_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_policy_v1_decision_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_interlock_policy_v1_decision_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_interlock_policy_v1_decision_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_interlock_policy_v1_decision_proto_goTypes = []any{
 	(Decision)(0),                 // 0: interlock.policy.v1.Decision
 	(DecisionCode)(0),             // 1: interlock.policy.v1.DecisionCode
 	(*DecisionRecord)(nil),        // 2: interlock.policy.v1.DecisionRecord
-	(*ShadowDecision)(nil),        // 3: interlock.policy.v1.ShadowDecision
-	(*ChainReport)(nil),           // 4: interlock.policy.v1.ChainReport
-	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(*Identity)(nil),              // 3: interlock.policy.v1.Identity
+	(*Human)(nil),                 // 4: interlock.policy.v1.Human
+	(*ShadowDecision)(nil),        // 5: interlock.policy.v1.ShadowDecision
+	(*ChainReport)(nil),           // 6: interlock.policy.v1.ChainReport
+	nil,                           // 7: interlock.policy.v1.Identity.AttributesEntry
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_interlock_policy_v1_decision_proto_depIdxs = []int32{
-	5, // 0: interlock.policy.v1.DecisionRecord.time:type_name -> google.protobuf.Timestamp
-	0, // 1: interlock.policy.v1.DecisionRecord.decision:type_name -> interlock.policy.v1.Decision
-	1, // 2: interlock.policy.v1.DecisionRecord.code:type_name -> interlock.policy.v1.DecisionCode
-	3, // 3: interlock.policy.v1.DecisionRecord.shadows:type_name -> interlock.policy.v1.ShadowDecision
-	0, // 4: interlock.policy.v1.ShadowDecision.decision:type_name -> interlock.policy.v1.Decision
-	1, // 5: interlock.policy.v1.ShadowDecision.code:type_name -> interlock.policy.v1.DecisionCode
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	8,  // 0: interlock.policy.v1.DecisionRecord.time:type_name -> google.protobuf.Timestamp
+	0,  // 1: interlock.policy.v1.DecisionRecord.decision:type_name -> interlock.policy.v1.Decision
+	1,  // 2: interlock.policy.v1.DecisionRecord.code:type_name -> interlock.policy.v1.DecisionCode
+	5,  // 3: interlock.policy.v1.DecisionRecord.shadows:type_name -> interlock.policy.v1.ShadowDecision
+	3,  // 4: interlock.policy.v1.DecisionRecord.identity:type_name -> interlock.policy.v1.Identity
+	8,  // 5: interlock.policy.v1.DecisionRecord.made_at:type_name -> google.protobuf.Timestamp
+	4,  // 6: interlock.policy.v1.Identity.human:type_name -> interlock.policy.v1.Human
+	7,  // 7: interlock.policy.v1.Identity.attributes:type_name -> interlock.policy.v1.Identity.AttributesEntry
+	8,  // 8: interlock.policy.v1.Human.authenticated_at:type_name -> google.protobuf.Timestamp
+	8,  // 9: interlock.policy.v1.Human.expires:type_name -> google.protobuf.Timestamp
+	0,  // 10: interlock.policy.v1.ShadowDecision.decision:type_name -> interlock.policy.v1.Decision
+	1,  // 11: interlock.policy.v1.ShadowDecision.code:type_name -> interlock.policy.v1.DecisionCode
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_decision_proto_init() }
@@ -924,7 +1269,7 @@ func file_interlock_policy_v1_decision_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_decision_proto_rawDesc), len(file_interlock_policy_v1_decision_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   3,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -8,8 +8,10 @@ package policyv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	v1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -408,11 +410,158 @@ func (x *VerifyDecisionsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// ListRefusalsRequest asks for the last refused callers of the namespace.
+type ListRefusalsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRefusalsRequest) Reset() {
+	*x = ListRefusalsRequest{}
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRefusalsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRefusalsRequest) ProtoMessage() {}
+
+func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRefusalsRequest.ProtoReflect.Descriptor instead.
+func (*ListRefusalsRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_decision_service_proto_rawDescGZIP(), []int{6}
+}
+
+// ListRefusalsResponse has the last refused callers.
+type ListRefusalsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The refusals, newest first.
+	Refusals      []*Refusal `protobuf:"bytes,1,rep,name=refusals,proto3" json:"refusals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRefusalsResponse) Reset() {
+	*x = ListRefusalsResponse{}
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRefusalsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRefusalsResponse) ProtoMessage() {}
+
+func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRefusalsResponse.ProtoReflect.Descriptor instead.
+func (*ListRefusalsResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_decision_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ListRefusalsResponse) GetRefusals() []*Refusal {
+	if x != nil {
+		return x.Refusals
+	}
+	return nil
+}
+
+// Refusal is a caller that was refused before there was a decision, as its event has it.
+type Refusal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it was refused.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// The principal; empty when it is not known.
+	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
+	// The refusal.
+	Refused       *v1.CallRefused `protobuf:"bytes,3,opt,name=refused,proto3" json:"refused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Refusal) Reset() {
+	*x = Refusal{}
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Refusal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Refusal) ProtoMessage() {}
+
+func (x *Refusal) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
+func (*Refusal) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_decision_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Refusal) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *Refusal) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *Refusal) GetRefused() *v1.CallRefused {
+	if x != nil {
+		return x.Refused
+	}
+	return nil
+}
+
 var File_interlock_policy_v1_decision_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_decision_service_proto_rawDesc = "" +
 	"\n" +
-	"*interlock/policy/v1/decision_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\"\x9c\x01\n" +
+	"*interlock/policy/v1/decision_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1einterlock/event/v1/event.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\"\x9c\x01\n" +
 	"\x14ListDecisionsRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
@@ -440,11 +589,19 @@ const file_interlock_policy_v1_decision_service_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"{\n" +
 	"\x17VerifyDecisionsResponse\x128\n" +
 	"\x06chains\x18\x01 \x03(\v2 .interlock.policy.v1.ChainReportR\x06chains\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xc9\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x15\n" +
+	"\x13ListRefusalsRequest\"P\n" +
+	"\x14ListRefusalsResponse\x128\n" +
+	"\brefusals\x18\x01 \x03(\v2\x1c.interlock.policy.v1.RefusalR\brefusals\"\x92\x01\n" +
+	"\aRefusal\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1c\n" +
+	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x129\n" +
+	"\arefused\x18\x03 \x01(\v2\x1f.interlock.event.v1.CallRefusedR\arefused2\xae\x03\n" +
 	"\x0fDecisionService\x12f\n" +
 	"\rListDecisions\x12).interlock.policy.v1.ListDecisionsRequest\x1a*.interlock.policy.v1.ListDecisionsResponse\x12`\n" +
 	"\vGetDecision\x12'.interlock.policy.v1.GetDecisionRequest\x1a(.interlock.policy.v1.GetDecisionResponse\x12l\n" +
-	"\x0fVerifyDecisions\x12+.interlock.policy.v1.VerifyDecisionsRequest\x1a,.interlock.policy.v1.VerifyDecisionsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"\x0fVerifyDecisions\x12+.interlock.policy.v1.VerifyDecisionsRequest\x1a,.interlock.policy.v1.VerifyDecisionsResponse\x12c\n" +
+	"\fListRefusals\x12(.interlock.policy.v1.ListRefusalsRequest\x1a).interlock.policy.v1.ListRefusalsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_decision_service_proto_rawDescOnce sync.Once
@@ -458,7 +615,7 @@ func file_interlock_policy_v1_decision_service_proto_rawDescGZIP() []byte {
 	return file_interlock_policy_v1_decision_service_proto_rawDescData
 }
 
-var file_interlock_policy_v1_decision_service_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_interlock_policy_v1_decision_service_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_interlock_policy_v1_decision_service_proto_goTypes = []any{
 	(*ListDecisionsRequest)(nil),    // 0: interlock.policy.v1.ListDecisionsRequest
 	(*ListDecisionsResponse)(nil),   // 1: interlock.policy.v1.ListDecisionsResponse
@@ -466,26 +623,36 @@ var file_interlock_policy_v1_decision_service_proto_goTypes = []any{
 	(*GetDecisionResponse)(nil),     // 3: interlock.policy.v1.GetDecisionResponse
 	(*VerifyDecisionsRequest)(nil),  // 4: interlock.policy.v1.VerifyDecisionsRequest
 	(*VerifyDecisionsResponse)(nil), // 5: interlock.policy.v1.VerifyDecisionsResponse
-	(*DecisionRecord)(nil),          // 6: interlock.policy.v1.DecisionRecord
-	(*Explanation)(nil),             // 7: interlock.policy.v1.Explanation
-	(*ChainReport)(nil),             // 8: interlock.policy.v1.ChainReport
+	(*ListRefusalsRequest)(nil),     // 6: interlock.policy.v1.ListRefusalsRequest
+	(*ListRefusalsResponse)(nil),    // 7: interlock.policy.v1.ListRefusalsResponse
+	(*Refusal)(nil),                 // 8: interlock.policy.v1.Refusal
+	(*DecisionRecord)(nil),          // 9: interlock.policy.v1.DecisionRecord
+	(*Explanation)(nil),             // 10: interlock.policy.v1.Explanation
+	(*ChainReport)(nil),             // 11: interlock.policy.v1.ChainReport
+	(*timestamppb.Timestamp)(nil),   // 12: google.protobuf.Timestamp
+	(*v1.CallRefused)(nil),          // 13: interlock.event.v1.CallRefused
 }
 var file_interlock_policy_v1_decision_service_proto_depIdxs = []int32{
-	6, // 0: interlock.policy.v1.ListDecisionsResponse.decisions:type_name -> interlock.policy.v1.DecisionRecord
-	6, // 1: interlock.policy.v1.GetDecisionResponse.decision:type_name -> interlock.policy.v1.DecisionRecord
-	7, // 2: interlock.policy.v1.GetDecisionResponse.explanation:type_name -> interlock.policy.v1.Explanation
-	8, // 3: interlock.policy.v1.VerifyDecisionsResponse.chains:type_name -> interlock.policy.v1.ChainReport
-	0, // 4: interlock.policy.v1.DecisionService.ListDecisions:input_type -> interlock.policy.v1.ListDecisionsRequest
-	2, // 5: interlock.policy.v1.DecisionService.GetDecision:input_type -> interlock.policy.v1.GetDecisionRequest
-	4, // 6: interlock.policy.v1.DecisionService.VerifyDecisions:input_type -> interlock.policy.v1.VerifyDecisionsRequest
-	1, // 7: interlock.policy.v1.DecisionService.ListDecisions:output_type -> interlock.policy.v1.ListDecisionsResponse
-	3, // 8: interlock.policy.v1.DecisionService.GetDecision:output_type -> interlock.policy.v1.GetDecisionResponse
-	5, // 9: interlock.policy.v1.DecisionService.VerifyDecisions:output_type -> interlock.policy.v1.VerifyDecisionsResponse
-	7, // [7:10] is the sub-list for method output_type
-	4, // [4:7] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	9,  // 0: interlock.policy.v1.ListDecisionsResponse.decisions:type_name -> interlock.policy.v1.DecisionRecord
+	9,  // 1: interlock.policy.v1.GetDecisionResponse.decision:type_name -> interlock.policy.v1.DecisionRecord
+	10, // 2: interlock.policy.v1.GetDecisionResponse.explanation:type_name -> interlock.policy.v1.Explanation
+	11, // 3: interlock.policy.v1.VerifyDecisionsResponse.chains:type_name -> interlock.policy.v1.ChainReport
+	8,  // 4: interlock.policy.v1.ListRefusalsResponse.refusals:type_name -> interlock.policy.v1.Refusal
+	12, // 5: interlock.policy.v1.Refusal.time:type_name -> google.protobuf.Timestamp
+	13, // 6: interlock.policy.v1.Refusal.refused:type_name -> interlock.event.v1.CallRefused
+	0,  // 7: interlock.policy.v1.DecisionService.ListDecisions:input_type -> interlock.policy.v1.ListDecisionsRequest
+	2,  // 8: interlock.policy.v1.DecisionService.GetDecision:input_type -> interlock.policy.v1.GetDecisionRequest
+	4,  // 9: interlock.policy.v1.DecisionService.VerifyDecisions:input_type -> interlock.policy.v1.VerifyDecisionsRequest
+	6,  // 10: interlock.policy.v1.DecisionService.ListRefusals:input_type -> interlock.policy.v1.ListRefusalsRequest
+	1,  // 11: interlock.policy.v1.DecisionService.ListDecisions:output_type -> interlock.policy.v1.ListDecisionsResponse
+	3,  // 12: interlock.policy.v1.DecisionService.GetDecision:output_type -> interlock.policy.v1.GetDecisionResponse
+	5,  // 13: interlock.policy.v1.DecisionService.VerifyDecisions:output_type -> interlock.policy.v1.VerifyDecisionsResponse
+	7,  // 14: interlock.policy.v1.DecisionService.ListRefusals:output_type -> interlock.policy.v1.ListRefusalsResponse
+	11, // [11:15] is the sub-list for method output_type
+	7,  // [7:11] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_decision_service_proto_init() }
@@ -501,7 +668,7 @@ func file_interlock_policy_v1_decision_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_decision_service_proto_rawDesc), len(file_interlock_policy_v1_decision_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

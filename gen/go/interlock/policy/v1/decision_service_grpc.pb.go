@@ -22,6 +22,7 @@ const (
 	DecisionService_ListDecisions_FullMethodName   = "/interlock.policy.v1.DecisionService/ListDecisions"
 	DecisionService_GetDecision_FullMethodName     = "/interlock.policy.v1.DecisionService/GetDecision"
 	DecisionService_VerifyDecisions_FullMethodName = "/interlock.policy.v1.DecisionService/VerifyDecisions"
+	DecisionService_ListRefusals_FullMethodName    = "/interlock.policy.v1.DecisionService/ListRefusals"
 )
 
 // DecisionServiceClient is the client API for DecisionService service.
@@ -39,6 +40,9 @@ type DecisionServiceClient interface {
 	// VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a
 	// changed, missing or reordered record.
 	VerifyDecisions(ctx context.Context, in *VerifyDecisionsRequest, opts ...grpc.CallOption) (*VerifyDecisionsResponse, error)
+	// ListRefusals returns the last callers that were refused before there was a decision, the
+	// newest first: at most 100 in a namespace.
+	ListRefusals(ctx context.Context, in *ListRefusalsRequest, opts ...grpc.CallOption) (*ListRefusalsResponse, error)
 }
 
 type decisionServiceClient struct {
@@ -79,6 +83,16 @@ func (c *decisionServiceClient) VerifyDecisions(ctx context.Context, in *VerifyD
 	return out, nil
 }
 
+func (c *decisionServiceClient) ListRefusals(ctx context.Context, in *ListRefusalsRequest, opts ...grpc.CallOption) (*ListRefusalsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRefusalsResponse)
+	err := c.cc.Invoke(ctx, DecisionService_ListRefusals_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // DecisionServiceServer is the server API for DecisionService service.
 // All implementations must embed UnimplementedDecisionServiceServer
 // for forward compatibility.
@@ -94,6 +108,9 @@ type DecisionServiceServer interface {
 	// VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a
 	// changed, missing or reordered record.
 	VerifyDecisions(context.Context, *VerifyDecisionsRequest) (*VerifyDecisionsResponse, error)
+	// ListRefusals returns the last callers that were refused before there was a decision, the
+	// newest first: at most 100 in a namespace.
+	ListRefusals(context.Context, *ListRefusalsRequest) (*ListRefusalsResponse, error)
 	mustEmbedUnimplementedDecisionServiceServer()
 }
 
@@ -112,6 +129,9 @@ func (UnimplementedDecisionServiceServer) GetDecision(context.Context, *GetDecis
 }
 func (UnimplementedDecisionServiceServer) VerifyDecisions(context.Context, *VerifyDecisionsRequest) (*VerifyDecisionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method VerifyDecisions not implemented")
+}
+func (UnimplementedDecisionServiceServer) ListRefusals(context.Context, *ListRefusalsRequest) (*ListRefusalsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRefusals not implemented")
 }
 func (UnimplementedDecisionServiceServer) mustEmbedUnimplementedDecisionServiceServer() {}
 func (UnimplementedDecisionServiceServer) testEmbeddedByValue()                         {}
@@ -188,6 +208,24 @@ func _DecisionService_VerifyDecisions_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _DecisionService_ListRefusals_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRefusalsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DecisionServiceServer).ListRefusals(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DecisionService_ListRefusals_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DecisionServiceServer).ListRefusals(ctx, req.(*ListRefusalsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // DecisionService_ServiceDesc is the grpc.ServiceDesc for DecisionService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -206,6 +244,10 @@ var DecisionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "VerifyDecisions",
 			Handler:    _DecisionService_VerifyDecisions_Handler,
+		},
+		{
+			MethodName: "ListRefusals",
+			Handler:    _DecisionService_ListRefusals_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -38,6 +38,18 @@ const (
 	AttachmentKind_ATTACHMENT_KIND_SESSION AttachmentKind = 3
 	// The principals of a role.
 	AttachmentKind_ATTACHMENT_KIND_ROLE AttachmentKind = 4
+	// One principal.
+	AttachmentKind_ATTACHMENT_KIND_PRINCIPAL AttachmentKind = 5
+	// The calls that are made on behalf of a person. A call for which it is not known on whose
+	// behalf it is made counts as one.
+	AttachmentKind_ATTACHMENT_KIND_HUMAN AttachmentKind = 6
+	// The calls that are made on behalf of the people of a group. A call for which the groups are
+	// not known counts as one.
+	AttachmentKind_ATTACHMENT_KIND_GROUP AttachmentKind = 7
+	// The sessions that were started from an agent, and all below them.
+	AttachmentKind_ATTACHMENT_KIND_AGENT AttachmentKind = 8
+	// Every call in the namespace.
+	AttachmentKind_ATTACHMENT_KIND_EVERYONE AttachmentKind = 9
 )
 
 // Enum value maps for AttachmentKind.
@@ -48,6 +60,11 @@ var (
 		2: "ATTACHMENT_KIND_PROCESS",
 		3: "ATTACHMENT_KIND_SESSION",
 		4: "ATTACHMENT_KIND_ROLE",
+		5: "ATTACHMENT_KIND_PRINCIPAL",
+		6: "ATTACHMENT_KIND_HUMAN",
+		7: "ATTACHMENT_KIND_GROUP",
+		8: "ATTACHMENT_KIND_AGENT",
+		9: "ATTACHMENT_KIND_EVERYONE",
 	}
 	AttachmentKind_value = map[string]int32{
 		"ATTACHMENT_KIND_UNSPECIFIED": 0,
@@ -55,6 +72,11 @@ var (
 		"ATTACHMENT_KIND_PROCESS":     2,
 		"ATTACHMENT_KIND_SESSION":     3,
 		"ATTACHMENT_KIND_ROLE":        4,
+		"ATTACHMENT_KIND_PRINCIPAL":   5,
+		"ATTACHMENT_KIND_HUMAN":       6,
+		"ATTACHMENT_KIND_GROUP":       7,
+		"ATTACHMENT_KIND_AGENT":       8,
+		"ATTACHMENT_KIND_EVERYONE":    9,
 	}
 )
 
@@ -172,6 +194,8 @@ const (
 	LimitScope_LIMIT_SCOPE_SESSION LimitScope = 3
 	// The calls of one entry of a state.
 	LimitScope_LIMIT_SCOPE_ENTRY LimitScope = 4
+	// The calls on behalf of one human.
+	LimitScope_LIMIT_SCOPE_HUMAN LimitScope = 5
 )
 
 // Enum value maps for LimitScope.
@@ -182,6 +206,7 @@ var (
 		2: "LIMIT_SCOPE_PRINCIPAL",
 		3: "LIMIT_SCOPE_SESSION",
 		4: "LIMIT_SCOPE_ENTRY",
+		5: "LIMIT_SCOPE_HUMAN",
 	}
 	LimitScope_value = map[string]int32{
 		"LIMIT_SCOPE_UNSPECIFIED": 0,
@@ -189,6 +214,7 @@ var (
 		"LIMIT_SCOPE_PRINCIPAL":   2,
 		"LIMIT_SCOPE_SESSION":     3,
 		"LIMIT_SCOPE_ENTRY":       4,
+		"LIMIT_SCOPE_HUMAN":       5,
 	}
 )
 
@@ -399,7 +425,8 @@ type Attachment struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What kind of thing it is.
 	Kind AttachmentKind `protobuf:"varint,1,opt,name=kind,proto3,enum=interlock.policy.v1.AttachmentKind" json:"kind,omitempty"`
-	// Name of the workflow, process or role; of a session its id or name.
+	// Name of the workflow, process, role, principal, person, group or agent; of a session its id
+	// or name. Empty or "*" for everyone.
 	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -722,13 +749,12 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"created_by\x18\x06 \x01(\tR\tcreatedBy\x12!\n" +
 	"\flive_version\x18\a \x01(\x03R\vliveVersion\x12%\n" +
 	"\x0eshadow_version\x18\b \x01(\x03R\rshadowVersion\x12A\n" +
-	"\vattachments\x18\t \x03(\v2\x1f.interlock.policy.v1.AttachmentR\vattachments\"m\n" +
+	"\vattachments\x18\t \x03(\v2\x1f.interlock.policy.v1.AttachmentR\vattachments\"k\n" +
 	"\n" +
 	"Attachment\x12C\n" +
 	"\x04kind\x18\x01 \x01(\x0e2#.interlock.policy.v1.AttachmentKindB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04kind\x12\x1a\n" +
-	"\x02id\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x02id\"W\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04kind\x12\x18\n" +
+	"\x02id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\x02id\"W\n" +
 	"\rPolicyProblem\x12\x18\n" +
 	"\apointer\x18\x01 \x01(\tR\apointer\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
@@ -749,13 +775,18 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\brecorded\x18\x01 \x01(\v2#.interlock.policy.v1.DecisionRecordR\brecorded\x129\n" +
 	"\bdecision\x18\x02 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\bdecision\x125\n" +
 	"\x04code\x18\x03 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage*\xa3\x01\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage*\xb1\x02\n" +
 	"\x0eAttachmentKind\x12\x1f\n" +
 	"\x1bATTACHMENT_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18ATTACHMENT_KIND_WORKFLOW\x10\x01\x12\x1b\n" +
 	"\x17ATTACHMENT_KIND_PROCESS\x10\x02\x12\x1b\n" +
 	"\x17ATTACHMENT_KIND_SESSION\x10\x03\x12\x18\n" +
-	"\x14ATTACHMENT_KIND_ROLE\x10\x04*\xb5\x01\n" +
+	"\x14ATTACHMENT_KIND_ROLE\x10\x04\x12\x1d\n" +
+	"\x19ATTACHMENT_KIND_PRINCIPAL\x10\x05\x12\x19\n" +
+	"\x15ATTACHMENT_KIND_HUMAN\x10\x06\x12\x19\n" +
+	"\x15ATTACHMENT_KIND_GROUP\x10\a\x12\x19\n" +
+	"\x15ATTACHMENT_KIND_AGENT\x10\b\x12\x1c\n" +
+	"\x18ATTACHMENT_KIND_EVERYONE\x10\t*\xb5\x01\n" +
 	"\aMeasure\x12\x17\n" +
 	"\x13MEASURE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rMEASURE_CALLS\x10\x01\x12\x11\n" +
@@ -764,14 +795,15 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\x12MEASURE_ITERATIONS\x10\x04\x12\x18\n" +
 	"\x14MEASURE_RESULT_BYTES\x10\x05\x12\x11\n" +
 	"\rMEASURE_FILES\x10\x06\x12\x12\n" +
-	"\x0eMEASURE_AMOUNT\x10\a*\x8c\x01\n" +
+	"\x0eMEASURE_AMOUNT\x10\a*\xa3\x01\n" +
 	"\n" +
 	"LimitScope\x12\x1b\n" +
 	"\x17LIMIT_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12LIMIT_SCOPE_POLICY\x10\x01\x12\x19\n" +
 	"\x15LIMIT_SCOPE_PRINCIPAL\x10\x02\x12\x17\n" +
 	"\x13LIMIT_SCOPE_SESSION\x10\x03\x12\x15\n" +
-	"\x11LIMIT_SCOPE_ENTRY\x10\x04*Y\n" +
+	"\x11LIMIT_SCOPE_ENTRY\x10\x04\x12\x15\n" +
+	"\x11LIMIT_SCOPE_HUMAN\x10\x05*Y\n" +
 	"\x06Period\x12\x16\n" +
 	"\x12PERIOD_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rPERIOD_HOURLY\x10\x01\x12\x10\n" +

@@ -69,7 +69,16 @@ type CheckToolCallRequest struct {
 	JailLevel int32 `protobuf:"varint,13,opt,name=jail_level,json=jailLevel,proto3" json:"jail_level,omitempty"`
 	// Files of the call whose real names are others, where the files are the caller's: a link leads there.
 	// A rule counts them in addition to the names in the input.
-	RealNames     []*RealName `protobuf:"bytes,14,rep,name=real_names,json=realNames,proto3" json:"real_names,omitempty"`
+	RealNames []*RealName `protobuf:"bytes,14,rep,name=real_names,json=realNames,proto3" json:"real_names,omitempty"`
+	// Record the call also where nothing judges it: in a session without a run, to which no policy applies. It is
+	// allowed then, with the code NOT_ENFORCED and the message "observed". It has no effect on any other call.
+	Observe bool `protobuf:"varint,15,opt,name=observe,proto3" json:"observe,omitempty"`
+	// The person on whose behalf the call is made, as the caller says. Its source is gateway if the
+	// caller may speak for people, or else claimed, whatever it has here.
+	// Absent for the human of the session and of interlock-for.
+	Human *Human `protobuf:"bytes,80,opt,name=human,proto3" json:"human,omitempty"`
+	// Whose call it is, for an operator's dry run; absent for the operator's own.
+	As            *CallAs `protobuf:"bytes,81,opt,name=as,proto3" json:"as,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -202,6 +211,328 @@ func (x *CheckToolCallRequest) GetRealNames() []*RealName {
 	return nil
 }
 
+func (x *CheckToolCallRequest) GetObserve() bool {
+	if x != nil {
+		return x.Observe
+	}
+	return false
+}
+
+func (x *CheckToolCallRequest) GetHuman() *Human {
+	if x != nil {
+		return x.Human
+	}
+	return nil
+}
+
+func (x *CheckToolCallRequest) GetAs() *CallAs {
+	if x != nil {
+		return x.As
+	}
+	return nil
+}
+
+// CallAs is the caller of a call that an operator tries. What is empty is as for the operator's own
+// call, except of the human: one that is given has all that is known, from an operator.
+type CallAs struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the principal; its role is then agent.
+	Principal string `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
+	// The human.
+	Human *Human `protobuf:"bytes,2,opt,name=human,proto3" json:"human,omitempty"`
+	// The agent that the session has started from.
+	Agent         string `protobuf:"bytes,3,opt,name=agent,proto3" json:"agent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallAs) Reset() {
+	*x = CallAs{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallAs) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallAs) ProtoMessage() {}
+
+func (x *CallAs) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallAs.ProtoReflect.Descriptor instead.
+func (*CallAs) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *CallAs) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *CallAs) GetHuman() *Human {
+	if x != nil {
+		return x.Human
+	}
+	return nil
+}
+
+func (x *CallAs) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+// WhoAmIRequest may name a session.
+type WhoAmIRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session that the caller acts in; empty for that of its token.
+	SessionId     string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WhoAmIRequest) Reset() {
+	*x = WhoAmIRequest{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WhoAmIRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WhoAmIRequest) ProtoMessage() {}
+
+func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WhoAmIRequest.ProtoReflect.Descriptor instead.
+func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *WhoAmIRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+// WhoAmIResponse is a caller.
+type WhoAmIResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the principal.
+	Principal string `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
+	// Its role.
+	Role string `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
+	// Kind of its token: static, session, oidc or person; empty for a caller without one.
+	Token string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
+	// Names its token without revealing it; may be empty.
+	TokenId string `protobuf:"bytes,4,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
+	// The namespace of this call.
+	Namespace string `protobuf:"bytes,5,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The namespaces that it may call in; "*" is every one.
+	Namespaces []string `protobuf:"bytes,6,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// The session that it acts in; empty for none.
+	SessionId string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The only branch of the session's run that it may act in; empty for any.
+	Branch string `protobuf:"bytes,8,opt,name=branch,proto3" json:"branch,omitempty"`
+	// The person that it is; empty for none.
+	Person string `protobuf:"bytes,9,opt,name=person,proto3" json:"person,omitempty"`
+	// How that person has shown to be there: passkey, touch, passphrase or oidc; empty for nothing.
+	Presence string `protobuf:"bytes,10,opt,name=presence,proto3" json:"presence,omitempty"`
+	// The program that has passed on the person's request; empty for none.
+	Relay string `protobuf:"bytes,11,opt,name=relay,proto3" json:"relay,omitempty"`
+	// How the call came, as in Identity.
+	Via string `protobuf:"bytes,12,opt,name=via,proto3" json:"via,omitempty"`
+	// When its token ends; absent where that is not known.
+	Expires *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=expires,proto3" json:"expires,omitempty"`
+	// On whose behalf it acts; absent where that is not known.
+	Human *Human `protobuf:"bytes,14,opt,name=human,proto3" json:"human,omitempty"`
+	// Name of the agent that the session has started from; empty for none.
+	Agent string `protobuf:"bytes,15,opt,name=agent,proto3" json:"agent,omitempty"`
+	// Names of the sessions above its own and of that, the root first.
+	Lineage []string `protobuf:"bytes,16,rep,name=lineage,proto3" json:"lineage,omitempty"`
+	// What it may do, in a sentence.
+	May           string `protobuf:"bytes,17,opt,name=may,proto3" json:"may,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WhoAmIResponse) Reset() {
+	*x = WhoAmIResponse{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WhoAmIResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WhoAmIResponse) ProtoMessage() {}
+
+func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WhoAmIResponse.ProtoReflect.Descriptor instead.
+func (*WhoAmIResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *WhoAmIResponse) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetTokenId() string {
+	if x != nil {
+		return x.TokenId
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *WhoAmIResponse) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetPerson() string {
+	if x != nil {
+		return x.Person
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetPresence() string {
+	if x != nil {
+		return x.Presence
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetRelay() string {
+	if x != nil {
+		return x.Relay
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetVia() string {
+	if x != nil {
+		return x.Via
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetExpires() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Expires
+	}
+	return nil
+}
+
+func (x *WhoAmIResponse) GetHuman() *Human {
+	if x != nil {
+		return x.Human
+	}
+	return nil
+}
+
+func (x *WhoAmIResponse) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetLineage() []string {
+	if x != nil {
+		return x.Lineage
+	}
+	return nil
+}
+
+func (x *WhoAmIResponse) GetMay() string {
+	if x != nil {
+		return x.May
+	}
+	return ""
+}
+
 // RealName is a file of a call.
 type RealName struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -215,7 +546,7 @@ type RealName struct {
 
 func (x *RealName) Reset() {
 	*x = RealName{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -227,7 +558,7 @@ func (x *RealName) String() string {
 func (*RealName) ProtoMessage() {}
 
 func (x *RealName) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -240,7 +571,7 @@ func (x *RealName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RealName.ProtoReflect.Descriptor instead.
 func (*RealName) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{1}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RealName) GetName() string {
@@ -272,7 +603,7 @@ type Jail struct {
 
 func (x *Jail) Reset() {
 	*x = Jail{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -284,7 +615,7 @@ func (x *Jail) String() string {
 func (*Jail) ProtoMessage() {}
 
 func (x *Jail) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -297,7 +628,7 @@ func (x *Jail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Jail.ProtoReflect.Descriptor instead.
 func (*Jail) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{2}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Jail) GetLevel() int32 {
@@ -362,7 +693,7 @@ type CheckToolCallResponse struct {
 
 func (x *CheckToolCallResponse) Reset() {
 	*x = CheckToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -374,7 +705,7 @@ func (x *CheckToolCallResponse) String() string {
 func (*CheckToolCallResponse) ProtoMessage() {}
 
 func (x *CheckToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -387,7 +718,7 @@ func (x *CheckToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallResponse.ProtoReflect.Descriptor instead.
 func (*CheckToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{3}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CheckToolCallResponse) GetDecision() Decision {
@@ -547,7 +878,7 @@ type ReportToolCallRequest struct {
 
 func (x *ReportToolCallRequest) Reset() {
 	*x = ReportToolCallRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -559,7 +890,7 @@ func (x *ReportToolCallRequest) String() string {
 func (*ReportToolCallRequest) ProtoMessage() {}
 
 func (x *ReportToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -572,7 +903,7 @@ func (x *ReportToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportToolCallRequest.ProtoReflect.Descriptor instead.
 func (*ReportToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{4}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ReportToolCallRequest) GetRunId() string {
@@ -693,7 +1024,7 @@ type ReportToolCallResponse struct {
 
 func (x *ReportToolCallResponse) Reset() {
 	*x = ReportToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -705,7 +1036,7 @@ func (x *ReportToolCallResponse) String() string {
 func (*ReportToolCallResponse) ProtoMessage() {}
 
 func (x *ReportToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -718,7 +1049,7 @@ func (x *ReportToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportToolCallResponse.ProtoReflect.Descriptor instead.
 func (*ReportToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{5}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReportToolCallResponse) GetRun() *v1.Run {
@@ -775,7 +1106,7 @@ type StartCommandRequest struct {
 
 func (x *StartCommandRequest) Reset() {
 	*x = StartCommandRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +1118,7 @@ func (x *StartCommandRequest) String() string {
 func (*StartCommandRequest) ProtoMessage() {}
 
 func (x *StartCommandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +1131,7 @@ func (x *StartCommandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartCommandRequest.ProtoReflect.Descriptor instead.
 func (*StartCommandRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{6}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StartCommandRequest) GetRunId() string {
@@ -853,7 +1184,7 @@ type StartCommandResponse struct {
 
 func (x *StartCommandResponse) Reset() {
 	*x = StartCommandResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -865,7 +1196,7 @@ func (x *StartCommandResponse) String() string {
 func (*StartCommandResponse) ProtoMessage() {}
 
 func (x *StartCommandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -878,7 +1209,7 @@ func (x *StartCommandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartCommandResponse.ProtoReflect.Descriptor instead.
 func (*StartCommandResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{7}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StartCommandResponse) GetRunId() string {
@@ -919,7 +1250,7 @@ type FinishCommandRequest struct {
 
 func (x *FinishCommandRequest) Reset() {
 	*x = FinishCommandRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -931,7 +1262,7 @@ func (x *FinishCommandRequest) String() string {
 func (*FinishCommandRequest) ProtoMessage() {}
 
 func (x *FinishCommandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -944,7 +1275,7 @@ func (x *FinishCommandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishCommandRequest.ProtoReflect.Descriptor instead.
 func (*FinishCommandRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{8}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *FinishCommandRequest) GetRunId() string {
@@ -988,7 +1319,7 @@ type FinishCommandResponse struct {
 
 func (x *FinishCommandResponse) Reset() {
 	*x = FinishCommandResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1000,7 +1331,7 @@ func (x *FinishCommandResponse) String() string {
 func (*FinishCommandResponse) ProtoMessage() {}
 
 func (x *FinishCommandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1013,7 +1344,7 @@ func (x *FinishCommandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishCommandResponse.ProtoReflect.Descriptor instead.
 func (*FinishCommandResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{9}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *FinishCommandResponse) GetEvidence() []string {
@@ -1046,7 +1377,7 @@ type ReportCostRequest struct {
 
 func (x *ReportCostRequest) Reset() {
 	*x = ReportCostRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1058,7 +1389,7 @@ func (x *ReportCostRequest) String() string {
 func (*ReportCostRequest) ProtoMessage() {}
 
 func (x *ReportCostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1071,7 +1402,7 @@ func (x *ReportCostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportCostRequest.ProtoReflect.Descriptor instead.
 func (*ReportCostRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{10}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReportCostRequest) GetSessionId() string {
@@ -1115,7 +1446,7 @@ type Cost struct {
 
 func (x *Cost) Reset() {
 	*x = Cost{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1127,7 +1458,7 @@ func (x *Cost) String() string {
 func (*Cost) ProtoMessage() {}
 
 func (x *Cost) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1140,7 +1471,7 @@ func (x *Cost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cost.ProtoReflect.Descriptor instead.
 func (*Cost) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{11}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Cost) GetId() string {
@@ -1184,7 +1515,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1196,7 +1527,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1209,7 +1540,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{12}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ToolUse) GetTool() string {
@@ -1240,7 +1571,7 @@ type ReportCostResponse struct {
 
 func (x *ReportCostResponse) Reset() {
 	*x = ReportCostResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1252,7 +1583,7 @@ func (x *ReportCostResponse) String() string {
 func (*ReportCostResponse) ProtoMessage() {}
 
 func (x *ReportCostResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1265,7 +1596,7 @@ func (x *ReportCostResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportCostResponse.ProtoReflect.Descriptor instead.
 func (*ReportCostResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{13}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ReportCostResponse) GetCounted() int32 {
@@ -1295,7 +1626,7 @@ type CheckToolCallsRequest struct {
 
 func (x *CheckToolCallsRequest) Reset() {
 	*x = CheckToolCallsRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1638,7 @@ func (x *CheckToolCallsRequest) String() string {
 func (*CheckToolCallsRequest) ProtoMessage() {}
 
 func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1651,7 @@ func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsRequest.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{14}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CheckToolCallsRequest) GetCorrelationId() uint64 {
@@ -1350,7 +1681,7 @@ type CheckToolCallsResponse struct {
 
 func (x *CheckToolCallsResponse) Reset() {
 	*x = CheckToolCallsResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1362,7 +1693,7 @@ func (x *CheckToolCallsResponse) String() string {
 func (*CheckToolCallsResponse) ProtoMessage() {}
 
 func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1375,7 +1706,7 @@ func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResponse.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{15}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CheckToolCallsResponse) GetCorrelationId() uint64 {
@@ -1408,7 +1739,7 @@ type CheckToolCallsResult struct {
 
 func (x *CheckToolCallsResult) Reset() {
 	*x = CheckToolCallsResult{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1751,7 @@ func (x *CheckToolCallsResult) String() string {
 func (*CheckToolCallsResult) ProtoMessage() {}
 
 func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1433,7 +1764,7 @@ func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResult.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResult) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{16}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CheckToolCallsResult) GetResult() isCheckToolCallsResult_Result {
@@ -1504,7 +1835,7 @@ type OpenCall struct {
 
 func (x *OpenCall) Reset() {
 	*x = OpenCall{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1847,7 @@ func (x *OpenCall) String() string {
 func (*OpenCall) ProtoMessage() {}
 
 func (x *OpenCall) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1860,7 @@ func (x *OpenCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenCall.ProtoReflect.Descriptor instead.
 func (*OpenCall) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{17}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *OpenCall) GetCallId() string {
@@ -1599,7 +1930,7 @@ type ListOpenCallsRequest struct {
 
 func (x *ListOpenCallsRequest) Reset() {
 	*x = ListOpenCallsRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1611,7 +1942,7 @@ func (x *ListOpenCallsRequest) String() string {
 func (*ListOpenCallsRequest) ProtoMessage() {}
 
 func (x *ListOpenCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1624,7 +1955,7 @@ func (x *ListOpenCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCallsRequest.ProtoReflect.Descriptor instead.
 func (*ListOpenCallsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{18}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListOpenCallsRequest) GetRunId() string {
@@ -1646,7 +1977,7 @@ type ListOpenCallsResponse struct {
 
 func (x *ListOpenCallsResponse) Reset() {
 	*x = ListOpenCallsResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1658,7 +1989,7 @@ func (x *ListOpenCallsResponse) String() string {
 func (*ListOpenCallsResponse) ProtoMessage() {}
 
 func (x *ListOpenCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1671,7 +2002,7 @@ func (x *ListOpenCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCallsResponse.ProtoReflect.Descriptor instead.
 func (*ListOpenCallsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{19}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListOpenCallsResponse) GetCalls() []*OpenCall {
@@ -1698,7 +2029,7 @@ type SettleToolCallRequest struct {
 
 func (x *SettleToolCallRequest) Reset() {
 	*x = SettleToolCallRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1710,7 +2041,7 @@ func (x *SettleToolCallRequest) String() string {
 func (*SettleToolCallRequest) ProtoMessage() {}
 
 func (x *SettleToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1723,7 +2054,7 @@ func (x *SettleToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleToolCallRequest.ProtoReflect.Descriptor instead.
 func (*SettleToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{20}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SettleToolCallRequest) GetRunId() string {
@@ -1767,7 +2098,7 @@ type SettleToolCallResponse struct {
 
 func (x *SettleToolCallResponse) Reset() {
 	*x = SettleToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1779,7 +2110,7 @@ func (x *SettleToolCallResponse) String() string {
 func (*SettleToolCallResponse) ProtoMessage() {}
 
 func (x *SettleToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1792,7 +2123,7 @@ func (x *SettleToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleToolCallResponse.ProtoReflect.Descriptor instead.
 func (*SettleToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{21}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SettleToolCallResponse) GetCall() *OpenCall {
@@ -1824,7 +2155,7 @@ type ReportRefusalRequest struct {
 
 func (x *ReportRefusalRequest) Reset() {
 	*x = ReportRefusalRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +2167,7 @@ func (x *ReportRefusalRequest) String() string {
 func (*ReportRefusalRequest) ProtoMessage() {}
 
 func (x *ReportRefusalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +2180,7 @@ func (x *ReportRefusalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRefusalRequest.ProtoReflect.Descriptor instead.
 func (*ReportRefusalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{22}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ReportRefusalRequest) GetNamespace() string {
@@ -1882,7 +2213,7 @@ type ReportRefusalResponse struct {
 
 func (x *ReportRefusalResponse) Reset() {
 	*x = ReportRefusalResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[23]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1894,7 +2225,7 @@ func (x *ReportRefusalResponse) String() string {
 func (*ReportRefusalResponse) ProtoMessage() {}
 
 func (x *ReportRefusalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[23]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1907,14 +2238,14 @@ func (x *ReportRefusalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRefusalResponse.ProtoReflect.Descriptor instead.
 func (*ReportRefusalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{23}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{26}
 }
 
 var File_interlock_policy_v1_policy_enforcer_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
-	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\x1einterlock/event/v1/event.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\x1a#interlock/policy/v1/tool_call.proto\"\xbc\x04\n" +
+	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\x1einterlock/event/v1/event.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\x1a#interlock/policy/v1/tool_call.proto\"\xb5\x05\n" +
 	"\x14CheckToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -1934,7 +2265,39 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
 	"jail_level\x18\r \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x03(\x00R\tjailLevel\x12G\n" +
 	"\n" +
-	"real_names\x18\x0e \x03(\v2\x1d.interlock.policy.v1.RealNameB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\trealNames\"F\n" +
+	"real_names\x18\x0e \x03(\v2\x1d.interlock.policy.v1.RealNameB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\trealNames\x12\x18\n" +
+	"\aobserve\x18\x0f \x01(\bR\aobserve\x120\n" +
+	"\x05human\x18P \x01(\v2\x1a.interlock.policy.v1.HumanR\x05human\x12+\n" +
+	"\x02as\x18Q \x01(\v2\x1b.interlock.policy.v1.CallAsR\x02as\"\x82\x01\n" +
+	"\x06CallAs\x12&\n" +
+	"\tprincipal\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tprincipal\x120\n" +
+	"\x05human\x18\x02 \x01(\v2\x1a.interlock.policy.v1.HumanR\x05human\x12\x1e\n" +
+	"\x05agent\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x05agent\"8\n" +
+	"\rWhoAmIRequest\x12'\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\"\xee\x03\n" +
+	"\x0eWhoAmIResponse\x12\x1c\n" +
+	"\tprincipal\x18\x01 \x01(\tR\tprincipal\x12\x12\n" +
+	"\x04role\x18\x02 \x01(\tR\x04role\x12\x14\n" +
+	"\x05token\x18\x03 \x01(\tR\x05token\x12\x19\n" +
+	"\btoken_id\x18\x04 \x01(\tR\atokenId\x12\x1c\n" +
+	"\tnamespace\x18\x05 \x01(\tR\tnamespace\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x06 \x03(\tR\n" +
+	"namespaces\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\a \x01(\tR\tsessionId\x12\x16\n" +
+	"\x06branch\x18\b \x01(\tR\x06branch\x12\x16\n" +
+	"\x06person\x18\t \x01(\tR\x06person\x12\x1a\n" +
+	"\bpresence\x18\n" +
+	" \x01(\tR\bpresence\x12\x14\n" +
+	"\x05relay\x18\v \x01(\tR\x05relay\x12\x10\n" +
+	"\x03via\x18\f \x01(\tR\x03via\x124\n" +
+	"\aexpires\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\x120\n" +
+	"\x05human\x18\x0e \x01(\v2\x1a.interlock.policy.v1.HumanR\x05human\x12\x14\n" +
+	"\x05agent\x18\x0f \x01(\tR\x05agent\x12\x18\n" +
+	"\alineage\x18\x10 \x03(\tR\alineage\x12\x10\n" +
+	"\x03may\x18\x11 \x01(\tR\x03may\"F\n" +
 	"\bRealName\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x04name\x12\x1c\n" +
 	"\x04real\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x04real\"N\n" +
@@ -2071,7 +2434,7 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x01R\tnamespace\x12'\n" +
 	"\tprincipal\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x01R\tprincipal\x12A\n" +
 	"\arefused\x18\x03 \x01(\v2\x1f.interlock.event.v1.CallRefusedB\x06\xbaH\x03\xc8\x01\x01R\arefused\"\x17\n" +
-	"\x15ReportRefusalResponse2\xc0\a\n" +
+	"\x15ReportRefusalResponse2\x93\b\n" +
 	"\x15PolicyEnforcerService\x12f\n" +
 	"\rCheckToolCall\x12).interlock.policy.v1.CheckToolCallRequest\x1a*.interlock.policy.v1.CheckToolCallResponse\x12i\n" +
 	"\x0eReportToolCall\x12*.interlock.policy.v1.ReportToolCallRequest\x1a+.interlock.policy.v1.ReportToolCallResponse\x12c\n" +
@@ -2081,7 +2444,8 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"ReportCost\x12&.interlock.policy.v1.ReportCostRequest\x1a'.interlock.policy.v1.ReportCostResponse\x12f\n" +
 	"\rListOpenCalls\x12).interlock.policy.v1.ListOpenCallsRequest\x1a*.interlock.policy.v1.ListOpenCallsResponse\x12i\n" +
 	"\x0eSettleToolCall\x12*.interlock.policy.v1.SettleToolCallRequest\x1a+.interlock.policy.v1.SettleToolCallResponse\x12f\n" +
-	"\rReportRefusal\x12).interlock.policy.v1.ReportRefusalRequest\x1a*.interlock.policy.v1.ReportRefusalResponse\x12m\n" +
+	"\rReportRefusal\x12).interlock.policy.v1.ReportRefusalRequest\x1a*.interlock.policy.v1.ReportRefusalResponse\x12Q\n" +
+	"\x06WhoAmI\x12\".interlock.policy.v1.WhoAmIRequest\x1a#.interlock.policy.v1.WhoAmIResponse\x12m\n" +
 	"\x0eCheckToolCalls\x12*.interlock.policy.v1.CheckToolCallsRequest\x1a+.interlock.policy.v1.CheckToolCallsResponse(\x010\x01BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
@@ -2096,86 +2460,97 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP() []byte
 	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescData
 }
 
-var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_interlock_policy_v1_policy_enforcer_service_proto_goTypes = []any{
 	(*CheckToolCallRequest)(nil),   // 0: interlock.policy.v1.CheckToolCallRequest
-	(*RealName)(nil),               // 1: interlock.policy.v1.RealName
-	(*Jail)(nil),                   // 2: interlock.policy.v1.Jail
-	(*CheckToolCallResponse)(nil),  // 3: interlock.policy.v1.CheckToolCallResponse
-	(*ReportToolCallRequest)(nil),  // 4: interlock.policy.v1.ReportToolCallRequest
-	(*ReportToolCallResponse)(nil), // 5: interlock.policy.v1.ReportToolCallResponse
-	(*StartCommandRequest)(nil),    // 6: interlock.policy.v1.StartCommandRequest
-	(*StartCommandResponse)(nil),   // 7: interlock.policy.v1.StartCommandResponse
-	(*FinishCommandRequest)(nil),   // 8: interlock.policy.v1.FinishCommandRequest
-	(*FinishCommandResponse)(nil),  // 9: interlock.policy.v1.FinishCommandResponse
-	(*ReportCostRequest)(nil),      // 10: interlock.policy.v1.ReportCostRequest
-	(*Cost)(nil),                   // 11: interlock.policy.v1.Cost
-	(*ToolUse)(nil),                // 12: interlock.policy.v1.ToolUse
-	(*ReportCostResponse)(nil),     // 13: interlock.policy.v1.ReportCostResponse
-	(*CheckToolCallsRequest)(nil),  // 14: interlock.policy.v1.CheckToolCallsRequest
-	(*CheckToolCallsResponse)(nil), // 15: interlock.policy.v1.CheckToolCallsResponse
-	(*CheckToolCallsResult)(nil),   // 16: interlock.policy.v1.CheckToolCallsResult
-	(*OpenCall)(nil),               // 17: interlock.policy.v1.OpenCall
-	(*ListOpenCallsRequest)(nil),   // 18: interlock.policy.v1.ListOpenCallsRequest
-	(*ListOpenCallsResponse)(nil),  // 19: interlock.policy.v1.ListOpenCallsResponse
-	(*SettleToolCallRequest)(nil),  // 20: interlock.policy.v1.SettleToolCallRequest
-	(*SettleToolCallResponse)(nil), // 21: interlock.policy.v1.SettleToolCallResponse
-	(*ReportRefusalRequest)(nil),   // 22: interlock.policy.v1.ReportRefusalRequest
-	(*ReportRefusalResponse)(nil),  // 23: interlock.policy.v1.ReportRefusalResponse
-	(Decision)(0),                  // 24: interlock.policy.v1.Decision
-	(DecisionCode)(0),              // 25: interlock.policy.v1.DecisionCode
-	(*v1.LegalEvent)(nil),          // 26: interlock.engine.v1.LegalEvent
-	(*Explanation)(nil),            // 27: interlock.policy.v1.Explanation
-	(*v1.Run)(nil),                 // 28: interlock.engine.v1.Run
-	(*Interrupted)(nil),            // 29: interlock.policy.v1.Interrupted
-	(*status.Status)(nil),          // 30: google.rpc.Status
-	(*timestamppb.Timestamp)(nil),  // 31: google.protobuf.Timestamp
-	(*v11.CallRefused)(nil),        // 32: interlock.event.v1.CallRefused
+	(*CallAs)(nil),                 // 1: interlock.policy.v1.CallAs
+	(*WhoAmIRequest)(nil),          // 2: interlock.policy.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),         // 3: interlock.policy.v1.WhoAmIResponse
+	(*RealName)(nil),               // 4: interlock.policy.v1.RealName
+	(*Jail)(nil),                   // 5: interlock.policy.v1.Jail
+	(*CheckToolCallResponse)(nil),  // 6: interlock.policy.v1.CheckToolCallResponse
+	(*ReportToolCallRequest)(nil),  // 7: interlock.policy.v1.ReportToolCallRequest
+	(*ReportToolCallResponse)(nil), // 8: interlock.policy.v1.ReportToolCallResponse
+	(*StartCommandRequest)(nil),    // 9: interlock.policy.v1.StartCommandRequest
+	(*StartCommandResponse)(nil),   // 10: interlock.policy.v1.StartCommandResponse
+	(*FinishCommandRequest)(nil),   // 11: interlock.policy.v1.FinishCommandRequest
+	(*FinishCommandResponse)(nil),  // 12: interlock.policy.v1.FinishCommandResponse
+	(*ReportCostRequest)(nil),      // 13: interlock.policy.v1.ReportCostRequest
+	(*Cost)(nil),                   // 14: interlock.policy.v1.Cost
+	(*ToolUse)(nil),                // 15: interlock.policy.v1.ToolUse
+	(*ReportCostResponse)(nil),     // 16: interlock.policy.v1.ReportCostResponse
+	(*CheckToolCallsRequest)(nil),  // 17: interlock.policy.v1.CheckToolCallsRequest
+	(*CheckToolCallsResponse)(nil), // 18: interlock.policy.v1.CheckToolCallsResponse
+	(*CheckToolCallsResult)(nil),   // 19: interlock.policy.v1.CheckToolCallsResult
+	(*OpenCall)(nil),               // 20: interlock.policy.v1.OpenCall
+	(*ListOpenCallsRequest)(nil),   // 21: interlock.policy.v1.ListOpenCallsRequest
+	(*ListOpenCallsResponse)(nil),  // 22: interlock.policy.v1.ListOpenCallsResponse
+	(*SettleToolCallRequest)(nil),  // 23: interlock.policy.v1.SettleToolCallRequest
+	(*SettleToolCallResponse)(nil), // 24: interlock.policy.v1.SettleToolCallResponse
+	(*ReportRefusalRequest)(nil),   // 25: interlock.policy.v1.ReportRefusalRequest
+	(*ReportRefusalResponse)(nil),  // 26: interlock.policy.v1.ReportRefusalResponse
+	(*Human)(nil),                  // 27: interlock.policy.v1.Human
+	(*timestamppb.Timestamp)(nil),  // 28: google.protobuf.Timestamp
+	(Decision)(0),                  // 29: interlock.policy.v1.Decision
+	(DecisionCode)(0),              // 30: interlock.policy.v1.DecisionCode
+	(*v1.LegalEvent)(nil),          // 31: interlock.engine.v1.LegalEvent
+	(*Explanation)(nil),            // 32: interlock.policy.v1.Explanation
+	(*v1.Run)(nil),                 // 33: interlock.engine.v1.Run
+	(*Interrupted)(nil),            // 34: interlock.policy.v1.Interrupted
+	(*status.Status)(nil),          // 35: google.rpc.Status
+	(*v11.CallRefused)(nil),        // 36: interlock.event.v1.CallRefused
 }
 var file_interlock_policy_v1_policy_enforcer_service_proto_depIdxs = []int32{
-	1,  // 0: interlock.policy.v1.CheckToolCallRequest.real_names:type_name -> interlock.policy.v1.RealName
-	24, // 1: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
-	25, // 2: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
-	26, // 3: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	27, // 4: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
-	2,  // 5: interlock.policy.v1.CheckToolCallResponse.jail:type_name -> interlock.policy.v1.Jail
-	28, // 6: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
-	29, // 7: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
-	2,  // 8: interlock.policy.v1.StartCommandResponse.jail:type_name -> interlock.policy.v1.Jail
-	11, // 9: interlock.policy.v1.ReportCostRequest.costs:type_name -> interlock.policy.v1.Cost
-	12, // 10: interlock.policy.v1.Cost.tools:type_name -> interlock.policy.v1.ToolUse
-	0,  // 11: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
-	16, // 12: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
-	3,  // 13: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
-	30, // 14: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
-	31, // 15: interlock.policy.v1.OpenCall.allowed_at:type_name -> google.protobuf.Timestamp
-	31, // 16: interlock.policy.v1.OpenCall.due_at:type_name -> google.protobuf.Timestamp
-	17, // 17: interlock.policy.v1.ListOpenCallsResponse.calls:type_name -> interlock.policy.v1.OpenCall
-	17, // 18: interlock.policy.v1.SettleToolCallResponse.call:type_name -> interlock.policy.v1.OpenCall
-	32, // 19: interlock.policy.v1.ReportRefusalRequest.refused:type_name -> interlock.event.v1.CallRefused
-	0,  // 20: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
-	4,  // 21: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
-	6,  // 22: interlock.policy.v1.PolicyEnforcerService.StartCommand:input_type -> interlock.policy.v1.StartCommandRequest
-	8,  // 23: interlock.policy.v1.PolicyEnforcerService.FinishCommand:input_type -> interlock.policy.v1.FinishCommandRequest
-	10, // 24: interlock.policy.v1.PolicyEnforcerService.ReportCost:input_type -> interlock.policy.v1.ReportCostRequest
-	18, // 25: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:input_type -> interlock.policy.v1.ListOpenCallsRequest
-	20, // 26: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:input_type -> interlock.policy.v1.SettleToolCallRequest
-	22, // 27: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:input_type -> interlock.policy.v1.ReportRefusalRequest
-	14, // 28: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
-	3,  // 29: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
-	5,  // 30: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
-	7,  // 31: interlock.policy.v1.PolicyEnforcerService.StartCommand:output_type -> interlock.policy.v1.StartCommandResponse
-	9,  // 32: interlock.policy.v1.PolicyEnforcerService.FinishCommand:output_type -> interlock.policy.v1.FinishCommandResponse
-	13, // 33: interlock.policy.v1.PolicyEnforcerService.ReportCost:output_type -> interlock.policy.v1.ReportCostResponse
-	19, // 34: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:output_type -> interlock.policy.v1.ListOpenCallsResponse
-	21, // 35: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:output_type -> interlock.policy.v1.SettleToolCallResponse
-	23, // 36: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:output_type -> interlock.policy.v1.ReportRefusalResponse
-	15, // 37: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
-	29, // [29:38] is the sub-list for method output_type
-	20, // [20:29] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	4,  // 0: interlock.policy.v1.CheckToolCallRequest.real_names:type_name -> interlock.policy.v1.RealName
+	27, // 1: interlock.policy.v1.CheckToolCallRequest.human:type_name -> interlock.policy.v1.Human
+	1,  // 2: interlock.policy.v1.CheckToolCallRequest.as:type_name -> interlock.policy.v1.CallAs
+	27, // 3: interlock.policy.v1.CallAs.human:type_name -> interlock.policy.v1.Human
+	28, // 4: interlock.policy.v1.WhoAmIResponse.expires:type_name -> google.protobuf.Timestamp
+	27, // 5: interlock.policy.v1.WhoAmIResponse.human:type_name -> interlock.policy.v1.Human
+	29, // 6: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
+	30, // 7: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
+	31, // 8: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	32, // 9: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
+	5,  // 10: interlock.policy.v1.CheckToolCallResponse.jail:type_name -> interlock.policy.v1.Jail
+	33, // 11: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
+	34, // 12: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
+	5,  // 13: interlock.policy.v1.StartCommandResponse.jail:type_name -> interlock.policy.v1.Jail
+	14, // 14: interlock.policy.v1.ReportCostRequest.costs:type_name -> interlock.policy.v1.Cost
+	15, // 15: interlock.policy.v1.Cost.tools:type_name -> interlock.policy.v1.ToolUse
+	0,  // 16: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
+	19, // 17: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
+	6,  // 18: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
+	35, // 19: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
+	28, // 20: interlock.policy.v1.OpenCall.allowed_at:type_name -> google.protobuf.Timestamp
+	28, // 21: interlock.policy.v1.OpenCall.due_at:type_name -> google.protobuf.Timestamp
+	20, // 22: interlock.policy.v1.ListOpenCallsResponse.calls:type_name -> interlock.policy.v1.OpenCall
+	20, // 23: interlock.policy.v1.SettleToolCallResponse.call:type_name -> interlock.policy.v1.OpenCall
+	36, // 24: interlock.policy.v1.ReportRefusalRequest.refused:type_name -> interlock.event.v1.CallRefused
+	0,  // 25: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
+	7,  // 26: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
+	9,  // 27: interlock.policy.v1.PolicyEnforcerService.StartCommand:input_type -> interlock.policy.v1.StartCommandRequest
+	11, // 28: interlock.policy.v1.PolicyEnforcerService.FinishCommand:input_type -> interlock.policy.v1.FinishCommandRequest
+	13, // 29: interlock.policy.v1.PolicyEnforcerService.ReportCost:input_type -> interlock.policy.v1.ReportCostRequest
+	21, // 30: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:input_type -> interlock.policy.v1.ListOpenCallsRequest
+	23, // 31: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:input_type -> interlock.policy.v1.SettleToolCallRequest
+	25, // 32: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:input_type -> interlock.policy.v1.ReportRefusalRequest
+	2,  // 33: interlock.policy.v1.PolicyEnforcerService.WhoAmI:input_type -> interlock.policy.v1.WhoAmIRequest
+	17, // 34: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
+	6,  // 35: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
+	8,  // 36: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
+	10, // 37: interlock.policy.v1.PolicyEnforcerService.StartCommand:output_type -> interlock.policy.v1.StartCommandResponse
+	12, // 38: interlock.policy.v1.PolicyEnforcerService.FinishCommand:output_type -> interlock.policy.v1.FinishCommandResponse
+	16, // 39: interlock.policy.v1.PolicyEnforcerService.ReportCost:output_type -> interlock.policy.v1.ReportCostResponse
+	22, // 40: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:output_type -> interlock.policy.v1.ListOpenCallsResponse
+	24, // 41: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:output_type -> interlock.policy.v1.SettleToolCallResponse
+	26, // 42: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:output_type -> interlock.policy.v1.ReportRefusalResponse
+	3,  // 43: interlock.policy.v1.PolicyEnforcerService.WhoAmI:output_type -> interlock.policy.v1.WhoAmIResponse
+	18, // 44: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
+	35, // [35:45] is the sub-list for method output_type
+	25, // [25:35] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_policy_enforcer_service_proto_init() }
@@ -2186,7 +2561,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 	file_interlock_policy_v1_decision_proto_init()
 	file_interlock_policy_v1_explanation_proto_init()
 	file_interlock_policy_v1_tool_call_proto_init()
-	file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16].OneofWrappers = []any{
+	file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19].OneofWrappers = []any{
 		(*CheckToolCallsResult_Decision)(nil),
 		(*CheckToolCallsResult_Error)(nil),
 	}
@@ -2196,7 +2571,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc), len(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

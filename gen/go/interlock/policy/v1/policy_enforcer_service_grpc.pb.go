@@ -27,6 +27,7 @@ const (
 	PolicyEnforcerService_ListOpenCalls_FullMethodName  = "/interlock.policy.v1.PolicyEnforcerService/ListOpenCalls"
 	PolicyEnforcerService_SettleToolCall_FullMethodName = "/interlock.policy.v1.PolicyEnforcerService/SettleToolCall"
 	PolicyEnforcerService_ReportRefusal_FullMethodName  = "/interlock.policy.v1.PolicyEnforcerService/ReportRefusal"
+	PolicyEnforcerService_WhoAmI_FullMethodName         = "/interlock.policy.v1.PolicyEnforcerService/WhoAmI"
 	PolicyEnforcerService_CheckToolCalls_FullMethodName = "/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls"
 )
 
@@ -58,6 +59,8 @@ type PolicyEnforcerServiceClient interface {
 	// ReportRefusal announces a caller that a gateway without a store has refused before there was
 	// a decision. Only services may report one.
 	ReportRefusal(ctx context.Context, in *ReportRefusalRequest, opts ...grpc.CallOption) (*ReportRefusalResponse, error)
+	// WhoAmI returns who the caller is here, and on whose behalf it acts.
+	WhoAmI(ctx context.Context, in *WhoAmIRequest, opts ...grpc.CallOption) (*WhoAmIResponse, error)
 	// CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
 	// request message gets one response message with the same correlation_id. Responses
 	// may overtake each other.
@@ -152,6 +155,16 @@ func (c *policyEnforcerServiceClient) ReportRefusal(ctx context.Context, in *Rep
 	return out, nil
 }
 
+func (c *policyEnforcerServiceClient) WhoAmI(ctx context.Context, in *WhoAmIRequest, opts ...grpc.CallOption) (*WhoAmIResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WhoAmIResponse)
+	err := c.cc.Invoke(ctx, PolicyEnforcerService_WhoAmI_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *policyEnforcerServiceClient) CheckToolCalls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckToolCallsRequest, CheckToolCallsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &PolicyEnforcerService_ServiceDesc.Streams[0], PolicyEnforcerService_CheckToolCalls_FullMethodName, cOpts...)
@@ -193,6 +206,8 @@ type PolicyEnforcerServiceServer interface {
 	// ReportRefusal announces a caller that a gateway without a store has refused before there was
 	// a decision. Only services may report one.
 	ReportRefusal(context.Context, *ReportRefusalRequest) (*ReportRefusalResponse, error)
+	// WhoAmI returns who the caller is here, and on whose behalf it acts.
+	WhoAmI(context.Context, *WhoAmIRequest) (*WhoAmIResponse, error)
 	// CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
 	// request message gets one response message with the same correlation_id. Responses
 	// may overtake each other.
@@ -230,6 +245,9 @@ func (UnimplementedPolicyEnforcerServiceServer) SettleToolCall(context.Context, 
 }
 func (UnimplementedPolicyEnforcerServiceServer) ReportRefusal(context.Context, *ReportRefusalRequest) (*ReportRefusalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReportRefusal not implemented")
+}
+func (UnimplementedPolicyEnforcerServiceServer) WhoAmI(context.Context, *WhoAmIRequest) (*WhoAmIResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WhoAmI not implemented")
 }
 func (UnimplementedPolicyEnforcerServiceServer) CheckToolCalls(grpc.BidiStreamingServer[CheckToolCallsRequest, CheckToolCallsResponse]) error {
 	return status.Error(codes.Unimplemented, "method CheckToolCalls not implemented")
@@ -399,6 +417,24 @@ func _PolicyEnforcerService_ReportRefusal_Handler(srv interface{}, ctx context.C
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PolicyEnforcerService_WhoAmI_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WhoAmIRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyEnforcerServiceServer).WhoAmI(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PolicyEnforcerService_WhoAmI_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyEnforcerServiceServer).WhoAmI(ctx, req.(*WhoAmIRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PolicyEnforcerService_CheckToolCalls_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(PolicyEnforcerServiceServer).CheckToolCalls(&grpc.GenericServerStream[CheckToolCallsRequest, CheckToolCallsResponse]{ServerStream: stream})
 }
@@ -444,6 +480,10 @@ var PolicyEnforcerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReportRefusal",
 			Handler:    _PolicyEnforcerService_ReportRefusal_Handler,
+		},
+		{
+			MethodName: "WhoAmI",
+			Handler:    _PolicyEnforcerService_WhoAmI_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -35,8 +35,17 @@ type RegisterPolicyRequest struct {
 	Shadow bool `protobuf:"varint,3,opt,name=shadow,proto3" json:"shadow,omitempty"`
 	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// True to store the version without making it live: calls are judged by it once its set is applied,
+	// or it is promoted.
+	Staged bool `protobuf:"varint,5,opt,name=staged,proto3" json:"staged,omitempty"`
+	// The version that must be live, else ABORTED with VERSION_CONFLICT; 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,6,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	// The digest that must be live, else ABORTED with VERSION_CONFLICT; empty for any.
+	ExpectedDigest string `protobuf:"bytes,7,opt,name=expected_digest,json=expectedDigest,proto3" json:"expected_digest,omitempty"`
+	// True to store nothing and answer what would be stored.
+	DryRun        bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RegisterPolicyRequest) Reset() {
@@ -95,6 +104,34 @@ func (x *RegisterPolicyRequest) GetIdempotencyKey() string {
 		return x.IdempotencyKey
 	}
 	return ""
+}
+
+func (x *RegisterPolicyRequest) GetStaged() bool {
+	if x != nil {
+		return x.Staged
+	}
+	return false
+}
+
+func (x *RegisterPolicyRequest) GetExpectedVersion() int64 {
+	if x != nil {
+		return x.ExpectedVersion
+	}
+	return 0
+}
+
+func (x *RegisterPolicyRequest) GetExpectedDigest() string {
+	if x != nil {
+		return x.ExpectedDigest
+	}
+	return ""
+}
+
+func (x *RegisterPolicyRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
 }
 
 // RegisterPolicyResponse is the version that the definition has.
@@ -378,9 +415,11 @@ type PromotePolicyRequest struct {
 	// Name of the policy.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Number of the version.
-	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Version int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// The version that must be live now, else ABORTED with VERSION_CONFLICT; 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *PromotePolicyRequest) Reset() {
@@ -423,6 +462,13 @@ func (x *PromotePolicyRequest) GetName() string {
 func (x *PromotePolicyRequest) GetVersion() int64 {
 	if x != nil {
 		return x.Version
+	}
+	return 0
+}
+
+func (x *PromotePolicyRequest) GetExpectedVersion() int64 {
+	if x != nil {
+		return x.ExpectedVersion
 	}
 	return 0
 }
@@ -562,7 +608,7 @@ type AttachPolicyRequest struct {
 	// Name of the policy.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// What to attach it to.
-	To            *Attachment `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	To            []*Attachment `protobuf:"bytes,2,rep,name=to,proto3" json:"to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -604,7 +650,7 @@ func (x *AttachPolicyRequest) GetName() string {
 	return ""
 }
 
-func (x *AttachPolicyRequest) GetTo() *Attachment {
+func (x *AttachPolicyRequest) GetTo() []*Attachment {
 	if x != nil {
 		return x.To
 	}
@@ -663,7 +709,7 @@ type DetachPolicyRequest struct {
 	// Name of the policy.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// What to detach it from.
-	From          *Attachment `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	From          []*Attachment `protobuf:"bytes,2,rep,name=from,proto3" json:"from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -705,7 +751,7 @@ func (x *DetachPolicyRequest) GetName() string {
 	return ""
 }
 
-func (x *DetachPolicyRequest) GetFrom() *Attachment {
+func (x *DetachPolicyRequest) GetFrom() []*Attachment {
 	if x != nil {
 		return x.From
 	}
@@ -869,7 +915,10 @@ type GetPolicyUsageRequest struct {
 	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
 	// A session, for limits per session. Empty leaves those out; for a caller that is
 	// bound to a session it is that one.
-	SessionId     string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// A human, for limits per human: the name of a person, or the issuer, # and the name
+	// there. Empty leaves those out; for an agent it is the human of its session.
+	Human         string `protobuf:"bytes,80,opt,name=human,proto3" json:"human,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -925,11 +974,20 @@ func (x *GetPolicyUsageRequest) GetSessionId() string {
 	return ""
 }
 
+func (x *GetPolicyUsageRequest) GetHuman() string {
+	if x != nil {
+		return x.Human
+	}
+	return ""
+}
+
 // GetPolicyUsageResponse is what the limits of a policy have counted.
 type GetPolicyUsageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One per limit, in the order of the rules.
-	Usages        []*Usage `protobuf:"bytes,1,rep,name=usages,proto3" json:"usages,omitempty"`
+	Usages []*Usage `protobuf:"bytes,1,rep,name=usages,proto3" json:"usages,omitempty"`
+	// The exceptions from its rules that have not ended.
+	Exceptions    []*Exception `protobuf:"bytes,2,rep,name=exceptions,proto3" json:"exceptions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -967,6 +1025,13 @@ func (*GetPolicyUsageResponse) Descriptor() ([]byte, []int) {
 func (x *GetPolicyUsageResponse) GetUsages() []*Usage {
 	if x != nil {
 		return x.Usages
+	}
+	return nil
+}
+
+func (x *GetPolicyUsageResponse) GetExceptions() []*Exception {
+	if x != nil {
+		return x.Exceptions
 	}
 	return nil
 }
@@ -1113,14 +1178,18 @@ var File_interlock_policy_v1_policy_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_policy_service_proto_rawDesc = "" +
 	"\n" +
-	"(interlock/policy/v1/policy_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a interlock/policy/v1/policy.proto\"\xa9\x01\n" +
+	"(interlock/policy/v1/policy_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#interlock/policy/v1/exception.proto\x1a interlock/policy/v1/policy.proto\"\xc0\x02\n" +
 	"\x15RegisterPolicyRequest\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x04name\x12'\n" +
 	"\n" +
 	"definition\x18\x02 \x01(\fB\a\xbaH\x04z\x02\x10\x01R\n" +
 	"definition\x12\x16\n" +
 	"\x06shadow\x18\x03 \x01(\bR\x06shadow\x121\n" +
-	"\x0fidempotency_key\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"\xa7\x01\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12\x16\n" +
+	"\x06staged\x18\x05 \x01(\bR\x06staged\x122\n" +
+	"\x10expected_version\x18\x06 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\x120\n" +
+	"\x0fexpected_digest\x18\a \x01(\tB\a\xbaH\x04r\x02\x18@R\x0eexpectedDigest\x12\x17\n" +
+	"\adry_run\x18\b \x01(\bR\x06dryRun\"\xa7\x01\n" +
 	"\x16RegisterPolicyResponse\x123\n" +
 	"\x06policy\x18\x01 \x01(\v2\x1b.interlock.policy.v1.PolicyR\x06policy\x12\x18\n" +
 	"\acreated\x18\x02 \x01(\bR\acreated\x12>\n" +
@@ -1138,27 +1207,30 @@ const file_interlock_policy_v1_policy_service_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"w\n" +
 	"\x14ListPoliciesResponse\x127\n" +
 	"\bpolicies\x18\x01 \x03(\v2\x1b.interlock.policy.v1.PolicyR\bpolicies\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"Y\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8d\x01\n" +
 	"\x14PromotePolicyRequest\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04name\x12!\n" +
-	"\aversion\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02 \x00R\aversion\"L\n" +
+	"\aversion\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02 \x00R\aversion\x122\n" +
+	"\x10expected_version\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\"L\n" +
 	"\x15PromotePolicyResponse\x123\n" +
 	"\x06policy\x18\x01 \x01(\v2\x1b.interlock.policy.v1.PolicyR\x06policy\"5\n" +
 	"\x13DeletePolicyRequest\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04name\"\x16\n" +
-	"\x14DeletePolicyResponse\"n\n" +
+	"\x14DeletePolicyResponse\"r\n" +
 	"\x13AttachPolicyRequest\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04name\x127\n" +
-	"\x02to\x18\x02 \x01(\v2\x1f.interlock.policy.v1.AttachmentB\x06\xbaH\x03\xc8\x01\x01R\x02to\"K\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04name\x12;\n" +
+	"\x02to\x18\x02 \x03(\v2\x1f.interlock.policy.v1.AttachmentB\n" +
+	"\xbaH\a\x92\x01\x04\b\x01\x10dR\x02to\"K\n" +
 	"\x14AttachPolicyResponse\x123\n" +
-	"\x06policy\x18\x01 \x01(\v2\x1b.interlock.policy.v1.PolicyR\x06policy\"r\n" +
+	"\x06policy\x18\x01 \x01(\v2\x1b.interlock.policy.v1.PolicyR\x06policy\"v\n" +
 	"\x13DetachPolicyRequest\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04name\x12;\n" +
-	"\x04from\x18\x02 \x01(\v2\x1f.interlock.policy.v1.AttachmentB\x06\xbaH\x03\xc8\x01\x01R\x04from\"K\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04name\x12?\n" +
+	"\x04from\x18\x02 \x03(\v2\x1f.interlock.policy.v1.AttachmentB\n" +
+	"\xbaH\a\x92\x01\x04\b\x01\x10dR\x04from\"K\n" +
 	"\x14DetachPolicyResponse\x123\n" +
 	"\x06policy\x18\x01 \x01(\v2\x1b.interlock.policy.v1.PolicyR\x06policy\"]\n" +
 	"\x15ShadowWorkflowRequest\x12$\n" +
@@ -1167,15 +1239,19 @@ const file_interlock_policy_v1_policy_service_proto_rawDesc = "" +
 	"definition\x18\x02 \x01(\fR\n" +
 	"definition\"0\n" +
 	"\x16ShadowWorkflowResponse\x12\x16\n" +
-	"\x06digest\x18\x01 \x01(\tR\x06digest\"\x88\x01\n" +
+	"\x06digest\x18\x01 \x01(\tR\x06digest\"\xa8\x01\n" +
 	"\x15GetPolicyUsageRequest\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04name\x12&\n" +
 	"\tprincipal\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tprincipal\x12'\n" +
 	"\n" +
-	"session_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\"L\n" +
+	"session_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12\x1e\n" +
+	"\x05human\x18P \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x05human\"\x8c\x01\n" +
 	"\x16GetPolicyUsageResponse\x122\n" +
-	"\x06usages\x18\x01 \x03(\v2\x1a.interlock.policy.v1.UsageR\x06usages\"\x93\x01\n" +
+	"\x06usages\x18\x01 \x03(\v2\x1a.interlock.policy.v1.UsageR\x06usages\x12>\n" +
+	"\n" +
+	"exceptions\x18\x02 \x03(\v2\x1e.interlock.policy.v1.ExceptionR\n" +
+	"exceptions\"\x93\x01\n" +
 	"\x15SimulatePolicyRequest\x12'\n" +
 	"\n" +
 	"definition\x18\x01 \x01(\fB\a\xbaH\x04z\x02\x10\x01R\n" +
@@ -1186,7 +1262,7 @@ const file_interlock_policy_v1_policy_service_proto_rawDesc = "" +
 	"\breplayed\x18\x01 \x01(\x03R\breplayed\x12>\n" +
 	"\achanges\x18\x02 \x03(\v2$.interlock.policy.v1.SimulatedChangeR\achanges\x12\x1c\n" +
 	"\ttruncated\x18\x03 \x01(\bR\ttruncated\x12\x1c\n" +
-	"\tundecided\x18\x04 \x01(\x03R\tundecided2\x93\b\n" +
+	"\tundecided\x18\x04 \x01(\x03R\tundecided2\xb9\v\n" +
 	"\rPolicyService\x12i\n" +
 	"\x0eRegisterPolicy\x12*.interlock.policy.v1.RegisterPolicyRequest\x1a+.interlock.policy.v1.RegisterPolicyResponse\x12Z\n" +
 	"\tGetPolicy\x12%.interlock.policy.v1.GetPolicyRequest\x1a&.interlock.policy.v1.GetPolicyResponse\x12c\n" +
@@ -1197,7 +1273,11 @@ const file_interlock_policy_v1_policy_service_proto_rawDesc = "" +
 	"\fDetachPolicy\x12(.interlock.policy.v1.DetachPolicyRequest\x1a).interlock.policy.v1.DetachPolicyResponse\x12i\n" +
 	"\x0eShadowWorkflow\x12*.interlock.policy.v1.ShadowWorkflowRequest\x1a+.interlock.policy.v1.ShadowWorkflowResponse\x12i\n" +
 	"\x0eGetPolicyUsage\x12*.interlock.policy.v1.GetPolicyUsageRequest\x1a+.interlock.policy.v1.GetPolicyUsageResponse\x12i\n" +
-	"\x0eSimulatePolicy\x12*.interlock.policy.v1.SimulatePolicyRequest\x1a+.interlock.policy.v1.SimulatePolicyResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"\x0eSimulatePolicy\x12*.interlock.policy.v1.SimulatePolicyRequest\x1a+.interlock.policy.v1.SimulatePolicyResponse\x12c\n" +
+	"\fAddException\x12(.interlock.policy.v1.AddExceptionRequest\x1a).interlock.policy.v1.AddExceptionResponse\x12i\n" +
+	"\x0eListExceptions\x12*.interlock.policy.v1.ListExceptionsRequest\x1a+.interlock.policy.v1.ListExceptionsResponse\x12o\n" +
+	"\x10ConfirmException\x12,.interlock.policy.v1.ConfirmExceptionRequest\x1a-.interlock.policy.v1.ConfirmExceptionResponse\x12c\n" +
+	"\fEndException\x12(.interlock.policy.v1.EndExceptionRequest\x1a).interlock.policy.v1.EndExceptionResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_policy_service_proto_rawDescOnce sync.Once
@@ -1213,32 +1293,41 @@ func file_interlock_policy_v1_policy_service_proto_rawDescGZIP() []byte {
 
 var file_interlock_policy_v1_policy_service_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_interlock_policy_v1_policy_service_proto_goTypes = []any{
-	(*RegisterPolicyRequest)(nil),  // 0: interlock.policy.v1.RegisterPolicyRequest
-	(*RegisterPolicyResponse)(nil), // 1: interlock.policy.v1.RegisterPolicyResponse
-	(*GetPolicyRequest)(nil),       // 2: interlock.policy.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),      // 3: interlock.policy.v1.GetPolicyResponse
-	(*ListPoliciesRequest)(nil),    // 4: interlock.policy.v1.ListPoliciesRequest
-	(*ListPoliciesResponse)(nil),   // 5: interlock.policy.v1.ListPoliciesResponse
-	(*PromotePolicyRequest)(nil),   // 6: interlock.policy.v1.PromotePolicyRequest
-	(*PromotePolicyResponse)(nil),  // 7: interlock.policy.v1.PromotePolicyResponse
-	(*DeletePolicyRequest)(nil),    // 8: interlock.policy.v1.DeletePolicyRequest
-	(*DeletePolicyResponse)(nil),   // 9: interlock.policy.v1.DeletePolicyResponse
-	(*AttachPolicyRequest)(nil),    // 10: interlock.policy.v1.AttachPolicyRequest
-	(*AttachPolicyResponse)(nil),   // 11: interlock.policy.v1.AttachPolicyResponse
-	(*DetachPolicyRequest)(nil),    // 12: interlock.policy.v1.DetachPolicyRequest
-	(*DetachPolicyResponse)(nil),   // 13: interlock.policy.v1.DetachPolicyResponse
-	(*ShadowWorkflowRequest)(nil),  // 14: interlock.policy.v1.ShadowWorkflowRequest
-	(*ShadowWorkflowResponse)(nil), // 15: interlock.policy.v1.ShadowWorkflowResponse
-	(*GetPolicyUsageRequest)(nil),  // 16: interlock.policy.v1.GetPolicyUsageRequest
-	(*GetPolicyUsageResponse)(nil), // 17: interlock.policy.v1.GetPolicyUsageResponse
-	(*SimulatePolicyRequest)(nil),  // 18: interlock.policy.v1.SimulatePolicyRequest
-	(*SimulatePolicyResponse)(nil), // 19: interlock.policy.v1.SimulatePolicyResponse
-	(*Policy)(nil),                 // 20: interlock.policy.v1.Policy
-	(*PolicyProblem)(nil),          // 21: interlock.policy.v1.PolicyProblem
-	(*Attachment)(nil),             // 22: interlock.policy.v1.Attachment
-	(*Usage)(nil),                  // 23: interlock.policy.v1.Usage
-	(*timestamppb.Timestamp)(nil),  // 24: google.protobuf.Timestamp
-	(*SimulatedChange)(nil),        // 25: interlock.policy.v1.SimulatedChange
+	(*RegisterPolicyRequest)(nil),    // 0: interlock.policy.v1.RegisterPolicyRequest
+	(*RegisterPolicyResponse)(nil),   // 1: interlock.policy.v1.RegisterPolicyResponse
+	(*GetPolicyRequest)(nil),         // 2: interlock.policy.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),        // 3: interlock.policy.v1.GetPolicyResponse
+	(*ListPoliciesRequest)(nil),      // 4: interlock.policy.v1.ListPoliciesRequest
+	(*ListPoliciesResponse)(nil),     // 5: interlock.policy.v1.ListPoliciesResponse
+	(*PromotePolicyRequest)(nil),     // 6: interlock.policy.v1.PromotePolicyRequest
+	(*PromotePolicyResponse)(nil),    // 7: interlock.policy.v1.PromotePolicyResponse
+	(*DeletePolicyRequest)(nil),      // 8: interlock.policy.v1.DeletePolicyRequest
+	(*DeletePolicyResponse)(nil),     // 9: interlock.policy.v1.DeletePolicyResponse
+	(*AttachPolicyRequest)(nil),      // 10: interlock.policy.v1.AttachPolicyRequest
+	(*AttachPolicyResponse)(nil),     // 11: interlock.policy.v1.AttachPolicyResponse
+	(*DetachPolicyRequest)(nil),      // 12: interlock.policy.v1.DetachPolicyRequest
+	(*DetachPolicyResponse)(nil),     // 13: interlock.policy.v1.DetachPolicyResponse
+	(*ShadowWorkflowRequest)(nil),    // 14: interlock.policy.v1.ShadowWorkflowRequest
+	(*ShadowWorkflowResponse)(nil),   // 15: interlock.policy.v1.ShadowWorkflowResponse
+	(*GetPolicyUsageRequest)(nil),    // 16: interlock.policy.v1.GetPolicyUsageRequest
+	(*GetPolicyUsageResponse)(nil),   // 17: interlock.policy.v1.GetPolicyUsageResponse
+	(*SimulatePolicyRequest)(nil),    // 18: interlock.policy.v1.SimulatePolicyRequest
+	(*SimulatePolicyResponse)(nil),   // 19: interlock.policy.v1.SimulatePolicyResponse
+	(*Policy)(nil),                   // 20: interlock.policy.v1.Policy
+	(*PolicyProblem)(nil),            // 21: interlock.policy.v1.PolicyProblem
+	(*Attachment)(nil),               // 22: interlock.policy.v1.Attachment
+	(*Usage)(nil),                    // 23: interlock.policy.v1.Usage
+	(*Exception)(nil),                // 24: interlock.policy.v1.Exception
+	(*timestamppb.Timestamp)(nil),    // 25: google.protobuf.Timestamp
+	(*SimulatedChange)(nil),          // 26: interlock.policy.v1.SimulatedChange
+	(*AddExceptionRequest)(nil),      // 27: interlock.policy.v1.AddExceptionRequest
+	(*ListExceptionsRequest)(nil),    // 28: interlock.policy.v1.ListExceptionsRequest
+	(*ConfirmExceptionRequest)(nil),  // 29: interlock.policy.v1.ConfirmExceptionRequest
+	(*EndExceptionRequest)(nil),      // 30: interlock.policy.v1.EndExceptionRequest
+	(*AddExceptionResponse)(nil),     // 31: interlock.policy.v1.AddExceptionResponse
+	(*ListExceptionsResponse)(nil),   // 32: interlock.policy.v1.ListExceptionsResponse
+	(*ConfirmExceptionResponse)(nil), // 33: interlock.policy.v1.ConfirmExceptionResponse
+	(*EndExceptionResponse)(nil),     // 34: interlock.policy.v1.EndExceptionResponse
 }
 var file_interlock_policy_v1_policy_service_proto_depIdxs = []int32{
 	20, // 0: interlock.policy.v1.RegisterPolicyResponse.policy:type_name -> interlock.policy.v1.Policy
@@ -1251,33 +1340,42 @@ var file_interlock_policy_v1_policy_service_proto_depIdxs = []int32{
 	22, // 7: interlock.policy.v1.DetachPolicyRequest.from:type_name -> interlock.policy.v1.Attachment
 	20, // 8: interlock.policy.v1.DetachPolicyResponse.policy:type_name -> interlock.policy.v1.Policy
 	23, // 9: interlock.policy.v1.GetPolicyUsageResponse.usages:type_name -> interlock.policy.v1.Usage
-	24, // 10: interlock.policy.v1.SimulatePolicyRequest.since:type_name -> google.protobuf.Timestamp
-	25, // 11: interlock.policy.v1.SimulatePolicyResponse.changes:type_name -> interlock.policy.v1.SimulatedChange
-	0,  // 12: interlock.policy.v1.PolicyService.RegisterPolicy:input_type -> interlock.policy.v1.RegisterPolicyRequest
-	2,  // 13: interlock.policy.v1.PolicyService.GetPolicy:input_type -> interlock.policy.v1.GetPolicyRequest
-	4,  // 14: interlock.policy.v1.PolicyService.ListPolicies:input_type -> interlock.policy.v1.ListPoliciesRequest
-	6,  // 15: interlock.policy.v1.PolicyService.PromotePolicy:input_type -> interlock.policy.v1.PromotePolicyRequest
-	8,  // 16: interlock.policy.v1.PolicyService.DeletePolicy:input_type -> interlock.policy.v1.DeletePolicyRequest
-	10, // 17: interlock.policy.v1.PolicyService.AttachPolicy:input_type -> interlock.policy.v1.AttachPolicyRequest
-	12, // 18: interlock.policy.v1.PolicyService.DetachPolicy:input_type -> interlock.policy.v1.DetachPolicyRequest
-	14, // 19: interlock.policy.v1.PolicyService.ShadowWorkflow:input_type -> interlock.policy.v1.ShadowWorkflowRequest
-	16, // 20: interlock.policy.v1.PolicyService.GetPolicyUsage:input_type -> interlock.policy.v1.GetPolicyUsageRequest
-	18, // 21: interlock.policy.v1.PolicyService.SimulatePolicy:input_type -> interlock.policy.v1.SimulatePolicyRequest
-	1,  // 22: interlock.policy.v1.PolicyService.RegisterPolicy:output_type -> interlock.policy.v1.RegisterPolicyResponse
-	3,  // 23: interlock.policy.v1.PolicyService.GetPolicy:output_type -> interlock.policy.v1.GetPolicyResponse
-	5,  // 24: interlock.policy.v1.PolicyService.ListPolicies:output_type -> interlock.policy.v1.ListPoliciesResponse
-	7,  // 25: interlock.policy.v1.PolicyService.PromotePolicy:output_type -> interlock.policy.v1.PromotePolicyResponse
-	9,  // 26: interlock.policy.v1.PolicyService.DeletePolicy:output_type -> interlock.policy.v1.DeletePolicyResponse
-	11, // 27: interlock.policy.v1.PolicyService.AttachPolicy:output_type -> interlock.policy.v1.AttachPolicyResponse
-	13, // 28: interlock.policy.v1.PolicyService.DetachPolicy:output_type -> interlock.policy.v1.DetachPolicyResponse
-	15, // 29: interlock.policy.v1.PolicyService.ShadowWorkflow:output_type -> interlock.policy.v1.ShadowWorkflowResponse
-	17, // 30: interlock.policy.v1.PolicyService.GetPolicyUsage:output_type -> interlock.policy.v1.GetPolicyUsageResponse
-	19, // 31: interlock.policy.v1.PolicyService.SimulatePolicy:output_type -> interlock.policy.v1.SimulatePolicyResponse
-	22, // [22:32] is the sub-list for method output_type
-	12, // [12:22] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	24, // 10: interlock.policy.v1.GetPolicyUsageResponse.exceptions:type_name -> interlock.policy.v1.Exception
+	25, // 11: interlock.policy.v1.SimulatePolicyRequest.since:type_name -> google.protobuf.Timestamp
+	26, // 12: interlock.policy.v1.SimulatePolicyResponse.changes:type_name -> interlock.policy.v1.SimulatedChange
+	0,  // 13: interlock.policy.v1.PolicyService.RegisterPolicy:input_type -> interlock.policy.v1.RegisterPolicyRequest
+	2,  // 14: interlock.policy.v1.PolicyService.GetPolicy:input_type -> interlock.policy.v1.GetPolicyRequest
+	4,  // 15: interlock.policy.v1.PolicyService.ListPolicies:input_type -> interlock.policy.v1.ListPoliciesRequest
+	6,  // 16: interlock.policy.v1.PolicyService.PromotePolicy:input_type -> interlock.policy.v1.PromotePolicyRequest
+	8,  // 17: interlock.policy.v1.PolicyService.DeletePolicy:input_type -> interlock.policy.v1.DeletePolicyRequest
+	10, // 18: interlock.policy.v1.PolicyService.AttachPolicy:input_type -> interlock.policy.v1.AttachPolicyRequest
+	12, // 19: interlock.policy.v1.PolicyService.DetachPolicy:input_type -> interlock.policy.v1.DetachPolicyRequest
+	14, // 20: interlock.policy.v1.PolicyService.ShadowWorkflow:input_type -> interlock.policy.v1.ShadowWorkflowRequest
+	16, // 21: interlock.policy.v1.PolicyService.GetPolicyUsage:input_type -> interlock.policy.v1.GetPolicyUsageRequest
+	18, // 22: interlock.policy.v1.PolicyService.SimulatePolicy:input_type -> interlock.policy.v1.SimulatePolicyRequest
+	27, // 23: interlock.policy.v1.PolicyService.AddException:input_type -> interlock.policy.v1.AddExceptionRequest
+	28, // 24: interlock.policy.v1.PolicyService.ListExceptions:input_type -> interlock.policy.v1.ListExceptionsRequest
+	29, // 25: interlock.policy.v1.PolicyService.ConfirmException:input_type -> interlock.policy.v1.ConfirmExceptionRequest
+	30, // 26: interlock.policy.v1.PolicyService.EndException:input_type -> interlock.policy.v1.EndExceptionRequest
+	1,  // 27: interlock.policy.v1.PolicyService.RegisterPolicy:output_type -> interlock.policy.v1.RegisterPolicyResponse
+	3,  // 28: interlock.policy.v1.PolicyService.GetPolicy:output_type -> interlock.policy.v1.GetPolicyResponse
+	5,  // 29: interlock.policy.v1.PolicyService.ListPolicies:output_type -> interlock.policy.v1.ListPoliciesResponse
+	7,  // 30: interlock.policy.v1.PolicyService.PromotePolicy:output_type -> interlock.policy.v1.PromotePolicyResponse
+	9,  // 31: interlock.policy.v1.PolicyService.DeletePolicy:output_type -> interlock.policy.v1.DeletePolicyResponse
+	11, // 32: interlock.policy.v1.PolicyService.AttachPolicy:output_type -> interlock.policy.v1.AttachPolicyResponse
+	13, // 33: interlock.policy.v1.PolicyService.DetachPolicy:output_type -> interlock.policy.v1.DetachPolicyResponse
+	15, // 34: interlock.policy.v1.PolicyService.ShadowWorkflow:output_type -> interlock.policy.v1.ShadowWorkflowResponse
+	17, // 35: interlock.policy.v1.PolicyService.GetPolicyUsage:output_type -> interlock.policy.v1.GetPolicyUsageResponse
+	19, // 36: interlock.policy.v1.PolicyService.SimulatePolicy:output_type -> interlock.policy.v1.SimulatePolicyResponse
+	31, // 37: interlock.policy.v1.PolicyService.AddException:output_type -> interlock.policy.v1.AddExceptionResponse
+	32, // 38: interlock.policy.v1.PolicyService.ListExceptions:output_type -> interlock.policy.v1.ListExceptionsResponse
+	33, // 39: interlock.policy.v1.PolicyService.ConfirmException:output_type -> interlock.policy.v1.ConfirmExceptionResponse
+	34, // 40: interlock.policy.v1.PolicyService.EndException:output_type -> interlock.policy.v1.EndExceptionResponse
+	27, // [27:41] is the sub-list for method output_type
+	13, // [13:27] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_policy_service_proto_init() }
@@ -1285,6 +1383,7 @@ func file_interlock_policy_v1_policy_service_proto_init() {
 	if File_interlock_policy_v1_policy_service_proto != nil {
 		return
 	}
+	file_interlock_policy_v1_exception_proto_init()
 	file_interlock_policy_v1_policy_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

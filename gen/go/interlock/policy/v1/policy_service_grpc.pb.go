@@ -19,16 +19,20 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	PolicyService_RegisterPolicy_FullMethodName = "/interlock.policy.v1.PolicyService/RegisterPolicy"
-	PolicyService_GetPolicy_FullMethodName      = "/interlock.policy.v1.PolicyService/GetPolicy"
-	PolicyService_ListPolicies_FullMethodName   = "/interlock.policy.v1.PolicyService/ListPolicies"
-	PolicyService_PromotePolicy_FullMethodName  = "/interlock.policy.v1.PolicyService/PromotePolicy"
-	PolicyService_DeletePolicy_FullMethodName   = "/interlock.policy.v1.PolicyService/DeletePolicy"
-	PolicyService_AttachPolicy_FullMethodName   = "/interlock.policy.v1.PolicyService/AttachPolicy"
-	PolicyService_DetachPolicy_FullMethodName   = "/interlock.policy.v1.PolicyService/DetachPolicy"
-	PolicyService_ShadowWorkflow_FullMethodName = "/interlock.policy.v1.PolicyService/ShadowWorkflow"
-	PolicyService_GetPolicyUsage_FullMethodName = "/interlock.policy.v1.PolicyService/GetPolicyUsage"
-	PolicyService_SimulatePolicy_FullMethodName = "/interlock.policy.v1.PolicyService/SimulatePolicy"
+	PolicyService_RegisterPolicy_FullMethodName   = "/interlock.policy.v1.PolicyService/RegisterPolicy"
+	PolicyService_GetPolicy_FullMethodName        = "/interlock.policy.v1.PolicyService/GetPolicy"
+	PolicyService_ListPolicies_FullMethodName     = "/interlock.policy.v1.PolicyService/ListPolicies"
+	PolicyService_PromotePolicy_FullMethodName    = "/interlock.policy.v1.PolicyService/PromotePolicy"
+	PolicyService_DeletePolicy_FullMethodName     = "/interlock.policy.v1.PolicyService/DeletePolicy"
+	PolicyService_AttachPolicy_FullMethodName     = "/interlock.policy.v1.PolicyService/AttachPolicy"
+	PolicyService_DetachPolicy_FullMethodName     = "/interlock.policy.v1.PolicyService/DetachPolicy"
+	PolicyService_ShadowWorkflow_FullMethodName   = "/interlock.policy.v1.PolicyService/ShadowWorkflow"
+	PolicyService_GetPolicyUsage_FullMethodName   = "/interlock.policy.v1.PolicyService/GetPolicyUsage"
+	PolicyService_SimulatePolicy_FullMethodName   = "/interlock.policy.v1.PolicyService/SimulatePolicy"
+	PolicyService_AddException_FullMethodName     = "/interlock.policy.v1.PolicyService/AddException"
+	PolicyService_ListExceptions_FullMethodName   = "/interlock.policy.v1.PolicyService/ListExceptions"
+	PolicyService_ConfirmException_FullMethodName = "/interlock.policy.v1.PolicyService/ConfirmException"
+	PolicyService_EndException_FullMethodName     = "/interlock.policy.v1.PolicyService/EndException"
 )
 
 // PolicyServiceClient is the client API for PolicyService service.
@@ -54,8 +58,8 @@ type PolicyServiceClient interface {
 	// DeletePolicy removes a policy that is attached to nothing. Its versions stay readable
 	// by number.
 	DeletePolicy(ctx context.Context, in *DeletePolicyRequest, opts ...grpc.CallOption) (*DeletePolicyResponse, error)
-	// AttachPolicy makes a policy judge the calls of a workflow, a process, a session with
-	// all below it, or a role.
+	// AttachPolicy makes a policy judge the calls of workflows, processes, sessions with all
+	// below them, agents, roles, principals, people, groups or everyone, in one commit.
 	AttachPolicy(ctx context.Context, in *AttachPolicyRequest, opts ...grpc.CallOption) (*AttachPolicyResponse, error)
 	// DetachPolicy undoes AttachPolicy.
 	DetachPolicy(ctx context.Context, in *DetachPolicyRequest, opts ...grpc.CallOption) (*DetachPolicyResponse, error)
@@ -68,6 +72,16 @@ type PolicyServiceClient interface {
 	// SimulatePolicy replays recorded calls against a candidate and returns those that it
 	// would decide otherwise.
 	SimulatePolicy(ctx context.Context, in *SimulatePolicyRequest, opts ...grpc.CallOption) (*SimulatePolicyResponse, error)
+	// AddException lets calls pass one rule of a policy until a time. The rule must permit
+	// exceptions. Where the policy demands four eyes, it counts once another operator has
+	// confirmed it.
+	AddException(ctx context.Context, in *AddExceptionRequest, opts ...grpc.CallOption) (*AddExceptionResponse, error)
+	// ListExceptions returns the exceptions that have not ended.
+	ListExceptions(ctx context.Context, in *ListExceptionsRequest, opts ...grpc.CallOption) (*ListExceptionsResponse, error)
+	// ConfirmException is the second operator's consent to an exception.
+	ConfirmException(ctx context.Context, in *ConfirmExceptionRequest, opts ...grpc.CallOption) (*ConfirmExceptionResponse, error)
+	// EndException ends an exception before its time.
+	EndException(ctx context.Context, in *EndExceptionRequest, opts ...grpc.CallOption) (*EndExceptionResponse, error)
 }
 
 type policyServiceClient struct {
@@ -178,6 +192,46 @@ func (c *policyServiceClient) SimulatePolicy(ctx context.Context, in *SimulatePo
 	return out, nil
 }
 
+func (c *policyServiceClient) AddException(ctx context.Context, in *AddExceptionRequest, opts ...grpc.CallOption) (*AddExceptionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddExceptionResponse)
+	err := c.cc.Invoke(ctx, PolicyService_AddException_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *policyServiceClient) ListExceptions(ctx context.Context, in *ListExceptionsRequest, opts ...grpc.CallOption) (*ListExceptionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListExceptionsResponse)
+	err := c.cc.Invoke(ctx, PolicyService_ListExceptions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *policyServiceClient) ConfirmException(ctx context.Context, in *ConfirmExceptionRequest, opts ...grpc.CallOption) (*ConfirmExceptionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ConfirmExceptionResponse)
+	err := c.cc.Invoke(ctx, PolicyService_ConfirmException_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *policyServiceClient) EndException(ctx context.Context, in *EndExceptionRequest, opts ...grpc.CallOption) (*EndExceptionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndExceptionResponse)
+	err := c.cc.Invoke(ctx, PolicyService_EndException_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PolicyServiceServer is the server API for PolicyService service.
 // All implementations must embed UnimplementedPolicyServiceServer
 // for forward compatibility.
@@ -201,8 +255,8 @@ type PolicyServiceServer interface {
 	// DeletePolicy removes a policy that is attached to nothing. Its versions stay readable
 	// by number.
 	DeletePolicy(context.Context, *DeletePolicyRequest) (*DeletePolicyResponse, error)
-	// AttachPolicy makes a policy judge the calls of a workflow, a process, a session with
-	// all below it, or a role.
+	// AttachPolicy makes a policy judge the calls of workflows, processes, sessions with all
+	// below them, agents, roles, principals, people, groups or everyone, in one commit.
 	AttachPolicy(context.Context, *AttachPolicyRequest) (*AttachPolicyResponse, error)
 	// DetachPolicy undoes AttachPolicy.
 	DetachPolicy(context.Context, *DetachPolicyRequest) (*DetachPolicyResponse, error)
@@ -215,6 +269,16 @@ type PolicyServiceServer interface {
 	// SimulatePolicy replays recorded calls against a candidate and returns those that it
 	// would decide otherwise.
 	SimulatePolicy(context.Context, *SimulatePolicyRequest) (*SimulatePolicyResponse, error)
+	// AddException lets calls pass one rule of a policy until a time. The rule must permit
+	// exceptions. Where the policy demands four eyes, it counts once another operator has
+	// confirmed it.
+	AddException(context.Context, *AddExceptionRequest) (*AddExceptionResponse, error)
+	// ListExceptions returns the exceptions that have not ended.
+	ListExceptions(context.Context, *ListExceptionsRequest) (*ListExceptionsResponse, error)
+	// ConfirmException is the second operator's consent to an exception.
+	ConfirmException(context.Context, *ConfirmExceptionRequest) (*ConfirmExceptionResponse, error)
+	// EndException ends an exception before its time.
+	EndException(context.Context, *EndExceptionRequest) (*EndExceptionResponse, error)
 	mustEmbedUnimplementedPolicyServiceServer()
 }
 
@@ -254,6 +318,18 @@ func (UnimplementedPolicyServiceServer) GetPolicyUsage(context.Context, *GetPoli
 }
 func (UnimplementedPolicyServiceServer) SimulatePolicy(context.Context, *SimulatePolicyRequest) (*SimulatePolicyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SimulatePolicy not implemented")
+}
+func (UnimplementedPolicyServiceServer) AddException(context.Context, *AddExceptionRequest) (*AddExceptionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddException not implemented")
+}
+func (UnimplementedPolicyServiceServer) ListExceptions(context.Context, *ListExceptionsRequest) (*ListExceptionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListExceptions not implemented")
+}
+func (UnimplementedPolicyServiceServer) ConfirmException(context.Context, *ConfirmExceptionRequest) (*ConfirmExceptionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ConfirmException not implemented")
+}
+func (UnimplementedPolicyServiceServer) EndException(context.Context, *EndExceptionRequest) (*EndExceptionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndException not implemented")
 }
 func (UnimplementedPolicyServiceServer) mustEmbedUnimplementedPolicyServiceServer() {}
 func (UnimplementedPolicyServiceServer) testEmbeddedByValue()                       {}
@@ -456,6 +532,78 @@ func _PolicyService_SimulatePolicy_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PolicyService_AddException_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddExceptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyServiceServer).AddException(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PolicyService_AddException_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyServiceServer).AddException(ctx, req.(*AddExceptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PolicyService_ListExceptions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListExceptionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyServiceServer).ListExceptions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PolicyService_ListExceptions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyServiceServer).ListExceptions(ctx, req.(*ListExceptionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PolicyService_ConfirmException_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ConfirmExceptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyServiceServer).ConfirmException(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PolicyService_ConfirmException_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyServiceServer).ConfirmException(ctx, req.(*ConfirmExceptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PolicyService_EndException_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndExceptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyServiceServer).EndException(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PolicyService_EndException_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyServiceServer).EndException(ctx, req.(*EndExceptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PolicyService_ServiceDesc is the grpc.ServiceDesc for PolicyService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -502,6 +650,22 @@ var PolicyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SimulatePolicy",
 			Handler:    _PolicyService_SimulatePolicy_Handler,
+		},
+		{
+			MethodName: "AddException",
+			Handler:    _PolicyService_AddException_Handler,
+		},
+		{
+			MethodName: "ListExceptions",
+			Handler:    _PolicyService_ListExceptions_Handler,
+		},
+		{
+			MethodName: "ConfirmException",
+			Handler:    _PolicyService_ConfirmException_Handler,
+		},
+		{
+			MethodName: "EndException",
+			Handler:    _PolicyService_EndException_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

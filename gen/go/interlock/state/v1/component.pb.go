@@ -96,7 +96,7 @@ type Component struct {
 	Persistence Persistence `protobuf:"varint,6,opt,name=persistence,proto3,enum=interlock.state.v1.Persistence" json:"persistence,omitempty"`
 	// The values that a first execution begins with: a JSON object. Empty for none.
 	InitialValues []byte `protobuf:"bytes,7,opt,name=initial_values,json=initialValues,proto3" json:"initial_values,omitempty"`
-	// Counts the changes of the definition, from 1.
+	// Number of this version of the definition, from 1.
 	Version int64 `protobuf:"varint,8,opt,name=version,proto3" json:"version,omitempty"`
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -104,7 +104,13 @@ type Component struct {
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Unique id of the component; empty for one that was created before there were ids, until
 	// its definition changes.
-	ComponentId   string `protobuf:"bytes,11,opt,name=component_id,json=componentId,proto3" json:"component_id,omitempty"`
+	ComponentId string `protobuf:"bytes,11,opt,name=component_id,json=componentId,proto3" json:"component_id,omitempty"`
+	// The definition as it was given: UTF-8 JSON. Empty in lists.
+	Definition []byte `protobuf:"bytes,12,opt,name=definition,proto3" json:"definition,omitempty"`
+	// Hex SHA-256 of the canonical JSON (RFC 8785) of the definition.
+	Digest string `protobuf:"bytes,13,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Name of the principal that stored this version.
+	UpdatedBy     string `protobuf:"bytes,14,opt,name=updated_by,json=updatedBy,proto3" json:"updated_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -212,6 +218,27 @@ func (x *Component) GetUpdatedAt() *timestamppb.Timestamp {
 func (x *Component) GetComponentId() string {
 	if x != nil {
 		return x.ComponentId
+	}
+	return ""
+}
+
+func (x *Component) GetDefinition() []byte {
+	if x != nil {
+		return x.Definition
+	}
+	return nil
+}
+
+func (x *Component) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *Component) GetUpdatedBy() string {
+	if x != nil {
+		return x.UpdatedBy
 	}
 	return ""
 }
@@ -329,7 +356,7 @@ var File_interlock_state_v1_component_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_component_proto_rawDesc = "" +
 	"\n" +
-	"\"interlock/state/v1/component.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x03\n" +
+	"\"interlock/state/v1/component.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8a\x04\n" +
 	"\tComponent\x12\x12\n" +
 	"\x04slug\x18\x01 \x01(\tR\x04slug\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
@@ -344,7 +371,13 @@ const file_interlock_state_v1_component_proto_rawDesc = "" +
 	"\n" +
 	"updated_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12!\n" +
-	"\fcomponent_id\x18\v \x01(\tR\vcomponentId\"\x86\x02\n" +
+	"\fcomponent_id\x18\v \x01(\tR\vcomponentId\x12\x1e\n" +
+	"\n" +
+	"definition\x18\f \x01(\fR\n" +
+	"definition\x12\x16\n" +
+	"\x06digest\x18\r \x01(\tR\x06digest\x12\x1d\n" +
+	"\n" +
+	"updated_by\x18\x0e \x01(\tR\tupdatedBy\"\x86\x02\n" +
 	"\tExecution\x12!\n" +
 	"\fexecution_id\x18\x01 \x01(\tR\vexecutionId\x12\x12\n" +
 	"\x04slug\x18\x02 \x01(\tR\x04slug\x12\x16\n" +

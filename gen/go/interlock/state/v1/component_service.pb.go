@@ -29,8 +29,11 @@ type CreateComponentRequest struct {
 	Definition []byte `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
 	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// True to store the definition as a version that is not live, whether or not there is such a
+	// component: an application of a set makes it live.
+	Staged        bool `protobuf:"varint,3,opt,name=staged,proto3" json:"staged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateComponentRequest) Reset() {
@@ -75,6 +78,13 @@ func (x *CreateComponentRequest) GetIdempotencyKey() string {
 		return x.IdempotencyKey
 	}
 	return ""
+}
+
+func (x *CreateComponentRequest) GetStaged() bool {
+	if x != nil {
+		return x.Staged
+	}
+	return false
 }
 
 // CreateComponentResponse is the stored component.
@@ -930,12 +940,13 @@ var File_interlock_state_v1_component_service_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_component_service_proto_rawDesc = "" +
 	"\n" +
-	"*interlock/state/v1/component_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/state/v1/component.proto\"k\n" +
+	"*interlock/state/v1/component_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/state/v1/component.proto\"\x83\x01\n" +
 	"\x16CreateComponentRequest\x12\x1e\n" +
 	"\n" +
 	"definition\x18\x01 \x01(\fR\n" +
 	"definition\x121\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"V\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12\x16\n" +
+	"\x06staged\x18\x03 \x01(\bR\x06staged\"V\n" +
 	"\x17CreateComponentResponse\x12;\n" +
 	"\tcomponent\x18\x01 \x01(\v2\x1d.interlock.state.v1.ComponentR\tcomponent\"5\n" +
 	"\x13GetComponentRequest\x12\x1e\n" +

@@ -40,7 +40,11 @@ type Schema struct {
 	// Name of the principal that registered this version.
 	CreatedBy string `protobuf:"bytes,7,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
 	// Hex SHA-256 of the canonical JSON (RFC 8785) of the schema.
-	Digest        string `protobuf:"bytes,8,opt,name=digest,proto3" json:"digest,omitempty"`
+	Digest string `protobuf:"bytes,8,opt,name=digest,proto3" json:"digest,omitempty"`
+	// The version that new states get; 0 when none is live yet.
+	LiveVersion int64 `protobuf:"varint,9,opt,name=live_version,json=liveVersion,proto3" json:"live_version,omitempty"`
+	// Set when no new state gets the schema.
+	Retired       *SchemaRetirement `protobuf:"bytes,10,opt,name=retired,proto3" json:"retired,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -131,11 +135,89 @@ func (x *Schema) GetDigest() string {
 	return ""
 }
 
+func (x *Schema) GetLiveVersion() int64 {
+	if x != nil {
+		return x.LiveVersion
+	}
+	return 0
+}
+
+func (x *Schema) GetRetired() *SchemaRetirement {
+	if x != nil {
+		return x.Retired
+	}
+	return nil
+}
+
+// SchemaRetirement is the end of the new states of a schema. Those that are there stay.
+type SchemaRetirement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it was retired.
+	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// Name of the principal that retired it.
+	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	// Why; may be empty.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SchemaRetirement) Reset() {
+	*x = SchemaRetirement{}
+	mi := &file_interlock_state_v1_schema_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SchemaRetirement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SchemaRetirement) ProtoMessage() {}
+
+func (x *SchemaRetirement) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_schema_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SchemaRetirement.ProtoReflect.Descriptor instead.
+func (*SchemaRetirement) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_schema_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SchemaRetirement) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SchemaRetirement) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *SchemaRetirement) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var File_interlock_state_v1_schema_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_schema_proto_rawDesc = "" +
 	"\n" +
-	"\x1finterlock/state/v1/schema.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x88\x02\n" +
+	"\x1finterlock/state/v1/schema.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xeb\x02\n" +
 	"\x06Schema\x12\x1b\n" +
 	"\tschema_id\x18\x01 \x01(\tR\bschemaId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -147,7 +229,14 @@ const file_interlock_state_v1_schema_proto_rawDesc = "" +
 	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1d\n" +
 	"\n" +
 	"created_by\x18\a \x01(\tR\tcreatedBy\x12\x16\n" +
-	"\x06digest\x18\b \x01(\tR\x06digestBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
+	"\x06digest\x18\b \x01(\tR\x06digest\x12!\n" +
+	"\flive_version\x18\t \x01(\x03R\vliveVersion\x12>\n" +
+	"\aretired\x18\n" +
+	" \x01(\v2$.interlock.state.v1.SchemaRetirementR\aretired\"f\n" +
+	"\x10SchemaRetirement\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reasonBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
 
 var (
 	file_interlock_state_v1_schema_proto_rawDescOnce sync.Once
@@ -161,18 +250,21 @@ func file_interlock_state_v1_schema_proto_rawDescGZIP() []byte {
 	return file_interlock_state_v1_schema_proto_rawDescData
 }
 
-var file_interlock_state_v1_schema_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_interlock_state_v1_schema_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_interlock_state_v1_schema_proto_goTypes = []any{
 	(*Schema)(nil),                // 0: interlock.state.v1.Schema
-	(*timestamppb.Timestamp)(nil), // 1: google.protobuf.Timestamp
+	(*SchemaRetirement)(nil),      // 1: interlock.state.v1.SchemaRetirement
+	(*timestamppb.Timestamp)(nil), // 2: google.protobuf.Timestamp
 }
 var file_interlock_state_v1_schema_proto_depIdxs = []int32{
-	1, // 0: interlock.state.v1.Schema.created_at:type_name -> google.protobuf.Timestamp
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	2, // 0: interlock.state.v1.Schema.created_at:type_name -> google.protobuf.Timestamp
+	1, // 1: interlock.state.v1.Schema.retired:type_name -> interlock.state.v1.SchemaRetirement
+	2, // 2: interlock.state.v1.SchemaRetirement.at:type_name -> google.protobuf.Timestamp
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_interlock_state_v1_schema_proto_init() }
@@ -186,7 +278,7 @@ func file_interlock_state_v1_schema_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_state_v1_schema_proto_rawDesc), len(file_interlock_state_v1_schema_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -33,8 +33,10 @@ type RegisterSchemaRequest struct {
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// True to store the version without making it live: an application of a set does that.
+	Staged        bool `protobuf:"varint,5,opt,name=staged,proto3" json:"staged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RegisterSchemaRequest) Reset() {
@@ -95,12 +97,19 @@ func (x *RegisterSchemaRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *RegisterSchemaRequest) GetStaged() bool {
+	if x != nil {
+		return x.Staged
+	}
+	return false
+}
+
 // RegisterSchemaResponse is the version that the schema has.
 type RegisterSchemaResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The new version, or the existing one with this content.
 	Schema *Schema `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
-	// False when exactly this content was the latest version already.
+	// False when exactly this content was the live version, or with staged the latest, already.
 	Created       bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -155,7 +164,7 @@ type GetSchemaRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the schema.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Number of the version; 0 for the latest.
+	// Number of the version; 0 for the live one.
 	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -309,7 +318,7 @@ func (x *ListSchemasRequest) GetPageToken() string {
 // ListSchemasResponse is one page of the registry.
 type ListSchemasResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The latest version of each schema, by name, without json_schema.
+	// The live version of each schema, or else the latest, by name, without json_schema.
 	Schemas []*Schema `protobuf:"bytes,1,rep,name=schemas,proto3" json:"schemas,omitempty"`
 	// page_token of the next page; empty when this is the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -484,14 +493,15 @@ var File_interlock_state_v1_schema_service_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_schema_service_proto_rawDesc = "" +
 	"\n" +
-	"'interlock/state/v1/schema_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1finterlock/state/v1/schema.proto\"\xb8\x01\n" +
+	"'interlock/state/v1/schema_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1finterlock/state/v1/schema.proto\"\xd0\x01\n" +
 	"\x15RegisterSchemaRequest\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x04name\x12\x1f\n" +
 	"\vjson_schema\x18\x02 \x01(\fR\n" +
 	"jsonSchema\x12+\n" +
 	"\vdescription\x18\x03 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x01R\vdescription\x121\n" +
-	"\x0fidempotency_key\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"f\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12\x16\n" +
+	"\x06staged\x18\x05 \x01(\bR\x06staged\"f\n" +
 	"\x16RegisterSchemaResponse\x122\n" +
 	"\x06schema\x18\x01 \x01(\v2\x1a.interlock.state.v1.SchemaR\x06schema\x12\x18\n" +
 	"\acreated\x18\x02 \x01(\bR\acreated\"U\n" +

@@ -31,13 +31,13 @@ const (
 //
 // SchemaService owns the JSON Schemas that states conform to (S10.1).
 type SchemaServiceClient interface {
-	// RegisterSchema stores a schema as the next version of its name. The content of the
-	// latest version returns that version with created = false.
+	// RegisterSchema stores a schema as the next version of its name, and makes it live. The
+	// content of the live version returns that version with created = false.
 	RegisterSchema(ctx context.Context, in *RegisterSchemaRequest, opts ...grpc.CallOption) (*RegisterSchemaResponse, error)
-	// GetSchema returns one version of a schema, by default the latest. NOT_FOUND when
+	// GetSchema returns one version of a schema, by default the live one. NOT_FOUND when
 	// there is none.
 	GetSchema(ctx context.Context, in *GetSchemaRequest, opts ...grpc.CallOption) (*GetSchemaResponse, error)
-	// ListSchemas returns the latest version of every schema. It is a registry: ordered by
+	// ListSchemas returns the live version of every schema. It is a registry: ordered by
 	// name, without a filter.
 	ListSchemas(ctx context.Context, in *ListSchemasRequest, opts ...grpc.CallOption) (*ListSchemasResponse, error)
 	// ListSchemaVersions returns every version of one schema, newest first.
@@ -98,13 +98,13 @@ func (c *schemaServiceClient) ListSchemaVersions(ctx context.Context, in *ListSc
 //
 // SchemaService owns the JSON Schemas that states conform to (S10.1).
 type SchemaServiceServer interface {
-	// RegisterSchema stores a schema as the next version of its name. The content of the
-	// latest version returns that version with created = false.
+	// RegisterSchema stores a schema as the next version of its name, and makes it live. The
+	// content of the live version returns that version with created = false.
 	RegisterSchema(context.Context, *RegisterSchemaRequest) (*RegisterSchemaResponse, error)
-	// GetSchema returns one version of a schema, by default the latest. NOT_FOUND when
+	// GetSchema returns one version of a schema, by default the live one. NOT_FOUND when
 	// there is none.
 	GetSchema(context.Context, *GetSchemaRequest) (*GetSchemaResponse, error)
-	// ListSchemas returns the latest version of every schema. It is a registry: ordered by
+	// ListSchemas returns the live version of every schema. It is a registry: ordered by
 	// name, without a filter.
 	ListSchemas(context.Context, *ListSchemasRequest) (*ListSchemasResponse, error)
 	// ListSchemaVersions returns every version of one schema, newest first.

@@ -254,7 +254,13 @@ type Session struct {
 	// True when it has a result; GetSessionResult returns that (S15.3).
 	HasResult bool `protobuf:"varint,30,opt,name=has_result,json=hasResult,proto3" json:"has_result,omitempty"`
 	// True when its parent is not called back.
-	NoCallback    bool `protobuf:"varint,31,opt,name=no_callback,json=noCallback,proto3" json:"no_callback,omitempty"`
+	NoCallback bool `protobuf:"varint,31,opt,name=no_callback,json=noCallback,proto3" json:"no_callback,omitempty"`
+	// Entries that all calls of it and of those below it must meet, as a JSON list (S22.24);
+	// empty for none.
+	Only []byte `protobuf:"bytes,33,opt,name=only,proto3" json:"only,omitempty"`
+	// On whose behalf it works: set when it was created, and inherited by its children. Absent where
+	// that is not known.
+	Human         *SessionHuman `protobuf:"bytes,40,opt,name=human,proto3" json:"human,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -478,6 +484,276 @@ func (x *Session) GetNoCallback() bool {
 	return false
 }
 
+func (x *Session) GetOnly() []byte {
+	if x != nil {
+		return x.Only
+	}
+	return nil
+}
+
+func (x *Session) GetHuman() *SessionHuman {
+	if x != nil {
+		return x.Human
+	}
+	return nil
+}
+
+// SessionToken is a token that is bound to a session and that the session's record lists
+// (S22.20). It is shown without its secret.
+type SessionToken struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique id of the token.
+	TokenId string `protobuf:"bytes,1,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
+	// Name of the principal.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The only session that it may act in.
+	Session string `protobuf:"bytes,3,opt,name=session,proto3" json:"session,omitempty"`
+	// The only branch of the session's run; empty for any.
+	Branch string `protobuf:"bytes,4,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Entries that its calls must meet in addition to those of its session, as a JSON list;
+	// empty for none.
+	Only []byte `protobuf:"bytes,5,opt,name=only,proto3" json:"only,omitempty"`
+	// Who asked for it.
+	MintedBy string `protobuf:"bytes,6,opt,name=minted_by,json=mintedBy,proto3" json:"minted_by,omitempty"`
+	// The session token that it was asked for with, and with which it ends; empty for none.
+	MintedWith string `protobuf:"bytes,7,opt,name=minted_with,json=mintedWith,proto3" json:"minted_with,omitempty"`
+	// When it was minted.
+	IssuedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=issued_at,json=issuedAt,proto3" json:"issued_at,omitempty"`
+	// When it ends.
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// When it was revoked. Absent if it was not.
+	RevokedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=revoked_at,json=revokedAt,proto3" json:"revoked_at,omitempty"`
+	// Who has revoked it; empty if nobody has.
+	RevokedBy string `protobuf:"bytes,11,opt,name=revoked_by,json=revokedBy,proto3" json:"revoked_by,omitempty"`
+	// On whose behalf it acts; absent for the human of its session.
+	Human         *SessionHuman `protobuf:"bytes,80,opt,name=human,proto3" json:"human,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionToken) Reset() {
+	*x = SessionToken{}
+	mi := &file_interlock_state_v1_session_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionToken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionToken) ProtoMessage() {}
+
+func (x *SessionToken) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionToken.ProtoReflect.Descriptor instead.
+func (*SessionToken) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SessionToken) GetTokenId() string {
+	if x != nil {
+		return x.TokenId
+	}
+	return ""
+}
+
+func (x *SessionToken) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SessionToken) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *SessionToken) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *SessionToken) GetOnly() []byte {
+	if x != nil {
+		return x.Only
+	}
+	return nil
+}
+
+func (x *SessionToken) GetMintedBy() string {
+	if x != nil {
+		return x.MintedBy
+	}
+	return ""
+}
+
+func (x *SessionToken) GetMintedWith() string {
+	if x != nil {
+		return x.MintedWith
+	}
+	return ""
+}
+
+func (x *SessionToken) GetIssuedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.IssuedAt
+	}
+	return nil
+}
+
+func (x *SessionToken) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *SessionToken) GetRevokedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RevokedAt
+	}
+	return nil
+}
+
+func (x *SessionToken) GetRevokedBy() string {
+	if x != nil {
+		return x.RevokedBy
+	}
+	return ""
+}
+
+func (x *SessionToken) GetHuman() *SessionHuman {
+	if x != nil {
+		return x.Human
+	}
+	return nil
+}
+
+// SessionHuman is the person on whose behalf a session works.
+type SessionHuman struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique among the people of its issuer.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Who vouches for it; empty for people of this deployment.
+	Issuer string `protobuf:"bytes,2,opt,name=issuer,proto3" json:"issuer,omitempty"`
+	// How far the facts are trusted: claimed, gateway, issuer or operator.
+	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
+	// True when groups has all groups of the person.
+	GroupsKnown bool `protobuf:"varint,4,opt,name=groups_known,json=groupsKnown,proto3" json:"groups_known,omitempty"`
+	// Names of the groups, as the issuer has them.
+	Groups []string `protobuf:"bytes,5,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Texts, numbers, bools and lists of texts, by name: a JSON object; empty for none.
+	Attributes []byte `protobuf:"bytes,6,opt,name=attributes,proto3" json:"attributes,omitempty"`
+	// When the person has logged in; absent where that is not known.
+	AuthenticatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=authenticated_at,json=authenticatedAt,proto3" json:"authenticated_at,omitempty"`
+	// When the facts end: from then on they are not known. Absent for never.
+	Expires       *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expires,proto3" json:"expires,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionHuman) Reset() {
+	*x = SessionHuman{}
+	mi := &file_interlock_state_v1_session_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionHuman) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionHuman) ProtoMessage() {}
+
+func (x *SessionHuman) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionHuman.ProtoReflect.Descriptor instead.
+func (*SessionHuman) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SessionHuman) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SessionHuman) GetIssuer() string {
+	if x != nil {
+		return x.Issuer
+	}
+	return ""
+}
+
+func (x *SessionHuman) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *SessionHuman) GetGroupsKnown() bool {
+	if x != nil {
+		return x.GroupsKnown
+	}
+	return false
+}
+
+func (x *SessionHuman) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *SessionHuman) GetAttributes() []byte {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *SessionHuman) GetAuthenticatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AuthenticatedAt
+	}
+	return nil
+}
+
+func (x *SessionHuman) GetExpires() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Expires
+	}
+	return nil
+}
+
 // Callback tells a parent how a child ended (S11.2). It may be delivered more than
 // once, always with the same id.
 type Callback struct {
@@ -507,7 +783,7 @@ type Callback struct {
 
 func (x *Callback) Reset() {
 	*x = Callback{}
-	mi := &file_interlock_state_v1_session_proto_msgTypes[1]
+	mi := &file_interlock_state_v1_session_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -519,7 +795,7 @@ func (x *Callback) String() string {
 func (*Callback) ProtoMessage() {}
 
 func (x *Callback) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_proto_msgTypes[1]
+	mi := &file_interlock_state_v1_session_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -532,7 +808,7 @@ func (x *Callback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Callback.ProtoReflect.Descriptor instead.
 func (*Callback) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_proto_rawDescGZIP(), []int{1}
+	return file_interlock_state_v1_session_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Callback) GetCallbackId() string {
@@ -602,7 +878,7 @@ var File_interlock_state_v1_session_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_session_proto_rawDesc = "" +
 	"\n" +
-	" interlock/state/v1/session.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9c\t\n" +
+	" interlock/state/v1/session.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe8\t\n" +
 	"\aSession\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n" +
@@ -636,10 +912,41 @@ const file_interlock_state_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"has_result\x18\x1e \x01(\bR\thasResult\x12\x1f\n" +
 	"\vno_callback\x18\x1f \x01(\bR\n" +
-	"noCallback\x1a9\n" +
+	"noCallback\x12\x12\n" +
+	"\x04only\x18! \x01(\fR\x04only\x126\n" +
+	"\x05human\x18( \x01(\v2 .interlock.state.v1.SessionHumanR\x05human\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf2\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc7\x03\n" +
+	"\fSessionToken\x12\x19\n" +
+	"\btoken_id\x18\x01 \x01(\tR\atokenId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
+	"\asession\x18\x03 \x01(\tR\asession\x12\x16\n" +
+	"\x06branch\x18\x04 \x01(\tR\x06branch\x12\x12\n" +
+	"\x04only\x18\x05 \x01(\fR\x04only\x12\x1b\n" +
+	"\tminted_by\x18\x06 \x01(\tR\bmintedBy\x12\x1f\n" +
+	"\vminted_with\x18\a \x01(\tR\n" +
+	"mintedWith\x127\n" +
+	"\tissued_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\bissuedAt\x129\n" +
+	"\n" +
+	"expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x129\n" +
+	"\n" +
+	"revoked_at\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt\x12\x1d\n" +
+	"\n" +
+	"revoked_by\x18\v \x01(\tR\trevokedBy\x126\n" +
+	"\x05human\x18P \x01(\v2 .interlock.state.v1.SessionHumanR\x05human\"\xaa\x02\n" +
+	"\fSessionHuman\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06issuer\x18\x02 \x01(\tR\x06issuer\x12\x16\n" +
+	"\x06source\x18\x03 \x01(\tR\x06source\x12!\n" +
+	"\fgroups_known\x18\x04 \x01(\bR\vgroupsKnown\x12\x16\n" +
+	"\x06groups\x18\x05 \x03(\tR\x06groups\x12\x1e\n" +
+	"\n" +
+	"attributes\x18\x06 \x01(\fR\n" +
+	"attributes\x12E\n" +
+	"\x10authenticated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x0fauthenticatedAt\x124\n" +
+	"\aexpires\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\"\xf2\x02\n" +
 	"\bCallback\x12\x1f\n" +
 	"\vcallback_id\x18\x01 \x01(\tR\n" +
 	"callbackId\x12\x1d\n" +
@@ -682,32 +989,41 @@ func file_interlock_state_v1_session_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_state_v1_session_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_interlock_state_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_interlock_state_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_interlock_state_v1_session_proto_goTypes = []any{
 	(SessionStatus)(0),            // 0: interlock.state.v1.SessionStatus
 	(StateUpdateStatus)(0),        // 1: interlock.state.v1.StateUpdateStatus
 	(StateUpdate)(0),              // 2: interlock.state.v1.StateUpdate
 	(*Session)(nil),               // 3: interlock.state.v1.Session
-	(*Callback)(nil),              // 4: interlock.state.v1.Callback
-	nil,                           // 5: interlock.state.v1.Session.LabelsEntry
-	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
+	(*SessionToken)(nil),          // 4: interlock.state.v1.SessionToken
+	(*SessionHuman)(nil),          // 5: interlock.state.v1.SessionHuman
+	(*Callback)(nil),              // 6: interlock.state.v1.Callback
+	nil,                           // 7: interlock.state.v1.Session.LabelsEntry
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_interlock_state_v1_session_proto_depIdxs = []int32{
 	0,  // 0: interlock.state.v1.Session.status:type_name -> interlock.state.v1.SessionStatus
 	1,  // 1: interlock.state.v1.Session.state_update_status:type_name -> interlock.state.v1.StateUpdateStatus
 	2,  // 2: interlock.state.v1.Session.state_update:type_name -> interlock.state.v1.StateUpdate
-	4,  // 3: interlock.state.v1.Session.callbacks:type_name -> interlock.state.v1.Callback
-	5,  // 4: interlock.state.v1.Session.labels:type_name -> interlock.state.v1.Session.LabelsEntry
-	6,  // 5: interlock.state.v1.Session.created_at:type_name -> google.protobuf.Timestamp
-	6,  // 6: interlock.state.v1.Session.updated_at:type_name -> google.protobuf.Timestamp
-	6,  // 7: interlock.state.v1.Session.ended_at:type_name -> google.protobuf.Timestamp
-	1,  // 8: interlock.state.v1.Callback.state_update_status:type_name -> interlock.state.v1.StateUpdateStatus
-	6,  // 9: interlock.state.v1.Callback.time:type_name -> google.protobuf.Timestamp
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	6,  // 3: interlock.state.v1.Session.callbacks:type_name -> interlock.state.v1.Callback
+	7,  // 4: interlock.state.v1.Session.labels:type_name -> interlock.state.v1.Session.LabelsEntry
+	8,  // 5: interlock.state.v1.Session.created_at:type_name -> google.protobuf.Timestamp
+	8,  // 6: interlock.state.v1.Session.updated_at:type_name -> google.protobuf.Timestamp
+	8,  // 7: interlock.state.v1.Session.ended_at:type_name -> google.protobuf.Timestamp
+	5,  // 8: interlock.state.v1.Session.human:type_name -> interlock.state.v1.SessionHuman
+	8,  // 9: interlock.state.v1.SessionToken.issued_at:type_name -> google.protobuf.Timestamp
+	8,  // 10: interlock.state.v1.SessionToken.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 11: interlock.state.v1.SessionToken.revoked_at:type_name -> google.protobuf.Timestamp
+	5,  // 12: interlock.state.v1.SessionToken.human:type_name -> interlock.state.v1.SessionHuman
+	8,  // 13: interlock.state.v1.SessionHuman.authenticated_at:type_name -> google.protobuf.Timestamp
+	8,  // 14: interlock.state.v1.SessionHuman.expires:type_name -> google.protobuf.Timestamp
+	1,  // 15: interlock.state.v1.Callback.state_update_status:type_name -> interlock.state.v1.StateUpdateStatus
+	8,  // 16: interlock.state.v1.Callback.time:type_name -> google.protobuf.Timestamp
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_interlock_state_v1_session_proto_init() }
@@ -721,7 +1037,7 @@ func file_interlock_state_v1_session_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_state_v1_session_proto_rawDesc), len(file_interlock_state_v1_session_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   3,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

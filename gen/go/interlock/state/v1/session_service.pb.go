@@ -55,7 +55,10 @@ type CreateSessionRequest struct {
 	// True when its parent is not called back (S15.4): it looks for the result itself.
 	NoCallback bool `protobuf:"varint,20,opt,name=no_callback,json=noCallback,proto3" json:"no_callback,omitempty"`
 	// Name of the agent that it starts from (S15.10); empty for none.
-	Agent         string `protobuf:"bytes,21,opt,name=agent,proto3" json:"agent,omitempty"`
+	Agent string `protobuf:"bytes,21,opt,name=agent,proto3" json:"agent,omitempty"`
+	// Entries that all calls of it and of those below it must meet, as a JSON list (S22.24);
+	// empty for none.
+	Only          []byte `protobuf:"bytes,22,opt,name=only,proto3" json:"only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -179,6 +182,13 @@ func (x *CreateSessionRequest) GetAgent() string {
 		return x.Agent
 	}
 	return ""
+}
+
+func (x *CreateSessionRequest) GetOnly() []byte {
+	if x != nil {
+		return x.Only
+	}
+	return nil
 }
 
 // CreateSessionResponse is the session.
@@ -1084,11 +1094,519 @@ func (x *GrantStateAccessResponse) GetSession() *Session {
 	return nil
 }
 
+// NarrowSessionRequest says which calls a session is narrowed to.
+type NarrowSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session, by id or name.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// Entries, as a JSON list: they are added to those that there are.
+	Only []byte `protobuf:"bytes,3,opt,name=only,proto3" json:"only,omitempty"`
+	// True for the entries to replace those that there are; without entries, the session is
+	// not narrowed any more. Operators only.
+	Replace       bool `protobuf:"varint,4,opt,name=replace,proto3" json:"replace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NarrowSessionRequest) Reset() {
+	*x = NarrowSessionRequest{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NarrowSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NarrowSessionRequest) ProtoMessage() {}
+
+func (x *NarrowSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NarrowSessionRequest.ProtoReflect.Descriptor instead.
+func (*NarrowSessionRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *NarrowSessionRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *NarrowSessionRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *NarrowSessionRequest) GetOnly() []byte {
+	if x != nil {
+		return x.Only
+	}
+	return nil
+}
+
+func (x *NarrowSessionRequest) GetReplace() bool {
+	if x != nil {
+		return x.Replace
+	}
+	return false
+}
+
+// NarrowSessionResponse is the session with its entries.
+type NarrowSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Session       *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NarrowSessionResponse) Reset() {
+	*x = NarrowSessionResponse{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NarrowSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NarrowSessionResponse) ProtoMessage() {}
+
+func (x *NarrowSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NarrowSessionResponse.ProtoReflect.Descriptor instead.
+func (*NarrowSessionResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *NarrowSessionResponse) GetSession() *Session {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+// MintSessionTokenRequest says what a token is for.
+type MintSessionTokenRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session, by id or name.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// The session that the token is for, if that is one below: by id or name. It need not be
+	// there yet if its name begins with the session's and a slash. Empty for the session itself.
+	ForSession string `protobuf:"bytes,3,opt,name=for_session,json=forSession,proto3" json:"for_session,omitempty"`
+	// The only branch of the session's run; empty for any.
+	Branch string `protobuf:"bytes,4,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Name of the principal: of a token that an agent mints, its own. Empty for the caller's own, or
+	// of an operator for the session's name.
+	Name string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
+	// How long the token lasts; 0 for an hour, or for what is left of the caller's own token.
+	TtlSeconds int64 `protobuf:"varint,6,opt,name=ttl_seconds,json=ttlSeconds,proto3" json:"ttl_seconds,omitempty"`
+	// Entries that its calls must meet in addition to those of its session, as a JSON list;
+	// empty for none.
+	Only []byte `protobuf:"bytes,7,opt,name=only,proto3" json:"only,omitempty"`
+	// The person of this deployment on whose behalf the token acts; only an operator gives one.
+	// Empty for the person whose token is in interlock-for, or for nobody.
+	Human         string `protobuf:"bytes,80,opt,name=human,proto3" json:"human,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MintSessionTokenRequest) Reset() {
+	*x = MintSessionTokenRequest{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MintSessionTokenRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MintSessionTokenRequest) ProtoMessage() {}
+
+func (x *MintSessionTokenRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MintSessionTokenRequest.ProtoReflect.Descriptor instead.
+func (*MintSessionTokenRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *MintSessionTokenRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *MintSessionTokenRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *MintSessionTokenRequest) GetForSession() string {
+	if x != nil {
+		return x.ForSession
+	}
+	return ""
+}
+
+func (x *MintSessionTokenRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *MintSessionTokenRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MintSessionTokenRequest) GetTtlSeconds() int64 {
+	if x != nil {
+		return x.TtlSeconds
+	}
+	return 0
+}
+
+func (x *MintSessionTokenRequest) GetOnly() []byte {
+	if x != nil {
+		return x.Only
+	}
+	return nil
+}
+
+func (x *MintSessionTokenRequest) GetHuman() string {
+	if x != nil {
+		return x.Human
+	}
+	return ""
+}
+
+// MintSessionTokenResponse is the token, which is shown this once.
+type MintSessionTokenResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the token is for.
+	Token *SessionToken `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	// The token itself.
+	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MintSessionTokenResponse) Reset() {
+	*x = MintSessionTokenResponse{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MintSessionTokenResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MintSessionTokenResponse) ProtoMessage() {}
+
+func (x *MintSessionTokenResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MintSessionTokenResponse.ProtoReflect.Descriptor instead.
+func (*MintSessionTokenResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *MintSessionTokenResponse) GetToken() *SessionToken {
+	if x != nil {
+		return x.Token
+	}
+	return nil
+}
+
+func (x *MintSessionTokenResponse) GetSecret() string {
+	if x != nil {
+		return x.Secret
+	}
+	return ""
+}
+
+// ListSessionTokensRequest names a session.
+type ListSessionTokensRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session, by id or name.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session       string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSessionTokensRequest) Reset() {
+	*x = ListSessionTokensRequest{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSessionTokensRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSessionTokensRequest) ProtoMessage() {}
+
+func (x *ListSessionTokensRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSessionTokensRequest.ProtoReflect.Descriptor instead.
+func (*ListSessionTokensRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListSessionTokensRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ListSessionTokensRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+// ListSessionTokensResponse has the tokens of a session.
+type ListSessionTokensResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tokens that were minted at it and have not expired, oldest first.
+	Tokens []*SessionToken `protobuf:"bytes,1,rep,name=tokens,proto3" json:"tokens,omitempty"`
+	// All tokens of it and of those below it that were issued until then are revoked. Absent if they never were.
+	RevokedUntil  *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=revoked_until,json=revokedUntil,proto3" json:"revoked_until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSessionTokensResponse) Reset() {
+	*x = ListSessionTokensResponse{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSessionTokensResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSessionTokensResponse) ProtoMessage() {}
+
+func (x *ListSessionTokensResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSessionTokensResponse.ProtoReflect.Descriptor instead.
+func (*ListSessionTokensResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListSessionTokensResponse) GetTokens() []*SessionToken {
+	if x != nil {
+		return x.Tokens
+	}
+	return nil
+}
+
+func (x *ListSessionTokensResponse) GetRevokedUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RevokedUntil
+	}
+	return nil
+}
+
+// RevokeSessionTokensRequest names a token, or a session.
+type RevokeSessionTokensRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session, by id or name.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// The token, by its id; empty for all tokens of the session and of those below it.
+	TokenId       string `protobuf:"bytes,3,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeSessionTokensRequest) Reset() {
+	*x = RevokeSessionTokensRequest{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeSessionTokensRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeSessionTokensRequest) ProtoMessage() {}
+
+func (x *RevokeSessionTokensRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeSessionTokensRequest.ProtoReflect.Descriptor instead.
+func (*RevokeSessionTokensRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *RevokeSessionTokensRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *RevokeSessionTokensRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *RevokeSessionTokensRequest) GetTokenId() string {
+	if x != nil {
+		return x.TokenId
+	}
+	return ""
+}
+
+// RevokeSessionTokensResponse has the tokens that are left.
+type RevokeSessionTokensResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tokens that were minted at the session and have not expired, oldest first.
+	Tokens        []*SessionToken `protobuf:"bytes,1,rep,name=tokens,proto3" json:"tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeSessionTokensResponse) Reset() {
+	*x = RevokeSessionTokensResponse{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeSessionTokensResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeSessionTokensResponse) ProtoMessage() {}
+
+func (x *RevokeSessionTokensResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeSessionTokensResponse.ProtoReflect.Descriptor instead.
+func (*RevokeSessionTokensResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *RevokeSessionTokensResponse) GetTokens() []*SessionToken {
+	if x != nil {
+		return x.Tokens
+	}
+	return nil
+}
+
 var File_interlock_state_v1_session_service_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\n" +
-	"(interlock/state/v1/session_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a interlock/state/v1/session.proto\"\xa7\x05\n" +
+	"(interlock/state/v1/session_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a interlock/state/v1/session.proto\"\xc6\x05\n" +
 	"\x14CreateSessionRequest\x12'\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\tsessionId\x12\x1c\n" +
@@ -1105,7 +1623,8 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\asession\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12\x1f\n" +
 	"\vno_callback\x18\x14 \x01(\bR\n" +
 	"noCallback\x12\x1e\n" +
-	"\x05agent\x18\x15 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05agent\x1a9\n" +
+	"\x05agent\x18\x15 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05agent\x12\x1d\n" +
+	"\x04only\x18\x16 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x01R\x04only\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"h\n" +
@@ -1176,7 +1695,48 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\astateId\x12\x16\n" +
 	"\x06revoke\x18\x03 \x01(\bR\x06revoke\"Q\n" +
 	"\x18GrantStateAccessResponse\x125\n" +
-	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession2\xc0\x06\n" +
+	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\"\x9e\x01\n" +
+	"\x14NarrowSessionRequest\x12)\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\x12\"\n" +
+	"\asession\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12\x1d\n" +
+	"\x04only\x18\x03 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x01R\x04only\x12\x18\n" +
+	"\areplace\x18\x04 \x01(\bR\areplace\"N\n" +
+	"\x15NarrowSessionResponse\x125\n" +
+	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\"\xc1\x02\n" +
+	"\x17MintSessionTokenRequest\x12)\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\x12\"\n" +
+	"\asession\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12)\n" +
+	"\vfor_session\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\n" +
+	"forSession\x12 \n" +
+	"\x06branch\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12\x1c\n" +
+	"\x04name\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x04name\x12-\n" +
+	"\vttl_seconds\x18\x06 \x01(\x03B\f\xbaH\t\"\a\x18\x80\x9a\x9e\x01(\x00R\n" +
+	"ttlSeconds\x12\x1d\n" +
+	"\x04only\x18\a \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x01R\x04only\x12\x1e\n" +
+	"\x05human\x18P \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x05human\"j\n" +
+	"\x18MintSessionTokenResponse\x126\n" +
+	"\x05token\x18\x01 \x01(\v2 .interlock.state.v1.SessionTokenR\x05token\x12\x16\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"i\n" +
+	"\x18ListSessionTokensRequest\x12)\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\x12\"\n" +
+	"\asession\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\"\x96\x01\n" +
+	"\x19ListSessionTokensResponse\x128\n" +
+	"\x06tokens\x18\x01 \x03(\v2 .interlock.state.v1.SessionTokenR\x06tokens\x12?\n" +
+	"\rrevoked_until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\frevokedUntil\"\x90\x01\n" +
+	"\x1aRevokeSessionTokensRequest\x12)\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\x12\"\n" +
+	"\asession\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12#\n" +
+	"\btoken_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\atokenId\"W\n" +
+	"\x1bRevokeSessionTokensResponse\x128\n" +
+	"\x06tokens\x18\x01 \x03(\v2 .interlock.state.v1.SessionTokenR\x06tokens2\xff\t\n" +
 	"\x0eSessionService\x12d\n" +
 	"\rCreateSession\x12(.interlock.state.v1.CreateSessionRequest\x1a).interlock.state.v1.CreateSessionResponse\x12[\n" +
 	"\n" +
@@ -1186,7 +1746,11 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\rResumeSession\x12(.interlock.state.v1.ResumeSessionRequest\x1a).interlock.state.v1.ResumeSessionResponse\x12m\n" +
 	"\x10GetSessionResult\x12+.interlock.state.v1.GetSessionResultRequest\x1a,.interlock.state.v1.GetSessionResultResponse\x12d\n" +
 	"\rDeleteSession\x12(.interlock.state.v1.DeleteSessionRequest\x1a).interlock.state.v1.DeleteSessionResponse\x12m\n" +
-	"\x10GrantStateAccess\x12+.interlock.state.v1.GrantStateAccessRequest\x1a,.interlock.state.v1.GrantStateAccessResponseBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
+	"\x10GrantStateAccess\x12+.interlock.state.v1.GrantStateAccessRequest\x1a,.interlock.state.v1.GrantStateAccessResponse\x12d\n" +
+	"\rNarrowSession\x12(.interlock.state.v1.NarrowSessionRequest\x1a).interlock.state.v1.NarrowSessionResponse\x12m\n" +
+	"\x10MintSessionToken\x12+.interlock.state.v1.MintSessionTokenRequest\x1a,.interlock.state.v1.MintSessionTokenResponse\x12p\n" +
+	"\x11ListSessionTokens\x12,.interlock.state.v1.ListSessionTokensRequest\x1a-.interlock.state.v1.ListSessionTokensResponse\x12v\n" +
+	"\x13RevokeSessionTokens\x12..interlock.state.v1.RevokeSessionTokensRequest\x1a/.interlock.state.v1.RevokeSessionTokensResponseBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
 
 var (
 	file_interlock_state_v1_session_service_proto_rawDescOnce sync.Once
@@ -1200,61 +1764,83 @@ func file_interlock_state_v1_session_service_proto_rawDescGZIP() []byte {
 	return file_interlock_state_v1_session_service_proto_rawDescData
 }
 
-var file_interlock_state_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_interlock_state_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_interlock_state_v1_session_service_proto_goTypes = []any{
-	(*CreateSessionRequest)(nil),     // 0: interlock.state.v1.CreateSessionRequest
-	(*CreateSessionResponse)(nil),    // 1: interlock.state.v1.CreateSessionResponse
-	(*GetSessionRequest)(nil),        // 2: interlock.state.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),       // 3: interlock.state.v1.GetSessionResponse
-	(*ListSessionsRequest)(nil),      // 4: interlock.state.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),     // 5: interlock.state.v1.ListSessionsResponse
-	(*StopSessionRequest)(nil),       // 6: interlock.state.v1.StopSessionRequest
-	(*DeleteSessionRequest)(nil),     // 7: interlock.state.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil),    // 8: interlock.state.v1.DeleteSessionResponse
-	(*GetSessionResultRequest)(nil),  // 9: interlock.state.v1.GetSessionResultRequest
-	(*GetSessionResultResponse)(nil), // 10: interlock.state.v1.GetSessionResultResponse
-	(*StopSessionResponse)(nil),      // 11: interlock.state.v1.StopSessionResponse
-	(*ResumeSessionRequest)(nil),     // 12: interlock.state.v1.ResumeSessionRequest
-	(*ResumeSessionResponse)(nil),    // 13: interlock.state.v1.ResumeSessionResponse
-	(*GrantStateAccessRequest)(nil),  // 14: interlock.state.v1.GrantStateAccessRequest
-	(*GrantStateAccessResponse)(nil), // 15: interlock.state.v1.GrantStateAccessResponse
-	nil,                              // 16: interlock.state.v1.CreateSessionRequest.LabelsEntry
-	(StateUpdate)(0),                 // 17: interlock.state.v1.StateUpdate
-	(*Session)(nil),                  // 18: interlock.state.v1.Session
-	(*timestamppb.Timestamp)(nil),    // 19: google.protobuf.Timestamp
+	(*CreateSessionRequest)(nil),        // 0: interlock.state.v1.CreateSessionRequest
+	(*CreateSessionResponse)(nil),       // 1: interlock.state.v1.CreateSessionResponse
+	(*GetSessionRequest)(nil),           // 2: interlock.state.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),          // 3: interlock.state.v1.GetSessionResponse
+	(*ListSessionsRequest)(nil),         // 4: interlock.state.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),        // 5: interlock.state.v1.ListSessionsResponse
+	(*StopSessionRequest)(nil),          // 6: interlock.state.v1.StopSessionRequest
+	(*DeleteSessionRequest)(nil),        // 7: interlock.state.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),       // 8: interlock.state.v1.DeleteSessionResponse
+	(*GetSessionResultRequest)(nil),     // 9: interlock.state.v1.GetSessionResultRequest
+	(*GetSessionResultResponse)(nil),    // 10: interlock.state.v1.GetSessionResultResponse
+	(*StopSessionResponse)(nil),         // 11: interlock.state.v1.StopSessionResponse
+	(*ResumeSessionRequest)(nil),        // 12: interlock.state.v1.ResumeSessionRequest
+	(*ResumeSessionResponse)(nil),       // 13: interlock.state.v1.ResumeSessionResponse
+	(*GrantStateAccessRequest)(nil),     // 14: interlock.state.v1.GrantStateAccessRequest
+	(*GrantStateAccessResponse)(nil),    // 15: interlock.state.v1.GrantStateAccessResponse
+	(*NarrowSessionRequest)(nil),        // 16: interlock.state.v1.NarrowSessionRequest
+	(*NarrowSessionResponse)(nil),       // 17: interlock.state.v1.NarrowSessionResponse
+	(*MintSessionTokenRequest)(nil),     // 18: interlock.state.v1.MintSessionTokenRequest
+	(*MintSessionTokenResponse)(nil),    // 19: interlock.state.v1.MintSessionTokenResponse
+	(*ListSessionTokensRequest)(nil),    // 20: interlock.state.v1.ListSessionTokensRequest
+	(*ListSessionTokensResponse)(nil),   // 21: interlock.state.v1.ListSessionTokensResponse
+	(*RevokeSessionTokensRequest)(nil),  // 22: interlock.state.v1.RevokeSessionTokensRequest
+	(*RevokeSessionTokensResponse)(nil), // 23: interlock.state.v1.RevokeSessionTokensResponse
+	nil,                                 // 24: interlock.state.v1.CreateSessionRequest.LabelsEntry
+	(StateUpdate)(0),                    // 25: interlock.state.v1.StateUpdate
+	(*Session)(nil),                     // 26: interlock.state.v1.Session
+	(*timestamppb.Timestamp)(nil),       // 27: google.protobuf.Timestamp
+	(*SessionToken)(nil),                // 28: interlock.state.v1.SessionToken
 }
 var file_interlock_state_v1_session_service_proto_depIdxs = []int32{
-	17, // 0: interlock.state.v1.CreateSessionRequest.state_update:type_name -> interlock.state.v1.StateUpdate
-	16, // 1: interlock.state.v1.CreateSessionRequest.labels:type_name -> interlock.state.v1.CreateSessionRequest.LabelsEntry
-	18, // 2: interlock.state.v1.CreateSessionResponse.session:type_name -> interlock.state.v1.Session
-	18, // 3: interlock.state.v1.GetSessionResponse.session:type_name -> interlock.state.v1.Session
-	18, // 4: interlock.state.v1.ListSessionsResponse.sessions:type_name -> interlock.state.v1.Session
-	18, // 5: interlock.state.v1.GetSessionResultResponse.session:type_name -> interlock.state.v1.Session
-	19, // 6: interlock.state.v1.GetSessionResultResponse.time:type_name -> google.protobuf.Timestamp
-	18, // 7: interlock.state.v1.StopSessionResponse.session:type_name -> interlock.state.v1.Session
-	18, // 8: interlock.state.v1.ResumeSessionResponse.session:type_name -> interlock.state.v1.Session
-	18, // 9: interlock.state.v1.GrantStateAccessResponse.session:type_name -> interlock.state.v1.Session
-	0,  // 10: interlock.state.v1.SessionService.CreateSession:input_type -> interlock.state.v1.CreateSessionRequest
-	2,  // 11: interlock.state.v1.SessionService.GetSession:input_type -> interlock.state.v1.GetSessionRequest
-	4,  // 12: interlock.state.v1.SessionService.ListSessions:input_type -> interlock.state.v1.ListSessionsRequest
-	6,  // 13: interlock.state.v1.SessionService.StopSession:input_type -> interlock.state.v1.StopSessionRequest
-	12, // 14: interlock.state.v1.SessionService.ResumeSession:input_type -> interlock.state.v1.ResumeSessionRequest
-	9,  // 15: interlock.state.v1.SessionService.GetSessionResult:input_type -> interlock.state.v1.GetSessionResultRequest
-	7,  // 16: interlock.state.v1.SessionService.DeleteSession:input_type -> interlock.state.v1.DeleteSessionRequest
-	14, // 17: interlock.state.v1.SessionService.GrantStateAccess:input_type -> interlock.state.v1.GrantStateAccessRequest
-	1,  // 18: interlock.state.v1.SessionService.CreateSession:output_type -> interlock.state.v1.CreateSessionResponse
-	3,  // 19: interlock.state.v1.SessionService.GetSession:output_type -> interlock.state.v1.GetSessionResponse
-	5,  // 20: interlock.state.v1.SessionService.ListSessions:output_type -> interlock.state.v1.ListSessionsResponse
-	11, // 21: interlock.state.v1.SessionService.StopSession:output_type -> interlock.state.v1.StopSessionResponse
-	13, // 22: interlock.state.v1.SessionService.ResumeSession:output_type -> interlock.state.v1.ResumeSessionResponse
-	10, // 23: interlock.state.v1.SessionService.GetSessionResult:output_type -> interlock.state.v1.GetSessionResultResponse
-	8,  // 24: interlock.state.v1.SessionService.DeleteSession:output_type -> interlock.state.v1.DeleteSessionResponse
-	15, // 25: interlock.state.v1.SessionService.GrantStateAccess:output_type -> interlock.state.v1.GrantStateAccessResponse
-	18, // [18:26] is the sub-list for method output_type
-	10, // [10:18] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	25, // 0: interlock.state.v1.CreateSessionRequest.state_update:type_name -> interlock.state.v1.StateUpdate
+	24, // 1: interlock.state.v1.CreateSessionRequest.labels:type_name -> interlock.state.v1.CreateSessionRequest.LabelsEntry
+	26, // 2: interlock.state.v1.CreateSessionResponse.session:type_name -> interlock.state.v1.Session
+	26, // 3: interlock.state.v1.GetSessionResponse.session:type_name -> interlock.state.v1.Session
+	26, // 4: interlock.state.v1.ListSessionsResponse.sessions:type_name -> interlock.state.v1.Session
+	26, // 5: interlock.state.v1.GetSessionResultResponse.session:type_name -> interlock.state.v1.Session
+	27, // 6: interlock.state.v1.GetSessionResultResponse.time:type_name -> google.protobuf.Timestamp
+	26, // 7: interlock.state.v1.StopSessionResponse.session:type_name -> interlock.state.v1.Session
+	26, // 8: interlock.state.v1.ResumeSessionResponse.session:type_name -> interlock.state.v1.Session
+	26, // 9: interlock.state.v1.GrantStateAccessResponse.session:type_name -> interlock.state.v1.Session
+	26, // 10: interlock.state.v1.NarrowSessionResponse.session:type_name -> interlock.state.v1.Session
+	28, // 11: interlock.state.v1.MintSessionTokenResponse.token:type_name -> interlock.state.v1.SessionToken
+	28, // 12: interlock.state.v1.ListSessionTokensResponse.tokens:type_name -> interlock.state.v1.SessionToken
+	27, // 13: interlock.state.v1.ListSessionTokensResponse.revoked_until:type_name -> google.protobuf.Timestamp
+	28, // 14: interlock.state.v1.RevokeSessionTokensResponse.tokens:type_name -> interlock.state.v1.SessionToken
+	0,  // 15: interlock.state.v1.SessionService.CreateSession:input_type -> interlock.state.v1.CreateSessionRequest
+	2,  // 16: interlock.state.v1.SessionService.GetSession:input_type -> interlock.state.v1.GetSessionRequest
+	4,  // 17: interlock.state.v1.SessionService.ListSessions:input_type -> interlock.state.v1.ListSessionsRequest
+	6,  // 18: interlock.state.v1.SessionService.StopSession:input_type -> interlock.state.v1.StopSessionRequest
+	12, // 19: interlock.state.v1.SessionService.ResumeSession:input_type -> interlock.state.v1.ResumeSessionRequest
+	9,  // 20: interlock.state.v1.SessionService.GetSessionResult:input_type -> interlock.state.v1.GetSessionResultRequest
+	7,  // 21: interlock.state.v1.SessionService.DeleteSession:input_type -> interlock.state.v1.DeleteSessionRequest
+	14, // 22: interlock.state.v1.SessionService.GrantStateAccess:input_type -> interlock.state.v1.GrantStateAccessRequest
+	16, // 23: interlock.state.v1.SessionService.NarrowSession:input_type -> interlock.state.v1.NarrowSessionRequest
+	18, // 24: interlock.state.v1.SessionService.MintSessionToken:input_type -> interlock.state.v1.MintSessionTokenRequest
+	20, // 25: interlock.state.v1.SessionService.ListSessionTokens:input_type -> interlock.state.v1.ListSessionTokensRequest
+	22, // 26: interlock.state.v1.SessionService.RevokeSessionTokens:input_type -> interlock.state.v1.RevokeSessionTokensRequest
+	1,  // 27: interlock.state.v1.SessionService.CreateSession:output_type -> interlock.state.v1.CreateSessionResponse
+	3,  // 28: interlock.state.v1.SessionService.GetSession:output_type -> interlock.state.v1.GetSessionResponse
+	5,  // 29: interlock.state.v1.SessionService.ListSessions:output_type -> interlock.state.v1.ListSessionsResponse
+	11, // 30: interlock.state.v1.SessionService.StopSession:output_type -> interlock.state.v1.StopSessionResponse
+	13, // 31: interlock.state.v1.SessionService.ResumeSession:output_type -> interlock.state.v1.ResumeSessionResponse
+	10, // 32: interlock.state.v1.SessionService.GetSessionResult:output_type -> interlock.state.v1.GetSessionResultResponse
+	8,  // 33: interlock.state.v1.SessionService.DeleteSession:output_type -> interlock.state.v1.DeleteSessionResponse
+	15, // 34: interlock.state.v1.SessionService.GrantStateAccess:output_type -> interlock.state.v1.GrantStateAccessResponse
+	17, // 35: interlock.state.v1.SessionService.NarrowSession:output_type -> interlock.state.v1.NarrowSessionResponse
+	19, // 36: interlock.state.v1.SessionService.MintSessionToken:output_type -> interlock.state.v1.MintSessionTokenResponse
+	21, // 37: interlock.state.v1.SessionService.ListSessionTokens:output_type -> interlock.state.v1.ListSessionTokensResponse
+	23, // 38: interlock.state.v1.SessionService.RevokeSessionTokens:output_type -> interlock.state.v1.RevokeSessionTokensResponse
+	27, // [27:39] is the sub-list for method output_type
+	15, // [15:27] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_interlock_state_v1_session_service_proto_init() }
@@ -1269,7 +1855,7 @@ func file_interlock_state_v1_session_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_state_v1_session_service_proto_rawDesc), len(file_interlock_state_v1_session_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

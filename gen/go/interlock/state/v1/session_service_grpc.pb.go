@@ -19,14 +19,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SessionService_CreateSession_FullMethodName    = "/interlock.state.v1.SessionService/CreateSession"
-	SessionService_GetSession_FullMethodName       = "/interlock.state.v1.SessionService/GetSession"
-	SessionService_ListSessions_FullMethodName     = "/interlock.state.v1.SessionService/ListSessions"
-	SessionService_StopSession_FullMethodName      = "/interlock.state.v1.SessionService/StopSession"
-	SessionService_ResumeSession_FullMethodName    = "/interlock.state.v1.SessionService/ResumeSession"
-	SessionService_GetSessionResult_FullMethodName = "/interlock.state.v1.SessionService/GetSessionResult"
-	SessionService_DeleteSession_FullMethodName    = "/interlock.state.v1.SessionService/DeleteSession"
-	SessionService_GrantStateAccess_FullMethodName = "/interlock.state.v1.SessionService/GrantStateAccess"
+	SessionService_CreateSession_FullMethodName       = "/interlock.state.v1.SessionService/CreateSession"
+	SessionService_GetSession_FullMethodName          = "/interlock.state.v1.SessionService/GetSession"
+	SessionService_ListSessions_FullMethodName        = "/interlock.state.v1.SessionService/ListSessions"
+	SessionService_StopSession_FullMethodName         = "/interlock.state.v1.SessionService/StopSession"
+	SessionService_ResumeSession_FullMethodName       = "/interlock.state.v1.SessionService/ResumeSession"
+	SessionService_GetSessionResult_FullMethodName    = "/interlock.state.v1.SessionService/GetSessionResult"
+	SessionService_DeleteSession_FullMethodName       = "/interlock.state.v1.SessionService/DeleteSession"
+	SessionService_GrantStateAccess_FullMethodName    = "/interlock.state.v1.SessionService/GrantStateAccess"
+	SessionService_NarrowSession_FullMethodName       = "/interlock.state.v1.SessionService/NarrowSession"
+	SessionService_MintSessionToken_FullMethodName    = "/interlock.state.v1.SessionService/MintSessionToken"
+	SessionService_ListSessionTokens_FullMethodName   = "/interlock.state.v1.SessionService/ListSessionTokens"
+	SessionService_RevokeSessionTokens_FullMethodName = "/interlock.state.v1.SessionService/RevokeSessionTokens"
 )
 
 // SessionServiceClient is the client API for SessionService service.
@@ -57,6 +61,17 @@ type SessionServiceClient interface {
 	// GrantStateAccess lets a session of another tree read a state, or takes that back
 	// (S10.9). Operators only.
 	GrantStateAccess(ctx context.Context, in *GrantStateAccessRequest, opts ...grpc.CallOption) (*GrantStateAccessResponse, error)
+	// NarrowSession adds entries that all calls of a session and of those below it must meet
+	// (S22.24). Only an operator replaces or removes entries.
+	NarrowSession(ctx context.Context, in *NarrowSessionRequest, opts ...grpc.CallOption) (*NarrowSessionResponse, error)
+	// MintSessionToken makes a token for a session or one below it, with no more rights than
+	// the caller's own (S22.20).
+	MintSessionToken(ctx context.Context, in *MintSessionTokenRequest, opts ...grpc.CallOption) (*MintSessionTokenResponse, error)
+	// ListSessionTokens returns the tokens that were minted at a session and have not expired.
+	ListSessionTokens(ctx context.Context, in *ListSessionTokensRequest, opts ...grpc.CallOption) (*ListSessionTokensResponse, error)
+	// RevokeSessionTokens ends one token, or all tokens of a session and of those below it
+	// (S22.21).
+	RevokeSessionTokens(ctx context.Context, in *RevokeSessionTokensRequest, opts ...grpc.CallOption) (*RevokeSessionTokensResponse, error)
 }
 
 type sessionServiceClient struct {
@@ -147,6 +162,46 @@ func (c *sessionServiceClient) GrantStateAccess(ctx context.Context, in *GrantSt
 	return out, nil
 }
 
+func (c *sessionServiceClient) NarrowSession(ctx context.Context, in *NarrowSessionRequest, opts ...grpc.CallOption) (*NarrowSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(NarrowSessionResponse)
+	err := c.cc.Invoke(ctx, SessionService_NarrowSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) MintSessionToken(ctx context.Context, in *MintSessionTokenRequest, opts ...grpc.CallOption) (*MintSessionTokenResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MintSessionTokenResponse)
+	err := c.cc.Invoke(ctx, SessionService_MintSessionToken_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) ListSessionTokens(ctx context.Context, in *ListSessionTokensRequest, opts ...grpc.CallOption) (*ListSessionTokensResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSessionTokensResponse)
+	err := c.cc.Invoke(ctx, SessionService_ListSessionTokens_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) RevokeSessionTokens(ctx context.Context, in *RevokeSessionTokensRequest, opts ...grpc.CallOption) (*RevokeSessionTokensResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RevokeSessionTokensResponse)
+	err := c.cc.Invoke(ctx, SessionService_RevokeSessionTokens_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SessionServiceServer is the server API for SessionService service.
 // All implementations must embed UnimplementedSessionServiceServer
 // for forward compatibility.
@@ -175,6 +230,17 @@ type SessionServiceServer interface {
 	// GrantStateAccess lets a session of another tree read a state, or takes that back
 	// (S10.9). Operators only.
 	GrantStateAccess(context.Context, *GrantStateAccessRequest) (*GrantStateAccessResponse, error)
+	// NarrowSession adds entries that all calls of a session and of those below it must meet
+	// (S22.24). Only an operator replaces or removes entries.
+	NarrowSession(context.Context, *NarrowSessionRequest) (*NarrowSessionResponse, error)
+	// MintSessionToken makes a token for a session or one below it, with no more rights than
+	// the caller's own (S22.20).
+	MintSessionToken(context.Context, *MintSessionTokenRequest) (*MintSessionTokenResponse, error)
+	// ListSessionTokens returns the tokens that were minted at a session and have not expired.
+	ListSessionTokens(context.Context, *ListSessionTokensRequest) (*ListSessionTokensResponse, error)
+	// RevokeSessionTokens ends one token, or all tokens of a session and of those below it
+	// (S22.21).
+	RevokeSessionTokens(context.Context, *RevokeSessionTokensRequest) (*RevokeSessionTokensResponse, error)
 	mustEmbedUnimplementedSessionServiceServer()
 }
 
@@ -208,6 +274,18 @@ func (UnimplementedSessionServiceServer) DeleteSession(context.Context, *DeleteS
 }
 func (UnimplementedSessionServiceServer) GrantStateAccess(context.Context, *GrantStateAccessRequest) (*GrantStateAccessResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GrantStateAccess not implemented")
+}
+func (UnimplementedSessionServiceServer) NarrowSession(context.Context, *NarrowSessionRequest) (*NarrowSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method NarrowSession not implemented")
+}
+func (UnimplementedSessionServiceServer) MintSessionToken(context.Context, *MintSessionTokenRequest) (*MintSessionTokenResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MintSessionToken not implemented")
+}
+func (UnimplementedSessionServiceServer) ListSessionTokens(context.Context, *ListSessionTokensRequest) (*ListSessionTokensResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSessionTokens not implemented")
+}
+func (UnimplementedSessionServiceServer) RevokeSessionTokens(context.Context, *RevokeSessionTokensRequest) (*RevokeSessionTokensResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RevokeSessionTokens not implemented")
 }
 func (UnimplementedSessionServiceServer) mustEmbedUnimplementedSessionServiceServer() {}
 func (UnimplementedSessionServiceServer) testEmbeddedByValue()                        {}
@@ -374,6 +452,78 @@ func _SessionService_GrantStateAccess_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SessionService_NarrowSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NarrowSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).NarrowSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_NarrowSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).NarrowSession(ctx, req.(*NarrowSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_MintSessionToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MintSessionTokenRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).MintSessionToken(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_MintSessionToken_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).MintSessionToken(ctx, req.(*MintSessionTokenRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_ListSessionTokens_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSessionTokensRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).ListSessionTokens(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_ListSessionTokens_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).ListSessionTokens(ctx, req.(*ListSessionTokensRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_RevokeSessionTokens_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevokeSessionTokensRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).RevokeSessionTokens(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_RevokeSessionTokens_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).RevokeSessionTokens(ctx, req.(*RevokeSessionTokensRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SessionService_ServiceDesc is the grpc.ServiceDesc for SessionService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -412,6 +562,22 @@ var SessionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GrantStateAccess",
 			Handler:    _SessionService_GrantStateAccess_Handler,
+		},
+		{
+			MethodName: "NarrowSession",
+			Handler:    _SessionService_NarrowSession_Handler,
+		},
+		{
+			MethodName: "MintSessionToken",
+			Handler:    _SessionService_MintSessionToken_Handler,
+		},
+		{
+			MethodName: "ListSessionTokens",
+			Handler:    _SessionService_ListSessionTokens_Handler,
+		},
+		{
+			MethodName: "RevokeSessionTokens",
+			Handler:    _SessionService_RevokeSessionTokens_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -29,7 +29,7 @@ type CreateStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the schema that it conforms to.
 	SchemaName string `protobuf:"bytes,1,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
-	// Version of that schema; 0 for the latest.
+	// Version of that schema; 0 for the live one.
 	SchemaVersion int64 `protobuf:"varint,2,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
 	// The document: UTF-8 JSON.
 	Data []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
@@ -631,7 +631,7 @@ type MigrateStateRequest struct {
 	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
 	// The session that acts, by id or name; empty for none.
 	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// Version of the schema; 0 for the latest.
+	// Version of the schema; 0 for the live one.
 	SchemaVersion int64 `protobuf:"varint,3,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
 	// A JSON Patch (RFC 6902) that makes the data conform; empty for none.
 	Patch []byte `protobuf:"bytes,4,opt,name=patch,proto3" json:"patch,omitempty"`

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/approval/v1/approval.proto.
  */
 export const file_interlock_approval_v1_approval: GenFile = /*@__PURE__*/
-  fileDesc("CiRpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWwucHJvdG8SFWludGVybG9jay5hcHByb3ZhbC52MSIpCglBcHByb3ZlcnMSDQoFcm9sZXMYASADKAkSDQoFbmFtZXMYAiADKAkirgIKBVRlcm1zEhAKCHJlcXVpcmVkGAEgASgFEhYKDmRlbnlfdGhyZXNob2xkGAIgASgFEjIKCGVsaWdpYmxlGAMgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxIwCg1leHBpcmVzX2FmdGVyGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjEKDmVzY2FsYXRlX2FmdGVyGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjUKC2VzY2FsYXRlX3RvGAYgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxIrCgRhbHNvGAcgAygLMh0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNpcmNsZSJcCgZDaXJjbGUSDAoEdGVybRgBIAEoCRIQCghyZXF1aXJlZBgCIAEoBRIyCghlbGlnaWJsZRgDIAEoCzIgLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZlcnMiRwoFQXNrZXISEQoJcHJpbmNpcGFsGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSFwoPcm9vdF9zZXNzaW9uX2lkGAMgASgJIo4BCgRWb3RlEgoKAmJ5GAEgASgJEjEKBHJvbGUYAiABKA4yIy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92ZXJSb2xlEg8KB2FwcHJvdmUYAyABKAgSDAoEbm90ZRgEIAEoCRIoCgR0aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIsCgZWaWV3ZXISEgoKbWF5X2RlY2lkZRgBIAEoCBIOCgZyZWFzb24YAiABKAkihQEKA1doeRIOCgZwb2xpY3kYASABKAkSFgoOcG9saWN5X3ZlcnNpb24YAiABKAMSDAoEcnVsZRgDIAEoCRINCgVzdGF0ZRgEIAEoCRIQCgh3b3JrZmxvdxgFIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAYgASgDEg0KBWVudHJ5GAcgASgDIksKCkxlYXNlVGVybXMSDwoHcGF0dGVybhgBIAEoCRINCgVjYWxscxgCIAEoAxIPCgdtaW51dGVzGAMgASgDEgwKBG9ubHkYBCABKAwi0gIKBUxlYXNlEhAKCGxlYXNlX2lkGAEgASgJEhMKC2FwcHJvdmFsX2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEg0KBXN0YXRlGAUgASgJEg4KBnBvbGljeRgGIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgHIAEoAxIMCgRydWxlGAggASgJEhIKCmNhcGFiaWxpdHkYCSABKAkSDwoHcGF0dGVybhgKIAEoCRISCgpjYWxsc19sZWZ0GAsgASgDEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmdyYW50ZWRfYnkYDSABKAkSLgoKZ3JhbnRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEb25seRgPIAEoDCJfCgdVbmxvY2tzEg0KBXN0YXRlGAEgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYAiABKAgSFQoNYWxsb3dlZF90b29scxgDIAMoCRIUCgxpbnN0cnVjdGlvbnMYBCABKAkieQoQUHJldmlvdXNBcHByb3ZhbBITCgthcHByb3ZhbF9pZBgBIAEoCRIMCgRkYXRhGAIgASgMEi4KCmRlY2lkZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmRlY2lkZWRfYnkYBCABKAkiuQgKCEFwcHJvdmFsEhMKC2FwcHJvdmFsX2lkGAEgASgJEjEKBGtpbmQYAiABKA4yIy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWxLaW5kEjUKBnN0YXR1cxgDIAEoDjIlLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbFN0YXR1cxIPCgdzdWJqZWN0GAQgASgMEgwKBGRhdGEYBSABKAwSEwoLZWRpdGVkX2RhdGEYBiABKAwSEgoKZWRpdF9wYXRjaBgHIAEoDBIRCgllZGl0ZWRfYnkYCCABKAkSEAoIZWRpdGFibGUYCSABKAgSDgoGZGlnZXN0GAogASgJEisKBWFza2VyGAsgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFza2VyEg8KB21lc3NhZ2UYDCABKAkSKwoFdGVybXMYDSABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuVGVybXMSKgoFdm90ZXMYDiADKAsyGy5pbnRlcmxvY2suYXBwcm92YWwudjEuVm90ZRIRCgllc2NhbGF0ZWQYDyABKAgSDgoGcmVhc29uGBAgASgJEgoKAmJ5GBEgASgJEi4KCmNyZWF0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmRlY2lkZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3VzZWRfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3VzZWRfYnkYFiABKAkSDgoGcnVuX2lkGBcgASgJEg8KB3ZlcnNpb24YGCABKAMSDwoHb3V0Y29tZRgZIAEoCRIqCgN5b3UYGiABKAsyHS5pbnRlcmxvY2suYXBwcm92YWwudjEuVmlld2VyEicKA3doeRgbIAEoCzIaLmludGVybG9jay5hcHByb3ZhbC52MS5XaHkSLwoHdW5sb2NrcxgcIAEoCzIeLmludGVybG9jay5hcHByb3ZhbC52MS5VbmxvY2tzEjAKDGVzY2FsYXRlc19hdBgdIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoMZXNjYWxhdGVzX3RvGB4gASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxI5CghwcmV2aW91cxgfIAEoCzInLmludGVybG9jay5hcHByb3ZhbC52MS5QcmV2aW91c0FwcHJvdmFsEjEKB2NvbW1hbmQYICABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkNvbW1hbmRMaW5lEg0KBWZhY3RzGCEgASgMKvoBCg5BcHByb3ZhbFN0YXR1cxIfChtBUFBST1ZBTF9TVEFUVVNfVU5TUEVDSUZJRUQQABIbChdBUFBST1ZBTF9TVEFUVVNfUEVORElORxABEhsKF0FQUFJPVkFMX1NUQVRVU19HUkFOVEVEEAISHAoYQVBQUk9WQUxfU1RBVFVTX1JFSkVDVEVEEAMSGwoXQVBQUk9WQUxfU1RBVFVTX0VYUElSRUQQBBIdChlBUFBST1ZBTF9TVEFUVVNfQ0FOQ0VMTEVEEAUSGAoUQVBQUk9WQUxfU1RBVFVTX1VTRUQQBhIZChVBUFBST1ZBTF9TVEFUVVNfU1RBTEUQByqIAQoMQXBwcm92YWxLaW5kEh0KGUFQUFJPVkFMX0tJTkRfVU5TUEVDSUZJRUQQABIcChhBUFBST1ZBTF9LSU5EX1RSQU5TSVRJT04QARIbChdBUFBST1ZBTF9LSU5EX1RPT0xfQ0FMTBACEh4KGkFQUFJPVkFMX0tJTkRfUFJPQ0VTU19TVEVQEAMqZQoMQXBwcm92ZXJSb2xlEh0KGUFQUFJPVkVSX1JPTEVfVU5TUEVDSUZJRUQQABIaChZBUFBST1ZFUl9ST0xFX09QRVJBVE9SEAESGgoWQVBQUk9WRVJfUk9MRV9BUFBST1ZFUhACQkxaSmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9hcHByb3ZhbC92MTthcHByb3ZhbHYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_interlock_policy_v1_explanation]);
+  fileDesc("CiRpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWwucHJvdG8SFWludGVybG9jay5hcHByb3ZhbC52MSIpCglBcHByb3ZlcnMSDQoFcm9sZXMYASADKAkSDQoFbmFtZXMYAiADKAki6QIKBVRlcm1zEhAKCHJlcXVpcmVkGAEgASgFEhYKDmRlbnlfdGhyZXNob2xkGAIgASgFEjIKCGVsaWdpYmxlGAMgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxIwCg1leHBpcmVzX2FmdGVyGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjEKDmVzY2FsYXRlX2FmdGVyGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjUKC2VzY2FsYXRlX3RvGAYgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxIrCgRhbHNvGAcgAygLMh0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNpcmNsZRIQCghwcmVzZW5jZRgIIAEoCBIXCg9kaXN0aW5jdF9wZW9wbGUYCSABKAgSDgoGZGFuZ2VyGDwgASgJIlwKBkNpcmNsZRIMCgR0ZXJtGAEgASgJEhAKCHJlcXVpcmVkGAIgASgFEjIKCGVsaWdpYmxlGAMgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycyJXCgVBc2tlchIRCglwcmluY2lwYWwYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIXCg9yb290X3Nlc3Npb25faWQYAyABKAkSDgoGcGVyc29uGAQgASgJInIKEFBhc3NrZXlBc3NlcnRpb24SFQoNY3JlZGVudGlhbF9pZBgBIAEoDBIaChJhdXRoZW50aWNhdG9yX2RhdGEYAiABKAwSGAoQY2xpZW50X2RhdGFfanNvbhgDIAEoDBIRCglzaWduYXR1cmUYBCABKAwibQoRRGVjaXNpb25TaWduYXR1cmUSEQoJc3RhdGVtZW50GAEgASgMEjgKB3Bhc3NrZXkYAiABKAsyJy5pbnRlcmxvY2suYXBwcm92YWwudjEuUGFzc2tleUFzc2VydGlvbhILCgNzc2gYAyABKAkisQEKDVZvdGVTaWduYXR1cmUSOwoJc2lnbmF0dXJlGAEgASgLMiguaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lzaW9uU2lnbmF0dXJlEhoKEnBhc3NrZXlfcHVibGljX2tleRgCIAEoDBIWCg5zc2hfcHVibGljX2tleRgDIAEoCRINCgVycF9pZBgEIAEoCRIPCgdvcmlnaW5zGAUgAygJEg8KB3ByZXNlbnQYBiABKAgiSgoKU2lnbmluZ0tleRIVCg1jcmVkZW50aWFsX2lkGAEgASgMEhYKDnNzaF9wdWJsaWNfa2V5GAIgASgJEg0KBWxhYmVsGAMgASgJIosCCgRWb3RlEgoKAmJ5GAEgASgJEjEKBHJvbGUYAiABKA4yIy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92ZXJSb2xlEg8KB2FwcHJvdmUYAyABKAgSDAoEbm90ZRgEIAEoCRIoCgR0aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZwZXJzb24YBiABKAgSEQoJcHJpbmNpcGFsGAcgASgJEg0KBXJlbGF5GAggASgJEhAKCGlkZW50aXR5GAkgASgJEjcKCXNpZ25hdHVyZRgKIAEoCzIkLmludGVybG9jay5hcHByb3ZhbC52MS5Wb3RlU2lnbmF0dXJlIiwKBlZpZXdlchISCgptYXlfZGVjaWRlGAEgASgIEg4KBnJlYXNvbhgCIAEoCSKFAQoDV2h5Eg4KBnBvbGljeRgBIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgCIAEoAxIMCgRydWxlGAMgASgJEg0KBXN0YXRlGAQgASgJEhAKCHdvcmtmbG93GAUgASgJEhgKEHdvcmtmbG93X3ZlcnNpb24YBiABKAMSDQoFZW50cnkYByABKAMiSwoKTGVhc2VUZXJtcxIPCgdwYXR0ZXJuGAEgASgJEg0KBWNhbGxzGAIgASgDEg8KB21pbnV0ZXMYAyABKAMSDAoEb25seRgEIAEoDCLSAgoFTGVhc2USEAoIbGVhc2VfaWQYASABKAkSEwoLYXBwcm92YWxfaWQYAiABKAkSDgoGcnVuX2lkGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkSDQoFc3RhdGUYBSABKAkSDgoGcG9saWN5GAYgASgJEhYKDnBvbGljeV92ZXJzaW9uGAcgASgDEgwKBHJ1bGUYCCABKAkSEgoKY2FwYWJpbGl0eRgJIAEoCRIPCgdwYXR0ZXJuGAogASgJEhIKCmNhbGxzX2xlZnQYCyABKAMSLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKZ3JhbnRlZF9ieRgNIAEoCRIuCgpncmFudGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRvbmx5GA8gASgMIl8KB1VubG9ja3MSDQoFc3RhdGUYASABKAkSGAoQdG9vbHNfcmVzdHJpY3RlZBgCIAEoCBIVCg1hbGxvd2VkX3Rvb2xzGAMgAygJEhQKDGluc3RydWN0aW9ucxgEIAEoCSJ5ChBQcmV2aW91c0FwcHJvdmFsEhMKC2FwcHJvdmFsX2lkGAEgASgJEgwKBGRhdGEYAiABKAwSLgoKZGVjaWRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKZGVjaWRlZF9ieRgEIAEoCSLUCAoIQXBwcm92YWwSEwoLYXBwcm92YWxfaWQYASABKAkSMQoEa2luZBgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbEtpbmQSNQoGc3RhdHVzGAMgASgOMiUuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsU3RhdHVzEg8KB3N1YmplY3QYBCABKAwSDAoEZGF0YRgFIAEoDBITCgtlZGl0ZWRfZGF0YRgGIAEoDBISCgplZGl0X3BhdGNoGAcgASgMEhEKCWVkaXRlZF9ieRgIIAEoCRIQCghlZGl0YWJsZRgJIAEoCBIOCgZkaWdlc3QYCiABKAkSKwoFYXNrZXIYCyABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuQXNrZXISDwoHbWVzc2FnZRgMIAEoCRIrCgV0ZXJtcxgNIAEoCzIcLmludGVybG9jay5hcHByb3ZhbC52MS5UZXJtcxIqCgV2b3RlcxgOIAMoCzIbLmludGVybG9jay5hcHByb3ZhbC52MS5Wb3RlEhEKCWVzY2FsYXRlZBgPIAEoCBIOCgZyZWFzb24YECABKAkSCgoCYnkYESABKAkSLgoKY3JlYXRlZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgTIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZGVjaWRlZF9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHdXNlZF9hdBgVIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdXNlZF9ieRgWIAEoCRIOCgZydW5faWQYFyABKAkSDwoHdmVyc2lvbhgYIAEoAxIPCgdvdXRjb21lGBkgASgJEioKA3lvdRgaIAEoCzIdLmludGVybG9jay5hcHByb3ZhbC52MS5WaWV3ZXISJwoDd2h5GBsgASgLMhouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldoeRIvCgd1bmxvY2tzGBwgASgLMh4uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlVubG9ja3MSMAoMZXNjYWxhdGVzX2F0GB0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2Cgxlc2NhbGF0ZXNfdG8YHiABKAsyIC5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92ZXJzEjkKCHByZXZpb3VzGB8gASgLMicuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlByZXZpb3VzQXBwcm92YWwSMQoHY29tbWFuZBggIAEoCzIgLmludGVybG9jay5wb2xpY3kudjEuQ29tbWFuZExpbmUSDQoFZmFjdHMYISABKAwSGQoRbm9ib2R5X2Nhbl9hbnN3ZXIYRiABKAkq+gEKDkFwcHJvdmFsU3RhdHVzEh8KG0FQUFJPVkFMX1NUQVRVU19VTlNQRUNJRklFRBAAEhsKF0FQUFJPVkFMX1NUQVRVU19QRU5ESU5HEAESGwoXQVBQUk9WQUxfU1RBVFVTX0dSQU5URUQQAhIcChhBUFBST1ZBTF9TVEFUVVNfUkVKRUNURUQQAxIbChdBUFBST1ZBTF9TVEFUVVNfRVhQSVJFRBAEEh0KGUFQUFJPVkFMX1NUQVRVU19DQU5DRUxMRUQQBRIYChRBUFBST1ZBTF9TVEFUVVNfVVNFRBAGEhkKFUFQUFJPVkFMX1NUQVRVU19TVEFMRRAHKogBCgxBcHByb3ZhbEtpbmQSHQoZQVBQUk9WQUxfS0lORF9VTlNQRUNJRklFRBAAEhwKGEFQUFJPVkFMX0tJTkRfVFJBTlNJVElPThABEhsKF0FQUFJPVkFMX0tJTkRfVE9PTF9DQUxMEAISHgoaQVBQUk9WQUxfS0lORF9QUk9DRVNTX1NURVAQAyplCgxBcHByb3ZlclJvbGUSHQoZQVBQUk9WRVJfUk9MRV9VTlNQRUNJRklFRBAAEhoKFkFQUFJPVkVSX1JPTEVfT1BFUkFUT1IQARIaChZBUFBST1ZFUl9ST0xFX0FQUFJPVkVSEAJCTFpKZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2FwcHJvdmFsL3YxO2FwcHJvdmFsdjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_interlock_policy_v1_explanation]);
 
 /**
  * Approvers are people by roles or by names: either is enough. Both match exactly.
@@ -104,6 +104,28 @@ export type Terms = Message<"interlock.approval.v1.Terms"> & {
    * @generated from field: repeated interlock.approval.v1.Circle also = 7;
    */
   also: Circle[];
+
+  /**
+   * True when only votes count whose signature shows that the person was there.
+   *
+   * @generated from field: bool presence = 8;
+   */
+  presence: boolean;
+
+  /**
+   * True when only registered people decide, each once under all their tokens.
+   *
+   * @generated from field: bool distinct_people = 9;
+   */
+  distinctPeople: boolean;
+
+  /**
+   * How much harm a wrong approval does: low, medium or high. Empty for medium. Relays decide only up
+   * to a danger.
+   *
+   * @generated from field: string danger = 60;
+   */
+  danger: string;
 };
 
 /**
@@ -170,11 +192,18 @@ export type Asker = Message<"interlock.approval.v1.Asker"> & {
   sessionId: string;
 
   /**
-   * Root of the session's tree; empty for none.
+   * Name of the root of the session's tree; empty for none.
    *
    * @generated from field: string root_session_id = 3;
    */
   rootSessionId: string;
+
+  /**
+   * The person that the principal is; empty for none.
+   *
+   * @generated from field: string person = 4;
+   */
+  person: string;
 };
 
 /**
@@ -183,6 +212,174 @@ export type Asker = Message<"interlock.approval.v1.Asker"> & {
  */
 export const AskerSchema: GenMessage<Asker> = /*@__PURE__*/
   messageDesc(file_interlock_approval_v1_approval, 3);
+
+/**
+ * PasskeyAssertion is the answer of a passkey to a challenge, as WebAuthn has it.
+ *
+ * @generated from message interlock.approval.v1.PasskeyAssertion
+ */
+export type PasskeyAssertion = Message<"interlock.approval.v1.PasskeyAssertion"> & {
+  /**
+   * Id of the credential.
+   *
+   * @generated from field: bytes credential_id = 1;
+   */
+  credentialId: Uint8Array;
+
+  /**
+   * Data of the authenticator.
+   *
+   * @generated from field: bytes authenticator_data = 2;
+   */
+  authenticatorData: Uint8Array;
+
+  /**
+   * Data of the browser, as JSON.
+   *
+   * @generated from field: bytes client_data_json = 3;
+   */
+  clientDataJson: Uint8Array;
+
+  /**
+   * The signature over both.
+   *
+   * @generated from field: bytes signature = 4;
+   */
+  signature: Uint8Array;
+};
+
+/**
+ * Describes the message interlock.approval.v1.PasskeyAssertion.
+ * Use `create(PasskeyAssertionSchema)` to create a new message.
+ */
+export const PasskeyAssertionSchema: GenMessage<PasskeyAssertion> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval, 4);
+
+/**
+ * DecisionSignature is a signature over the statement of a decision (S23.20).
+ *
+ * @generated from message interlock.approval.v1.DecisionSignature
+ */
+export type DecisionSignature = Message<"interlock.approval.v1.DecisionSignature"> & {
+  /**
+   * The statement: canonical JSON, as GetApprovalStatement returned it.
+   *
+   * @generated from field: bytes statement = 1;
+   */
+  statement: Uint8Array;
+
+  /**
+   * An assertion whose challenge is the SHA-256 of the statement. Absent for an SSH key.
+   *
+   * @generated from field: interlock.approval.v1.PasskeyAssertion passkey = 2;
+   */
+  passkey?: PasskeyAssertion | undefined;
+
+  /**
+   * The output of ssh-keygen -Y sign -n interlock-approval over the statement. Empty for a passkey.
+   *
+   * @generated from field: string ssh = 3;
+   */
+  ssh: string;
+};
+
+/**
+ * Describes the message interlock.approval.v1.DecisionSignature.
+ * Use `create(DecisionSignatureSchema)` to create a new message.
+ */
+export const DecisionSignatureSchema: GenMessage<DecisionSignature> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval, 5);
+
+/**
+ * VoteSignature is the signature of a vote, with the key that checks it.
+ *
+ * @generated from message interlock.approval.v1.VoteSignature
+ */
+export type VoteSignature = Message<"interlock.approval.v1.VoteSignature"> & {
+  /**
+   * The signature.
+   *
+   * @generated from field: interlock.approval.v1.DecisionSignature signature = 1;
+   */
+  signature?: DecisionSignature | undefined;
+
+  /**
+   * Public key of the passkey, as a COSE key. Empty for an SSH key.
+   *
+   * @generated from field: bytes passkey_public_key = 2;
+   */
+  passkeyPublicKey: Uint8Array;
+
+  /**
+   * Public key of SSH: a line of an authorized_keys file. Empty for a passkey.
+   *
+   * @generated from field: string ssh_public_key = 3;
+   */
+  sshPublicKey: string;
+
+  /**
+   * The relying party that the passkey was used for.
+   *
+   * @generated from field: string rp_id = 4;
+   */
+  rpId: string;
+
+  /**
+   * The origins that were accepted.
+   *
+   * @generated from field: repeated string origins = 5;
+   */
+  origins: string[];
+
+  /**
+   * True when the signature shows that the person was there.
+   *
+   * @generated from field: bool present = 6;
+   */
+  present: boolean;
+};
+
+/**
+ * Describes the message interlock.approval.v1.VoteSignature.
+ * Use `create(VoteSignatureSchema)` to create a new message.
+ */
+export const VoteSignatureSchema: GenMessage<VoteSignature> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval, 6);
+
+/**
+ * SigningKey is a key of a person that can sign decisions.
+ *
+ * @generated from message interlock.approval.v1.SigningKey
+ */
+export type SigningKey = Message<"interlock.approval.v1.SigningKey"> & {
+  /**
+   * Id of the passkey's credential. Empty for an SSH key.
+   *
+   * @generated from field: bytes credential_id = 1;
+   */
+  credentialId: Uint8Array;
+
+  /**
+   * Public key of SSH: a line of an authorized_keys file. Empty for a passkey.
+   *
+   * @generated from field: string ssh_public_key = 2;
+   */
+  sshPublicKey: string;
+
+  /**
+   * The name that the person gave it; may be empty.
+   *
+   * @generated from field: string label = 3;
+   */
+  label: string;
+};
+
+/**
+ * Describes the message interlock.approval.v1.SigningKey.
+ * Use `create(SigningKeySchema)` to create a new message.
+ */
+export const SigningKeySchema: GenMessage<SigningKey> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval, 7);
 
 /**
  * Vote is what one approver said.
@@ -224,6 +421,41 @@ export type Vote = Message<"interlock.approval.v1.Vote"> & {
    * @generated from field: google.protobuf.Timestamp time = 5;
    */
   time?: Timestamp | undefined;
+
+  /**
+   * True when by is a registered person.
+   *
+   * @generated from field: bool person = 6;
+   */
+  person: boolean;
+
+  /**
+   * Name of the principal that cast the vote, when it is not by.
+   *
+   * @generated from field: string principal = 7;
+   */
+  principal: string;
+
+  /**
+   * The program that passed the vote on; empty for none.
+   *
+   * @generated from field: string relay = 8;
+   */
+  relay: string;
+
+  /**
+   * The name by which that program knows the person; empty for none.
+   *
+   * @generated from field: string identity = 9;
+   */
+  identity: string;
+
+  /**
+   * The signature. Absent for a vote without one.
+   *
+   * @generated from field: interlock.approval.v1.VoteSignature signature = 10;
+   */
+  signature?: VoteSignature | undefined;
 };
 
 /**
@@ -231,7 +463,7 @@ export type Vote = Message<"interlock.approval.v1.Vote"> & {
  * Use `create(VoteSchema)` to create a new message.
  */
 export const VoteSchema: GenMessage<Vote> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 4);
+  messageDesc(file_interlock_approval_v1_approval, 8);
 
 /**
  * Viewer is what the caller that reads an approval may do with it.
@@ -259,7 +491,7 @@ export type Viewer = Message<"interlock.approval.v1.Viewer"> & {
  * Use `create(ViewerSchema)` to create a new message.
  */
 export const ViewerSchema: GenMessage<Viewer> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 5);
+  messageDesc(file_interlock_approval_v1_approval, 9);
 
 /**
  * Why is what made Interlock ask. It is not part of what is agreed to. What is not known is
@@ -323,7 +555,7 @@ export type Why = Message<"interlock.approval.v1.Why"> & {
  * Use `create(WhySchema)` to create a new message.
  */
 export const WhySchema: GenMessage<Why> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 6);
+  messageDesc(file_interlock_approval_v1_approval, 10);
 
 /**
  * LeaseTerms are what an approver lets pass besides the call that was asked about (S9.6).
@@ -367,7 +599,7 @@ export type LeaseTerms = Message<"interlock.approval.v1.LeaseTerms"> & {
  * Use `create(LeaseTermsSchema)` to create a new message.
  */
 export const LeaseTermsSchema: GenMessage<LeaseTerms> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 7);
+  messageDesc(file_interlock_approval_v1_approval, 11);
 
 /**
  * Lease admits calls like one that was approved, without another question (S9.6).
@@ -486,7 +718,7 @@ export type Lease = Message<"interlock.approval.v1.Lease"> & {
  * Use `create(LeaseSchema)` to create a new message.
  */
 export const LeaseSchema: GenMessage<Lease> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 8);
+  messageDesc(file_interlock_approval_v1_approval, 12);
 
 /**
  * Unlocks is what becomes possible once an approval is granted.
@@ -528,7 +760,7 @@ export type Unlocks = Message<"interlock.approval.v1.Unlocks"> & {
  * Use `create(UnlocksSchema)` to create a new message.
  */
 export const UnlocksSchema: GenMessage<Unlocks> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 9);
+  messageDesc(file_interlock_approval_v1_approval, 13);
 
 /**
  * PreviousApproval is the newest approval that was granted for the same: for tool calls of
@@ -571,7 +803,7 @@ export type PreviousApproval = Message<"interlock.approval.v1.PreviousApproval">
  * Use `create(PreviousApprovalSchema)` to create a new message.
  */
 export const PreviousApprovalSchema: GenMessage<PreviousApproval> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 10);
+  messageDesc(file_interlock_approval_v1_approval, 14);
 
 /**
  * Approval is one question to humans (S9).
@@ -814,6 +1046,13 @@ export type Approval = Message<"interlock.approval.v1.Approval"> & {
    * @generated from field: bytes facts = 33;
    */
   facts: Uint8Array;
+
+  /**
+   * Why no registered people could grant it now, where only they decide; empty when they could (S24.5).
+   *
+   * @generated from field: string nobody_can_answer = 70;
+   */
+  nobodyCanAnswer: string;
 };
 
 /**
@@ -821,7 +1060,7 @@ export type Approval = Message<"interlock.approval.v1.Approval"> & {
  * Use `create(ApprovalSchema)` to create a new message.
  */
 export const ApprovalSchema: GenMessage<Approval> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 11);
+  messageDesc(file_interlock_approval_v1_approval, 15);
 
 /**
  * ApprovalStatus is how an approval stands.

@@ -4,7 +4,9 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Approval, ApprovalKind, Asker, Lease, LeaseTerms, Terms, Why } from "./approval_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Approval, ApprovalKind, Asker, DecisionSignature, Lease, LeaseTerms, SigningKey, Terms, Why } from "./approval_pb.js";
 import { file_interlock_approval_v1_approval } from "./approval_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/approval/v1/approval_service.proto.
  */
 export const file_interlock_approval_v1_approval_service: GenFile = /*@__PURE__*/
-  fileDesc("CixpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWxfc2VydmljZS5wcm90bxIVaW50ZXJsb2NrLmFwcHJvdmFsLnYxIvgCChVDcmVhdGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSMQoEa2luZBgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbEtpbmQSDwoHc3ViamVjdBgDIAEoDBIMCgRkYXRhGAQgASgMEhAKCGVkaXRhYmxlGAUgASgIEisKBWFza2VyGAYgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFza2VyEg8KB21lc3NhZ2UYByABKAkSKwoFdGVybXMYCCABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuVGVybXMSDgoGcnVuX2lkGAkgASgJEg0KBXJldXNlGAogASgIEg8KB3VzZWRfYnkYCyABKAkSEwoLc2V0dGxlZF91c2UYDCABKAkSJwoDd2h5GA0gASgLMhouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldoeRINCgVmYWN0cxgOIAEoDCJcChZDcmVhdGVBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsEg8KB2NyZWF0ZWQYAiABKAgiKQoSR2V0QXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJIkgKE0dldEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiTQoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJImQKFUxpc3RBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrsBChVEZWNpZGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSDwoHYXBwcm92ZRgCIAEoCBIMCgRub3RlGAMgASgJEhMKC2VkaXRlZF9kYXRhGAQgASgMEg4KBmRpZ2VzdBgFIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBiABKAkSMAoFbGVhc2UYByABKAsyIS5pbnRlcmxvY2suYXBwcm92YWwudjEuTGVhc2VUZXJtcyJLChZEZWNpZGVBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIjoKE0RlY2lkZUFwcHJvdmFsc0l0ZW0SEwoLYXBwcm92YWxfaWQYASABKAkSDgoGZGlnZXN0GAIgASgJIosBChZEZWNpZGVBcHByb3ZhbHNSZXF1ZXN0Eg8KB2FwcHJvdmUYASABKAgSDAoEbm90ZRgCIAEoCRI5CgVpdGVtcxgDIAMoCzIqLmludGVybG9jay5hcHByb3ZhbC52MS5EZWNpZGVBcHByb3ZhbHNJdGVtEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCSJNChdEZWNpZGVBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiSgoRTGlzdExlYXNlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGcnVuX2lkGAMgASgJIlsKEkxpc3RMZWFzZXNSZXNwb25zZRIsCgZsZWFzZXMYASADKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuTGVhc2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKElJldm9rZUxlYXNlUmVxdWVzdBIQCghsZWFzZV9pZBgBIAEoCSJCChNSZXZva2VMZWFzZVJlc3BvbnNlEisKBWxlYXNlGAEgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxlYXNlIjwKFUNhbmNlbEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSwoWQ2FuY2VsQXBwcm92YWxSZXNwb25zZRIxCghhcHByb3ZhbBgBIAEoCzIfLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbCIrChRXYXRjaEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCSJKChVXYXRjaEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiFwoVV2F0Y2hBcHByb3ZhbHNSZXF1ZXN0IksKFldhdGNoQXBwcm92YWxzUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwyyggKD0FwcHJvdmFsU2VydmljZRJtCg5DcmVhdGVBcHByb3ZhbBIsLmludGVybG9jay5hcHByb3ZhbC52MS5DcmVhdGVBcHByb3ZhbFJlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuQ3JlYXRlQXBwcm92YWxSZXNwb25zZRJkCgtHZXRBcHByb3ZhbBIpLmludGVybG9jay5hcHByb3ZhbC52MS5HZXRBcHByb3ZhbFJlcXVlc3QaKi5pbnRlcmxvY2suYXBwcm92YWwudjEuR2V0QXBwcm92YWxSZXNwb25zZRJqCg1MaXN0QXBwcm92YWxzEisuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxpc3RBcHByb3ZhbHNSZXF1ZXN0GiwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxpc3RBcHByb3ZhbHNSZXNwb25zZRJtCg5EZWNpZGVBcHByb3ZhbBIsLmludGVybG9jay5hcHByb3ZhbC52MS5EZWNpZGVBcHByb3ZhbFJlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxSZXNwb25zZRJwCg9EZWNpZGVBcHByb3ZhbHMSLS5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxzUmVxdWVzdBouLmludGVybG9jay5hcHByb3ZhbC52MS5EZWNpZGVBcHByb3ZhbHNSZXNwb25zZRJhCgpMaXN0TGVhc2VzEiguaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxpc3RMZWFzZXNSZXF1ZXN0GikuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxpc3RMZWFzZXNSZXNwb25zZRJkCgtSZXZva2VMZWFzZRIpLmludGVybG9jay5hcHByb3ZhbC52MS5SZXZva2VMZWFzZVJlcXVlc3QaKi5pbnRlcmxvY2suYXBwcm92YWwudjEuUmV2b2tlTGVhc2VSZXNwb25zZRJtCg5DYW5jZWxBcHByb3ZhbBIsLmludGVybG9jay5hcHByb3ZhbC52MS5DYW5jZWxBcHByb3ZhbFJlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuQ2FuY2VsQXBwcm92YWxSZXNwb25zZRJsCg1XYXRjaEFwcHJvdmFsEisuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldhdGNoQXBwcm92YWxSZXF1ZXN0GiwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldhdGNoQXBwcm92YWxSZXNwb25zZTABEm8KDldhdGNoQXBwcm92YWxzEiwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldhdGNoQXBwcm92YWxzUmVxdWVzdBotLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsc1Jlc3BvbnNlMAFCTFpKZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2FwcHJvdmFsL3YxO2FwcHJvdmFsdjFiBnByb3RvMw", [file_interlock_approval_v1_approval]);
+  fileDesc("CixpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWxfc2VydmljZS5wcm90bxIVaW50ZXJsb2NrLmFwcHJvdmFsLnYxIvgCChVDcmVhdGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSMQoEa2luZBgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbEtpbmQSDwoHc3ViamVjdBgDIAEoDBIMCgRkYXRhGAQgASgMEhAKCGVkaXRhYmxlGAUgASgIEisKBWFza2VyGAYgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFza2VyEg8KB21lc3NhZ2UYByABKAkSKwoFdGVybXMYCCABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuVGVybXMSDgoGcnVuX2lkGAkgASgJEg0KBXJldXNlGAogASgIEg8KB3VzZWRfYnkYCyABKAkSEwoLc2V0dGxlZF91c2UYDCABKAkSJwoDd2h5GA0gASgLMhouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldoeRINCgVmYWN0cxgOIAEoDCJcChZDcmVhdGVBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsEg8KB2NyZWF0ZWQYAiABKAgiKQoSR2V0QXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJIkgKE0dldEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiTQoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJImQKFUxpc3RBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkQKF0dldEFwcHJvdmFsU3RhdHNSZXF1ZXN0EikKBXNpbmNlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJlChhHZXRBcHByb3ZhbFN0YXRzUmVzcG9uc2USNwoJcXVlc3Rpb25zGAEgAygLMiQuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlF1ZXN0aW9uQ291bnQSEAoIY29tcGxldGUYAiABKAgijwEKDVF1ZXN0aW9uQ291bnQSDAoEd2hhdBgBIAEoCRIQCghhc2tlZF9ieRgCIAEoCRINCgVhc2tlZBgDIAEoAxIPCgdncmFudGVkGAQgASgDEhAKCHJlamVjdGVkGAUgASgDEg8KB2V4cGlyZWQYBiABKAMSDQoFcXVpY2sYByABKAMSDAoEaGludBgIIAEoCSKNAgoVRGVjaWRlQXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJEg8KB2FwcHJvdmUYAiABKAgSDAoEbm90ZRgDIAEoCRITCgtlZGl0ZWRfZGF0YRgEIAEoDBIOCgZkaWdlc3QYBSABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAYgASgJEjAKBWxlYXNlGAcgASgLMiEuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxlYXNlVGVybXMSOwoJc2lnbmF0dXJlGAggASgLMiguaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lzaW9uU2lnbmF0dXJlEhMKC2FzX2lkZW50aXR5GDwgASgJIksKFkRlY2lkZUFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiOgoTRGVjaWRlQXBwcm92YWxzSXRlbRITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZkaWdlc3QYAiABKAkiyAEKFkRlY2lkZUFwcHJvdmFsc1JlcXVlc3QSDwoHYXBwcm92ZRgBIAEoCBIMCgRub3RlGAIgASgJEjkKBWl0ZW1zGAMgAygLMiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lkZUFwcHJvdmFsc0l0ZW0SFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJEjsKCXNpZ25hdHVyZRgFIAEoCzIoLmludGVybG9jay5hcHByb3ZhbC52MS5EZWNpc2lvblNpZ25hdHVyZSJNChdEZWNpZGVBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwivgEKG0dldEFwcHJvdmFsU3RhdGVtZW50UmVxdWVzdBIPCgdhcHByb3ZlGAEgASgIEgwKBG5vdGUYAiABKAkSOQoFaXRlbXMYAyADKAsyKi5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxzSXRlbRITCgtlZGl0ZWRfZGF0YRgEIAEoDBIwCgVsZWFzZRgFIAEoCzIhLmludGVybG9jay5hcHByb3ZhbC52MS5MZWFzZVRlcm1zItIBChxHZXRBcHByb3ZhbFN0YXRlbWVudFJlc3BvbnNlEhEKCXN0YXRlbWVudBgBIAEoDBIOCgZkaWdlc3QYAiABKAwSDQoFc2hvd24YAyABKAkSEAoIcHJlc2VuY2UYBCABKAgSDQoFcnBfaWQYBSABKAkSLwoEa2V5cxgGIAMoCzIhLmludGVybG9jay5hcHByb3ZhbC52MS5TaWduaW5nS2V5Ei4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkoKEUxpc3RMZWFzZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEg4KBnJ1bl9pZBgDIAEoCSJbChJMaXN0TGVhc2VzUmVzcG9uc2USLAoGbGVhc2VzGAEgAygLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxlYXNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSImChJSZXZva2VMZWFzZVJlcXVlc3QSEAoIbGVhc2VfaWQYASABKAkiQgoTUmV2b2tlTGVhc2VSZXNwb25zZRIrCgVsZWFzZRgBIAEoCzIcLmludGVybG9jay5hcHByb3ZhbC52MS5MZWFzZSI8ChVDYW5jZWxBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIksKFkNhbmNlbEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiKwoUV2F0Y2hBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkiSgoVV2F0Y2hBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIhcKFVdhdGNoQXBwcm92YWxzUmVxdWVzdCJLChZXYXRjaEFwcHJvdmFsc1Jlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsMsAKCg9BcHByb3ZhbFNlcnZpY2USbQoOQ3JlYXRlQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuQ3JlYXRlQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNyZWF0ZUFwcHJvdmFsUmVzcG9uc2USZAoLR2V0QXBwcm92YWwSKS5pbnRlcmxvY2suYXBwcm92YWwudjEuR2V0QXBwcm92YWxSZXF1ZXN0GiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkdldEFwcHJvdmFsUmVzcG9uc2USagoNTGlzdEFwcHJvdmFscxIrLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBosLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0QXBwcm92YWxzUmVzcG9uc2UScwoQR2V0QXBwcm92YWxTdGF0cxIuLmludGVybG9jay5hcHByb3ZhbC52MS5HZXRBcHByb3ZhbFN0YXRzUmVxdWVzdBovLmludGVybG9jay5hcHByb3ZhbC52MS5HZXRBcHByb3ZhbFN0YXRzUmVzcG9uc2USbQoORGVjaWRlQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lkZUFwcHJvdmFsUmVzcG9uc2UScAoPRGVjaWRlQXBwcm92YWxzEi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lkZUFwcHJvdmFsc1JlcXVlc3QaLi5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxzUmVzcG9uc2USfwoUR2V0QXBwcm92YWxTdGF0ZW1lbnQSMi5pbnRlcmxvY2suYXBwcm92YWwudjEuR2V0QXBwcm92YWxTdGF0ZW1lbnRSZXF1ZXN0GjMuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkdldEFwcHJvdmFsU3RhdGVtZW50UmVzcG9uc2USYQoKTGlzdExlYXNlcxIoLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0TGVhc2VzUmVxdWVzdBopLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0TGVhc2VzUmVzcG9uc2USZAoLUmV2b2tlTGVhc2USKS5pbnRlcmxvY2suYXBwcm92YWwudjEuUmV2b2tlTGVhc2VSZXF1ZXN0GiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlJldm9rZUxlYXNlUmVzcG9uc2USbQoOQ2FuY2VsQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuQ2FuY2VsQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNhbmNlbEFwcHJvdmFsUmVzcG9uc2USbAoNV2F0Y2hBcHByb3ZhbBIrLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsUmVxdWVzdBosLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsUmVzcG9uc2UwARJvCg5XYXRjaEFwcHJvdmFscxIsLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsc1JlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuV2F0Y2hBcHByb3ZhbHNSZXNwb25zZTABQkxaSmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9hcHByb3ZhbC92MTthcHByb3ZhbHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_interlock_approval_v1_approval]);
 
 /**
  * CreateApprovalRequest is a question to humans.
@@ -269,6 +271,125 @@ export const ListApprovalsResponseSchema: GenMessage<ListApprovalsResponse> = /*
   messageDesc(file_interlock_approval_v1_approval_service, 5);
 
 /**
+ * GetApprovalStatsRequest asks for the counts of a time.
+ *
+ * @generated from message interlock.approval.v1.GetApprovalStatsRequest
+ */
+export type GetApprovalStatsRequest = Message<"interlock.approval.v1.GetApprovalStatsRequest"> & {
+  /**
+   * Only approvals that were asked for at this time or later; absent for the last 30 days.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 1;
+   */
+  since?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.approval.v1.GetApprovalStatsRequest.
+ * Use `create(GetApprovalStatsRequestSchema)` to create a new message.
+ */
+export const GetApprovalStatsRequestSchema: GenMessage<GetApprovalStatsRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 6);
+
+/**
+ * GetApprovalStatsResponse has the counts.
+ *
+ * @generated from message interlock.approval.v1.GetApprovalStatsResponse
+ */
+export type GetApprovalStatsResponse = Message<"interlock.approval.v1.GetApprovalStatsResponse"> & {
+  /**
+   * One for each question, the most frequent first.
+   *
+   * @generated from field: repeated interlock.approval.v1.QuestionCount questions = 1;
+   */
+  questions: QuestionCount[];
+
+  /**
+   * False when only the newest 10,000 approvals were counted.
+   *
+   * @generated from field: bool complete = 2;
+   */
+  complete: boolean;
+};
+
+/**
+ * Describes the message interlock.approval.v1.GetApprovalStatsResponse.
+ * Use `create(GetApprovalStatsResponseSchema)` to create a new message.
+ */
+export const GetApprovalStatsResponseSchema: GenMessage<GetApprovalStatsResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 7);
+
+/**
+ * QuestionCount counts the approvals of one question, which a rule or a workflow asks.
+ *
+ * @generated from message interlock.approval.v1.QuestionCount
+ */
+export type QuestionCount = Message<"interlock.approval.v1.QuestionCount"> & {
+  /**
+   * The request, in a line.
+   *
+   * @generated from field: string what = 1;
+   */
+  what: string;
+
+  /**
+   * The policy and its rule; workflow where a workflow asks.
+   *
+   * @generated from field: string asked_by = 2;
+   */
+  askedBy: string;
+
+  /**
+   * How often it was asked.
+   *
+   * @generated from field: int64 asked = 3;
+   */
+  asked: bigint;
+
+  /**
+   * How often it was granted.
+   *
+   * @generated from field: int64 granted = 4;
+   */
+  granted: bigint;
+
+  /**
+   * How often it was rejected.
+   *
+   * @generated from field: int64 rejected = 5;
+   */
+  rejected: bigint;
+
+  /**
+   * How often it expired.
+   *
+   * @generated from field: int64 expired = 6;
+   */
+  expired: bigint;
+
+  /**
+   * Approvals that were granted within three seconds.
+   *
+   * @generated from field: int64 quick = 7;
+   */
+  quick: bigint;
+
+  /**
+   * A way to spare people the question; empty unless they hardly ever reject.
+   *
+   * @generated from field: string hint = 8;
+   */
+  hint: string;
+};
+
+/**
+ * Describes the message interlock.approval.v1.QuestionCount.
+ * Use `create(QuestionCountSchema)` to create a new message.
+ */
+export const QuestionCountSchema: GenMessage<QuestionCount> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 8);
+
+/**
  * DecideApprovalRequest is the caller's vote.
  *
  * @generated from message interlock.approval.v1.DecideApprovalRequest
@@ -324,6 +445,21 @@ export type DecideApprovalRequest = Message<"interlock.approval.v1.DecideApprova
    * @generated from field: interlock.approval.v1.LeaseTerms lease = 7;
    */
   lease?: LeaseTerms | undefined;
+
+  /**
+   * The signature of the vote. Absent for none.
+   *
+   * @generated from field: interlock.approval.v1.DecisionSignature signature = 8;
+   */
+  signature?: DecisionSignature | undefined;
+
+  /**
+   * The identity that a relay decides as: the vote is the person's who has it. Relays need it, and
+   * others must not have it.
+   *
+   * @generated from field: string as_identity = 60;
+   */
+  asIdentity: string;
 };
 
 /**
@@ -331,7 +467,7 @@ export type DecideApprovalRequest = Message<"interlock.approval.v1.DecideApprova
  * Use `create(DecideApprovalRequestSchema)` to create a new message.
  */
 export const DecideApprovalRequestSchema: GenMessage<DecideApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 6);
+  messageDesc(file_interlock_approval_v1_approval_service, 9);
 
 /**
  * DecideApprovalResponse is the approval after the vote.
@@ -352,7 +488,7 @@ export type DecideApprovalResponse = Message<"interlock.approval.v1.DecideApprov
  * Use `create(DecideApprovalResponseSchema)` to create a new message.
  */
 export const DecideApprovalResponseSchema: GenMessage<DecideApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 7);
+  messageDesc(file_interlock_approval_v1_approval_service, 10);
 
 /**
  * DecideApprovalsItem is one approval to vote on.
@@ -380,7 +516,7 @@ export type DecideApprovalsItem = Message<"interlock.approval.v1.DecideApprovals
  * Use `create(DecideApprovalsItemSchema)` to create a new message.
  */
 export const DecideApprovalsItemSchema: GenMessage<DecideApprovalsItem> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 8);
+  messageDesc(file_interlock_approval_v1_approval_service, 11);
 
 /**
  * DecideApprovalsRequest is the caller's vote on approvals that ask for the same thing: of
@@ -418,6 +554,13 @@ export type DecideApprovalsRequest = Message<"interlock.approval.v1.DecideApprov
    * @generated from field: string idempotency_key = 4;
    */
   idempotencyKey: string;
+
+  /**
+   * The signature of the votes, over all items in order. Absent for none.
+   *
+   * @generated from field: interlock.approval.v1.DecisionSignature signature = 5;
+   */
+  signature?: DecisionSignature | undefined;
 };
 
 /**
@@ -425,7 +568,7 @@ export type DecideApprovalsRequest = Message<"interlock.approval.v1.DecideApprov
  * Use `create(DecideApprovalsRequestSchema)` to create a new message.
  */
 export const DecideApprovalsRequestSchema: GenMessage<DecideApprovalsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 9);
+  messageDesc(file_interlock_approval_v1_approval_service, 12);
 
 /**
  * DecideApprovalsResponse is the approvals after the vote.
@@ -446,7 +589,119 @@ export type DecideApprovalsResponse = Message<"interlock.approval.v1.DecideAppro
  * Use `create(DecideApprovalsResponseSchema)` to create a new message.
  */
 export const DecideApprovalsResponseSchema: GenMessage<DecideApprovalsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 10);
+  messageDesc(file_interlock_approval_v1_approval_service, 13);
+
+/**
+ * GetApprovalStatementRequest is a vote that the caller means to sign.
+ *
+ * @generated from message interlock.approval.v1.GetApprovalStatementRequest
+ */
+export type GetApprovalStatementRequest = Message<"interlock.approval.v1.GetApprovalStatementRequest"> & {
+  /**
+   * True to grant, false to reject.
+   *
+   * @generated from field: bool approve = 1;
+   */
+  approve: boolean;
+
+  /**
+   * The note of the vote; may be empty.
+   *
+   * @generated from field: string note = 2;
+   */
+  note: string;
+
+  /**
+   * The approvals, each once.
+   *
+   * @generated from field: repeated interlock.approval.v1.DecideApprovalsItem items = 3;
+   */
+  items: DecideApprovalsItem[];
+
+  /**
+   * With one approval, the data of the vote: UTF-8 JSON. Empty to leave it.
+   *
+   * @generated from field: bytes edited_data = 4;
+   */
+  editedData: Uint8Array;
+
+  /**
+   * With one approval, the lease of the vote. Absent for none.
+   *
+   * @generated from field: interlock.approval.v1.LeaseTerms lease = 5;
+   */
+  lease?: LeaseTerms | undefined;
+};
+
+/**
+ * Describes the message interlock.approval.v1.GetApprovalStatementRequest.
+ * Use `create(GetApprovalStatementRequestSchema)` to create a new message.
+ */
+export const GetApprovalStatementRequestSchema: GenMessage<GetApprovalStatementRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 14);
+
+/**
+ * GetApprovalStatementResponse is the statement to sign.
+ *
+ * @generated from message interlock.approval.v1.GetApprovalStatementResponse
+ */
+export type GetApprovalStatementResponse = Message<"interlock.approval.v1.GetApprovalStatementResponse"> & {
+  /**
+   * The statement: canonical JSON (RFC 8785).
+   *
+   * @generated from field: bytes statement = 1;
+   */
+  statement: Uint8Array;
+
+  /**
+   * Its SHA-256: the challenge of a passkey.
+   *
+   * @generated from field: bytes digest = 2;
+   */
+  digest: Uint8Array;
+
+  /**
+   * The text of the statement for the person: who decides on which action.
+   *
+   * @generated from field: string shown = 3;
+   */
+  shown: string;
+
+  /**
+   * True when the terms demand a signature that shows that the person is there.
+   *
+   * @generated from field: bool presence = 4;
+   */
+  presence: boolean;
+
+  /**
+   * The relying party of passkeys; empty where there is none.
+   *
+   * @generated from field: string rp_id = 5;
+   */
+  rpId: string;
+
+  /**
+   * The caller's keys.
+   *
+   * @generated from field: repeated interlock.approval.v1.SigningKey keys = 6;
+   */
+  keys: SigningKey[];
+
+  /**
+   * When a vote with this statement is no longer accepted.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 7;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.approval.v1.GetApprovalStatementResponse.
+ * Use `create(GetApprovalStatementResponseSchema)` to create a new message.
+ */
+export const GetApprovalStatementResponseSchema: GenMessage<GetApprovalStatementResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 15);
 
 /**
  * ListLeasesRequest asks for one page of the leases that last.
@@ -481,7 +736,7 @@ export type ListLeasesRequest = Message<"interlock.approval.v1.ListLeasesRequest
  * Use `create(ListLeasesRequestSchema)` to create a new message.
  */
 export const ListLeasesRequestSchema: GenMessage<ListLeasesRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 11);
+  messageDesc(file_interlock_approval_v1_approval_service, 16);
 
 /**
  * ListLeasesResponse is one page of leases.
@@ -509,7 +764,7 @@ export type ListLeasesResponse = Message<"interlock.approval.v1.ListLeasesRespon
  * Use `create(ListLeasesResponseSchema)` to create a new message.
  */
 export const ListLeasesResponseSchema: GenMessage<ListLeasesResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 12);
+  messageDesc(file_interlock_approval_v1_approval_service, 17);
 
 /**
  * RevokeLeaseRequest names the lease to end.
@@ -530,7 +785,7 @@ export type RevokeLeaseRequest = Message<"interlock.approval.v1.RevokeLeaseReque
  * Use `create(RevokeLeaseRequestSchema)` to create a new message.
  */
 export const RevokeLeaseRequestSchema: GenMessage<RevokeLeaseRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 13);
+  messageDesc(file_interlock_approval_v1_approval_service, 18);
 
 /**
  * RevokeLeaseResponse is the lease as it ended.
@@ -551,7 +806,7 @@ export type RevokeLeaseResponse = Message<"interlock.approval.v1.RevokeLeaseResp
  * Use `create(RevokeLeaseResponseSchema)` to create a new message.
  */
 export const RevokeLeaseResponseSchema: GenMessage<RevokeLeaseResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 14);
+  messageDesc(file_interlock_approval_v1_approval_service, 19);
 
 /**
  * CancelApprovalRequest names the approval to withdraw.
@@ -579,7 +834,7 @@ export type CancelApprovalRequest = Message<"interlock.approval.v1.CancelApprova
  * Use `create(CancelApprovalRequestSchema)` to create a new message.
  */
 export const CancelApprovalRequestSchema: GenMessage<CancelApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 15);
+  messageDesc(file_interlock_approval_v1_approval_service, 20);
 
 /**
  * CancelApprovalResponse is the approval after it was withdrawn.
@@ -600,7 +855,7 @@ export type CancelApprovalResponse = Message<"interlock.approval.v1.CancelApprov
  * Use `create(CancelApprovalResponseSchema)` to create a new message.
  */
 export const CancelApprovalResponseSchema: GenMessage<CancelApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 16);
+  messageDesc(file_interlock_approval_v1_approval_service, 21);
 
 /**
  * WatchApprovalRequest names the approval to watch.
@@ -621,7 +876,7 @@ export type WatchApprovalRequest = Message<"interlock.approval.v1.WatchApprovalR
  * Use `create(WatchApprovalRequestSchema)` to create a new message.
  */
 export const WatchApprovalRequestSchema: GenMessage<WatchApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 17);
+  messageDesc(file_interlock_approval_v1_approval_service, 22);
 
 /**
  * WatchApprovalResponse is the approval after a change.
@@ -642,7 +897,7 @@ export type WatchApprovalResponse = Message<"interlock.approval.v1.WatchApproval
  * Use `create(WatchApprovalResponseSchema)` to create a new message.
  */
 export const WatchApprovalResponseSchema: GenMessage<WatchApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 18);
+  messageDesc(file_interlock_approval_v1_approval_service, 23);
 
 /**
  * WatchApprovalsRequest asks for the approvals of the namespace that change from now on.
@@ -657,7 +912,7 @@ export type WatchApprovalsRequest = Message<"interlock.approval.v1.WatchApproval
  * Use `create(WatchApprovalsRequestSchema)` to create a new message.
  */
 export const WatchApprovalsRequestSchema: GenMessage<WatchApprovalsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 19);
+  messageDesc(file_interlock_approval_v1_approval_service, 24);
 
 /**
  * WatchApprovalsResponse is an approval that changed.
@@ -678,7 +933,7 @@ export type WatchApprovalsResponse = Message<"interlock.approval.v1.WatchApprova
  * Use `create(WatchApprovalsResponseSchema)` to create a new message.
  */
 export const WatchApprovalsResponseSchema: GenMessage<WatchApprovalsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 20);
+  messageDesc(file_interlock_approval_v1_approval_service, 25);
 
 /**
  * ApprovalService asks humans and keeps what they decide (S9).
@@ -718,6 +973,16 @@ export const ApprovalService: GenService<{
     output: typeof ListApprovalsResponseSchema;
   },
   /**
+   * GetApprovalStats counts the questions that people were asked, and their answers.
+   *
+   * @generated from rpc interlock.approval.v1.ApprovalService.GetApprovalStats
+   */
+  getApprovalStats: {
+    methodKind: "unary";
+    input: typeof GetApprovalStatsRequestSchema;
+    output: typeof GetApprovalStatsResponseSchema;
+  },
+  /**
    * DecideApproval casts the caller's vote. It is durable before it is returned.
    * FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
    * caller may not decide it.
@@ -740,6 +1005,17 @@ export const ApprovalService: GenService<{
     methodKind: "unary";
     input: typeof DecideApprovalsRequestSchema;
     output: typeof DecideApprovalsResponseSchema;
+  },
+  /**
+   * GetApprovalStatement returns the statement that the caller signs to cast a vote, good for a
+   * few minutes. PERMISSION_DENIED when the caller is no person, or may not decide.
+   *
+   * @generated from rpc interlock.approval.v1.ApprovalService.GetApprovalStatement
+   */
+  getApprovalStatement: {
+    methodKind: "unary";
+    input: typeof GetApprovalStatementRequestSchema;
+    output: typeof GetApprovalStatementResponseSchema;
   },
   /**
    * ListLeases returns the leases that last, newest first.

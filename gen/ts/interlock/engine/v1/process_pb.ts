@@ -8,13 +8,15 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { RunStatus } from "./run_pb.js";
 import { file_interlock_engine_v1_run } from "./run_pb.js";
+import type { Retirement } from "./workflow_pb.js";
+import { file_interlock_engine_v1_workflow } from "./workflow_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file interlock/engine/v1/process.proto.
  */
 export const file_interlock_engine_v1_process: GenFile = /*@__PURE__*/
-  fileDesc("CiFpbnRlcmxvY2svZW5naW5lL3YxL3Byb2Nlc3MucHJvdG8SE2ludGVybG9jay5lbmdpbmUudjEiswEKB1Byb2Nlc3MSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDEg4KBmRpZ2VzdBgDIAEoCRISCgpkZWZpbml0aW9uGAQgASgMEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYBiABKAkSDQoFdG9vbHMYByADKAkSEgoKcHJvY2Vzc19pZBgIIAEoCSKOAQoEVHVybhIWCg5pbml0aWFsX3Byb21wdBgBIAEoCRIQCghxdWVzdGlvbhgCIAEoCRIPCgdhbnN3ZXJzGAMgAygJEi4KBnN0YXR1cxgEIAEoDjIeLmludGVybG9jay5lbmdpbmUudjEuUnVuU3RhdHVzEg0KBXN0YXRlGAUgASgJEgwKBHRleHQYBiABKAlCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_interlock_engine_v1_run]);
+  fileDesc("CiFpbnRlcmxvY2svZW5naW5lL3YxL3Byb2Nlc3MucHJvdG8SE2ludGVybG9jay5lbmdpbmUudjEi+wEKB1Byb2Nlc3MSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDEg4KBmRpZ2VzdBgDIAEoCRISCgpkZWZpbml0aW9uGAQgASgMEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYBiABKAkSDQoFdG9vbHMYByADKAkSEgoKcHJvY2Vzc19pZBgIIAEoCRIUCgxsaXZlX3ZlcnNpb24YCSABKAMSMAoHcmV0aXJlZBgKIAEoCzIfLmludGVybG9jay5lbmdpbmUudjEuUmV0aXJlbWVudCKOAQoEVHVybhIWCg5pbml0aWFsX3Byb21wdBgBIAEoCRIQCghxdWVzdGlvbhgCIAEoCRIPCgdhbnN3ZXJzGAMgAygJEi4KBnN0YXR1cxgEIAEoDjIeLmludGVybG9jay5lbmdpbmUudjEuUnVuU3RhdHVzEg0KBXN0YXRlGAUgASgJEgwKBHRleHQYBiABKAlCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_interlock_engine_v1_run, file_interlock_engine_v1_workflow]);
 
 /**
  * Process is one immutable version of a process definition (S8).
@@ -78,6 +80,20 @@ export type Process = Message<"interlock.engine.v1.Process"> & {
    * @generated from field: string process_id = 8;
    */
   processId: string;
+
+  /**
+   * The version that new runs get; 0 when none is live yet.
+   *
+   * @generated from field: int64 live_version = 9;
+   */
+  liveVersion: bigint;
+
+  /**
+   * Set when no new runs are started.
+   *
+   * @generated from field: interlock.engine.v1.Retirement retired = 10;
+   */
+  retired?: Retirement | undefined;
 };
 
 /**

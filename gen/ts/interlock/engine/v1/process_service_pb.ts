@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/engine/v1/process_service.proto.
  */
 export const file_interlock_engine_v1_process_service: GenFile = /*@__PURE__*/
-  fileDesc("CilpbnRlcmxvY2svZW5naW5lL3YxL3Byb2Nlc3Nfc2VydmljZS5wcm90bxITaW50ZXJsb2NrLmVuZ2luZS52MSJFChZSZWdpc3RlclByb2Nlc3NSZXF1ZXN0EhIKCmRlZmluaXRpb24YASABKAwSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJIokBChdSZWdpc3RlclByb2Nlc3NSZXNwb25zZRItCgdwcm9jZXNzGAEgASgLMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5Qcm9jZXNzEg8KB2NyZWF0ZWQYAiABKAgSLgoId2FybmluZ3MYAyADKAsyHC5pbnRlcmxvY2suZW5naW5lLnYxLlByb2JsZW0iMgoRR2V0UHJvY2Vzc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDIkMKEkdldFByb2Nlc3NSZXNwb25zZRItCgdwcm9jZXNzGAEgASgLMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5Qcm9jZXNzIj0KFExpc3RQcm9jZXNzZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJImEKFUxpc3RQcm9jZXNzZXNSZXNwb25zZRIvCglwcm9jZXNzZXMYASADKAsyHC5pbnRlcmxvY2suZW5naW5lLnYxLlByb2Nlc3MSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIncKE1N0YXJ0UHJvY2Vzc1JlcXVlc3QSDwoHcHJvY2VzcxgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDEhIKCnNlc3Npb25faWQYAyABKAkSEQoJd29ya3NwYWNlGAQgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCSJmChRTdGFydFByb2Nlc3NSZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhInCgR0dXJuGAIgASgLMhkuaW50ZXJsb2NrLmVuZ2luZS52MS5UdXJuIowBChVBbnN3ZXJRdWVzdGlvblJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYW5zd2VyGAMgASgJEgwKBG5vdGUYBCABKAkSGAoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoAxIXCg9pZGVtcG90ZW5jeV9rZXkYBiABKAkiwgEKFkFuc3dlclF1ZXN0aW9uUmVzcG9uc2USEAoIYWNjZXB0ZWQYASABKAgSJQoDcnVuGAIgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SJwoEdHVybhgDIAEoCzIZLmludGVybG9jay5lbmdpbmUudjEuVHVybhIxCglyZWplY3Rpb24YBCABKAsyHi5pbnRlcmxvY2suZW5naW5lLnYxLlJlamVjdGlvbhITCgthcHByb3ZhbF9pZBgFIAEoCTKVBAoOUHJvY2Vzc1NlcnZpY2USbAoPUmVnaXN0ZXJQcm9jZXNzEisuaW50ZXJsb2NrLmVuZ2luZS52MS5SZWdpc3RlclByb2Nlc3NSZXF1ZXN0GiwuaW50ZXJsb2NrLmVuZ2luZS52MS5SZWdpc3RlclByb2Nlc3NSZXNwb25zZRJdCgpHZXRQcm9jZXNzEiYuaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRQcm9jZXNzUmVxdWVzdBonLmludGVybG9jay5lbmdpbmUudjEuR2V0UHJvY2Vzc1Jlc3BvbnNlEmYKDUxpc3RQcm9jZXNzZXMSKS5pbnRlcmxvY2suZW5naW5lLnYxLkxpc3RQcm9jZXNzZXNSZXF1ZXN0GiouaW50ZXJsb2NrLmVuZ2luZS52MS5MaXN0UHJvY2Vzc2VzUmVzcG9uc2USYwoMU3RhcnRQcm9jZXNzEiguaW50ZXJsb2NrLmVuZ2luZS52MS5TdGFydFByb2Nlc3NSZXF1ZXN0GikuaW50ZXJsb2NrLmVuZ2luZS52MS5TdGFydFByb2Nlc3NSZXNwb25zZRJpCg5BbnN3ZXJRdWVzdGlvbhIqLmludGVybG9jay5lbmdpbmUudjEuQW5zd2VyUXVlc3Rpb25SZXF1ZXN0GisuaW50ZXJsb2NrLmVuZ2luZS52MS5BbnN3ZXJRdWVzdGlvblJlc3BvbnNlQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_interlock_engine_v1_process, file_interlock_engine_v1_run, file_interlock_engine_v1_workflow]);
+  fileDesc("CilpbnRlcmxvY2svZW5naW5lL3YxL3Byb2Nlc3Nfc2VydmljZS5wcm90bxITaW50ZXJsb2NrLmVuZ2luZS52MSKZAQoWUmVnaXN0ZXJQcm9jZXNzUmVxdWVzdBISCgpkZWZpbml0aW9uGAEgASgMEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIOCgZzdGFnZWQYAyABKAgSGAoQZXhwZWN0ZWRfdmVyc2lvbhgEIAEoAxIXCg9leHBlY3RlZF9kaWdlc3QYBSABKAkSDwoHZHJ5X3J1bhgGIAEoCCKJAQoXUmVnaXN0ZXJQcm9jZXNzUmVzcG9uc2USLQoHcHJvY2VzcxgBIAEoCzIcLmludGVybG9jay5lbmdpbmUudjEuUHJvY2VzcxIPCgdjcmVhdGVkGAIgASgIEi4KCHdhcm5pbmdzGAMgAygLMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5Qcm9ibGVtIjIKEUdldFByb2Nlc3NSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoAyJDChJHZXRQcm9jZXNzUmVzcG9uc2USLQoHcHJvY2VzcxgBIAEoCzIcLmludGVybG9jay5lbmdpbmUudjEuUHJvY2VzcyI9ChRMaXN0UHJvY2Vzc2VzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJhChVMaXN0UHJvY2Vzc2VzUmVzcG9uc2USLwoJcHJvY2Vzc2VzGAEgAygLMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5Qcm9jZXNzEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJ3ChNTdGFydFByb2Nlc3NSZXF1ZXN0Eg8KB3Byb2Nlc3MYASABKAkSDwoHdmVyc2lvbhgCIAEoAxISCgpzZXNzaW9uX2lkGAMgASgJEhEKCXdvcmtzcGFjZRgEIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkiZgoUU3RhcnRQcm9jZXNzUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SJwoEdHVybhgCIAEoCzIZLmludGVybG9jay5lbmdpbmUudjEuVHVybiKMAQoVQW5zd2VyUXVlc3Rpb25SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg4KBmFuc3dlchgDIAEoCRIMCgRub3RlGAQgASgJEhgKEGV4cGVjdGVkX3ZlcnNpb24YBSABKAMSFwoPaWRlbXBvdGVuY3lfa2V5GAYgASgJIsIBChZBbnN3ZXJRdWVzdGlvblJlc3BvbnNlEhAKCGFjY2VwdGVkGAEgASgIEiUKA3J1bhgCIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEicKBHR1cm4YAyABKAsyGS5pbnRlcmxvY2suZW5naW5lLnYxLlR1cm4SMQoJcmVqZWN0aW9uGAQgASgLMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SZWplY3Rpb24SEwoLYXBwcm92YWxfaWQYBSABKAkylQQKDlByb2Nlc3NTZXJ2aWNlEmwKD1JlZ2lzdGVyUHJvY2VzcxIrLmludGVybG9jay5lbmdpbmUudjEuUmVnaXN0ZXJQcm9jZXNzUmVxdWVzdBosLmludGVybG9jay5lbmdpbmUudjEuUmVnaXN0ZXJQcm9jZXNzUmVzcG9uc2USXQoKR2V0UHJvY2VzcxImLmludGVybG9jay5lbmdpbmUudjEuR2V0UHJvY2Vzc1JlcXVlc3QaJy5pbnRlcmxvY2suZW5naW5lLnYxLkdldFByb2Nlc3NSZXNwb25zZRJmCg1MaXN0UHJvY2Vzc2VzEikuaW50ZXJsb2NrLmVuZ2luZS52MS5MaXN0UHJvY2Vzc2VzUmVxdWVzdBoqLmludGVybG9jay5lbmdpbmUudjEuTGlzdFByb2Nlc3Nlc1Jlc3BvbnNlEmMKDFN0YXJ0UHJvY2VzcxIoLmludGVybG9jay5lbmdpbmUudjEuU3RhcnRQcm9jZXNzUmVxdWVzdBopLmludGVybG9jay5lbmdpbmUudjEuU3RhcnRQcm9jZXNzUmVzcG9uc2USaQoOQW5zd2VyUXVlc3Rpb24SKi5pbnRlcmxvY2suZW5naW5lLnYxLkFuc3dlclF1ZXN0aW9uUmVxdWVzdBorLmludGVybG9jay5lbmdpbmUudjEuQW5zd2VyUXVlc3Rpb25SZXNwb25zZUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_interlock_engine_v1_process, file_interlock_engine_v1_run, file_interlock_engine_v1_workflow]);
 
 /**
  * RegisterProcessRequest is the definition to register.
@@ -37,6 +37,35 @@ export type RegisterProcessRequest = Message<"interlock.engine.v1.RegisterProces
    * @generated from field: string idempotency_key = 2;
    */
   idempotencyKey: string;
+
+  /**
+   * True to store the version without making it live: runs get it once its set is applied, or
+   * it is promoted. For operators.
+   *
+   * @generated from field: bool staged = 3;
+   */
+  staged: boolean;
+
+  /**
+   * The version that must be live, else ABORTED with VERSION_CONFLICT; 0 for any.
+   *
+   * @generated from field: int64 expected_version = 4;
+   */
+  expectedVersion: bigint;
+
+  /**
+   * The digest that must be live, else ABORTED with VERSION_CONFLICT; empty for any.
+   *
+   * @generated from field: string expected_digest = 5;
+   */
+  expectedDigest: string;
+
+  /**
+   * True to store nothing and answer what would be stored.
+   *
+   * @generated from field: bool dry_run = 6;
+   */
+  dryRun: boolean;
 };
 
 /**
@@ -95,7 +124,7 @@ export type GetProcessRequest = Message<"interlock.engine.v1.GetProcessRequest">
   name: string;
 
   /**
-   * Number of the version; 0 for the latest.
+   * Number of the version; 0 for the live one.
    *
    * @generated from field: int64 version = 2;
    */
@@ -200,7 +229,7 @@ export type StartProcessRequest = Message<"interlock.engine.v1.StartProcessReque
   process: string;
 
   /**
-   * Number of the version; 0 for the latest.
+   * Number of the version; 0 for the live one.
    *
    * @generated from field: int64 version = 2;
    */
@@ -388,7 +417,7 @@ export const ProcessService: GenService<{
     output: typeof RegisterProcessResponseSchema;
   },
   /**
-   * GetProcess returns one version, by default the latest. NOT_FOUND when there is
+   * GetProcess returns one version, by default the live one. NOT_FOUND when there is
    * none.
    *
    * @generated from rpc interlock.engine.v1.ProcessService.GetProcess
@@ -399,7 +428,7 @@ export const ProcessService: GenService<{
     output: typeof GetProcessResponseSchema;
   },
   /**
-   * ListProcesses returns the latest version of every process. It is a registry:
+   * ListProcesses returns the live version of every process, or else the latest. It is a registry:
    * ordered by name, without a filter.
    *
    * @generated from rpc interlock.engine.v1.ProcessService.ListProcesses

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/engine/v1/run.proto.
  */
 export const file_interlock_engine_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("Ch1pbnRlcmxvY2svZW5naW5lL3YxL3J1bi5wcm90bxITaW50ZXJsb2NrLmVuZ2luZS52MSJXCgpMZWdhbEV2ZW50Eg0KBWV2ZW50GAEgASgJEg8KB3RhcmdldHMYAiADKAkSDgoGZ3VhcmRzGAMgAygJEhkKEXJlcXVpcmVzX2FwcHJvdmFsGAQgASgIIrEBCgtHdWFyZFJlc3VsdBIMCgRuYW1lGAEgASgJEg0KBWZpZWxkGAIgASgJEjQKCG9wZXJhdG9yGAMgASgOMiIuaW50ZXJsb2NrLmVuZ2luZS52MS5HdWFyZE9wZXJhdG9yEhAKCGV4cGVjdGVkGAQgASgMEg4KBmFjdHVhbBgFIAEoDBIOCgZwYXNzZWQYBiABKAgSDAoEY29kZRgHIAEoCRIPCgdtZXNzYWdlGAggASgJIpIBCghFdmlkZW5jZRIMCgRuYW1lGAEgASgJEgwKBGhlbGQYAiABKAgSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXZvaWRlZF9ieRgEIAEoCRIPCgdtaXNzaW5nGAUgASgJEg0KBW5lZWRzGAYgASgJEgwKBHRyZWUYByABKAki9gEKCVJlamVjdGlvbhIwCgRjb2RlGAEgASgOMiIuaW50ZXJsb2NrLmVuZ2luZS52MS5SZWplY3Rpb25Db2RlEg8KB21lc3NhZ2UYAiABKAkSMAoGZ3VhcmRzGAMgAygLMiAuaW50ZXJsb2NrLmVuZ2luZS52MS5HdWFyZFJlc3VsdBI1CgxsZWdhbF9ldmVudHMYBCADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSDQoFc3RhdGUYBSABKAkSLgoGc3RhdHVzGAYgASgOMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5TdGF0dXMiiAcKA1J1bhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgDIAEoAxISCgpzZXNzaW9uX2lkGAQgASgJEhEKCXdvcmtzcGFjZRgFIAEoCRIZChF3b3Jrc3BhY2VfY2xhaW1lZBgdIAEoCBIVCg1wYXJlbnRfcnVuX2lkGAYgASgJEhMKC3Jvb3RfcnVuX2lkGAcgASgJEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3ZlcnNpb24YCiABKAMSLgoGc3RhdHVzGAsgASgOMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5TdGF0dXMSDQoFc3RhdGUYDCABKAkSDQoFZW50cnkYDSABKAMSGAoQdHJhbnNpdGlvbl9jb3VudBgOIAEoAxIoCgVob2xkcxgQIAMoCzIZLmludGVybG9jay5lbmdpbmUudjEuSG9sZBIOCgZicmFuY2gYESABKAkSEwoLYnJhbmNoX292ZXIYEiABKAgSNAoJaW50ZXJydXB0GBMgASgLMiEuaW50ZXJsb2NrLmVuZ2luZS52MS5JbnRlcnJ1cHRpb24SJwoEZm9yaxgUIAEoCzIZLmludGVybG9jay5lbmdpbmUudjEuRm9yaxIuCgVjaGlsZBgVIAEoCzIfLmludGVybG9jay5lbmdpbmUudjEuSW52b2NhdGlvbhIyCghhcHByb3ZhbBgWIAEoCzIgLmludGVybG9jay5lbmdpbmUudjEuUnVuQXBwcm92YWwSFQoNc3VwZXJzZWRlZF9ieRgXIAEoCRI4Cg13b3JrZmxvd19tZXRhGBggASgLMiEuaW50ZXJsb2NrLmVuZ2luZS52MS5Xb3JrZmxvd01ldGESDwoHY29udGV4dBgZIAEoDBIuCgVydWxlcxgaIAEoCzIfLmludGVybG9jay5lbmdpbmUudjEuU3RhdGVSdWxlcxIpCgV1c2FnZRgbIAEoCzIaLmludGVybG9jay5lbmdpbmUudjEuVXNhZ2USLwoIZXZpZGVuY2UYHCADKAsyHS5pbnRlcmxvY2suZW5naW5lLnYxLkV2aWRlbmNlInwKBEhvbGQSCgoCYnkYASABKAkSLQoFY2F1c2UYAiABKA4yHi5pbnRlcmxvY2suZW5naW5lLnYxLkhvbGRDYXVzZRIOCgZyZWFzb24YAyABKAkSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrYDCgpTdGF0ZVJ1bGVzEhQKDGluc3RydWN0aW9ucxgBIAEoCRI1CgxsZWdhbF9ldmVudHMYAiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSGAoQdG9vbHNfcmVzdHJpY3RlZBgDIAEoCBIVCg1hbGxvd2VkX3Rvb2xzGAQgAygJEhgKEGRpc2FsbG93ZWRfdG9vbHMYBSADKAkSGwoTY29tbWFuZHNfcmVzdHJpY3RlZBgGIAEoCBIYChBhbGxvd2VkX2NvbW1hbmRzGAcgAygJEhMKC2Jsb2NrZWRfZW52GAggAygJEjIKDWVudl9vdmVycmlkZXMYCSADKAsyGy5pbnRlcmxvY2suZW5naW5lLnYxLkVudlZhchIWCg5tYXhfaXRlcmF0aW9ucxgKIAEoAxIWCg5tYXhfZWRpdF9saW5lcxgLIAEoAxIbChNtYXhfZmlsZXNfcGVyX3N0YXRlGAwgASgDEhwKFGNvbnRleHRfYnVkZ2V0X2J5dGVzGA0gASgDEg0KBW1vZGVsGCggASgJEhYKDnRoaW5raW5nX2xldmVsGCkgASgJIkkKBVVzYWdlEhIKCml0ZXJhdGlvbnMYASABKAMSFQoNY29udGV4dF9ieXRlcxgCIAEoAxIVCg1maWxlc19jaGFuZ2VkGAMgASgDIrUBCgxXb3JrZmxvd01ldGESDwoHcHJvY2VzcxgBIAEoCBINCgVkZWJ1ZxgCIAEoCBIWCg5jYXB0dXJlX291dHB1dBgDIAEoCBITCgtlbmZvcmNlbWVudBgEIAEoCRIQCghwb2xpY2llcxgFIAMoCRIwCg1hcHByb3ZhbF93YWl0GAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKDG91dHB1dF90b29scxgHIAMoCSL1AQoLUnVuQXBwcm92YWwSEwoLYXBwcm92YWxfaWQYASABKAkSDQoFZXZlbnQYAiABKAkSCgoCdG8YAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIQCghhc2tlZF9ieRgFIAEoCRIpCgVzaW5jZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcGVuZGluZxgHIAEoCBI1CgdvdXRjb21lGAggASgOMiQuaW50ZXJsb2NrLmVuZ2luZS52MS5BcHByb3ZhbE91dGNvbWUSDAoEbm90ZRgJIAEoCRISCgpkZWNpZGVkX2J5GAogASgJIiUKBkVudlZhchIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIi8KDEludGVycnVwdGlvbhIMCgRuYW1lGAEgASgJEhEKCXJldHVybl90bxgCIAEoCSK7AQoERm9yaxINCgVldmVudBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIrCgRqb2luGAMgASgOMh0uaW50ZXJsb2NrLmVuZ2luZS52MS5Kb2luTW9kZRITCgtvbl9jb21wbGV0ZRgEIAEoCRIPCgdvbl9mYWlsGAUgASgJEjEKCGJyYW5jaGVzGAYgAygLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5Gb3JrQnJhbmNoEg8KB2N1cnJlbnQYByABKAkiqwEKCkZvcmtCcmFuY2gSDAoEbmFtZRgBIAEoCRIxCgZzdGF0dXMYAiABKA4yIS5pbnRlcmxvY2suZW5naW5lLnYxLkJyYW5jaFN0YXR1cxINCgVzdGF0ZRgDIAEoCRIQCgh0ZXJtaW5hbBgEIAEoCRISCgpzZXNzaW9uX2lkGAUgASgJEicKBGZvcmsYBiABKAsyGS5pbnRlcmxvY2suZW5naW5lLnYxLkZvcmsiPQoKSW52b2NhdGlvbhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSDQoFZXZlbnQYAyABKAkiwQUKDEhpc3RvcnlFbnRyeRITCgtydW5fdmVyc2lvbhgBIAEoAxIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgDIAEoCRIuCgR0eXBlGAQgASgOMiAuaW50ZXJsb2NrLmVuZ2luZS52MS5IaXN0b3J5VHlwZRINCgVldmVudBgFIAEoCRIMCgRmcm9tGAYgASgJEgoKAnRvGAcgASgJEgwKBGRhdGEYCCABKAwSEQoJcmF0aW9uYWxlGAkgASgJEjAKBmd1YXJkcxgKIAMoCzIgLmludGVybG9jay5lbmdpbmUudjEuR3VhcmRSZXN1bHQSGAoQd29ya2Zsb3dfdmVyc2lvbhgLIAEoAxIuCgZzdGF0dXMYDCABKA4yHi5pbnRlcmxvY2suZW5naW5lLnYxLlJ1blN0YXR1cxIOCgZyZWFzb24YDSABKAkSEQoJc2FmZV9uZXh0GA4gASgIEg4KBmJyYW5jaBgPIAEoCRIoCgVqb2lucxgQIAMoCzIZLmludGVybG9jay5lbmdpbmUudjEuSm9pbhIRCglpbnRlcnJ1cHQYESABKAkSDQoFZmlsZXMYEiADKAkSFAoMY2hpbGRfcnVuX2lkGBMgASgJEhIKCnNlc3Npb25faWQYFCABKAkSEwoLYXBwcm92YWxfaWQYFSABKAkSNAoLdG9vbF9yZXN1bHQYFiABKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLlRvb2xSZXN1bHQSNAoMY2hpbGRfc3RhdHVzGBcgASgOMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5TdGF0dXMSMwoLaG9sZF9jYXVzZXMYGCADKA4yHi5pbnRlcmxvY2suZW5naW5lLnYxLkhvbGRDYXVzZRIOCgZ3YXJuZWQYKCABKAgifQoESm9pbhINCgVldmVudBgBIAEoCRIKCgJ0bxgCIAEoCRIRCglzdWNjZWVkZWQYAyABKAgSNAoIYnJhbmNoZXMYBCADKAsyIi5pbnRlcmxvY2suZW5naW5lLnYxLkJyYW5jaE91dGNvbWUSEQoJY29uZmxpY3RzGAUgAygJIlAKDUJyYW5jaE91dGNvbWUSDAoEbmFtZRgBIAEoCRIxCgZzdGF0dXMYAiABKA4yIS5pbnRlcmxvY2suZW5naW5lLnYxLkJyYW5jaFN0YXR1cyKbAQoKVG9vbFJlc3VsdBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSCgoCb2sYAyABKAgSDgoGb3V0cHV0GAQgASgMEhEKCXRydW5jYXRlZBgFIAEoCBIOCgZudW1iZXIYBiABKAMSEAoIZXZpZGVuY2UYByADKAkSDAoEdHJlZRgIIAEoCRIPCgd3aXRuZXNzGAkgASgJKogCCglSdW5TdGF0dXMSGgoWUlVOX1NUQVRVU19VTlNQRUNJRklFRBAAEhYKElJVTl9TVEFUVVNfUlVOTklORxABEhYKElJVTl9TVEFUVVNfV0FJVElORxACEiAKHFJVTl9TVEFUVVNfQVdBSVRJTkdfQVBQUk9WQUwQAxIVChFSVU5fU1RBVFVTX1BBVVNFRBAEEhgKFFJVTl9TVEFUVVNfQ09NUExFVEVEEAUSFQoRUlVOX1NUQVRVU19GQUlMRUQQBhIWChJSVU5fU1RBVFVTX0JMT0NLRUQQBxIYChRSVU5fU1RBVFVTX0NBTkNFTExFRBAIEhMKD1JVTl9TVEFUVVNfSEVMRBAJKkoKB1J1blZpZXcSGAoUUlVOX1ZJRVdfVU5TUEVDSUZJRUQQABISCg5SVU5fVklFV19CQVNJQxABEhEKDVJVTl9WSUVXX0ZVTEwQAiqCBQoNUmVqZWN0aW9uQ29kZRIeChpSRUpFQ1RJT05fQ09ERV9VTlNQRUNJRklFRBAAEiAKHFJFSkVDVElPTl9DT0RFX1VOS05PV05fRVZFTlQQARIfChtSRUpFQ1RJT05fQ09ERV9HVUFSRF9GQUlMRUQQAhIkCiBSRUpFQ1RJT05fQ09ERV9OT19CUkFOQ0hfTUFUQ0hFRBADEiIKHlJFSkVDVElPTl9DT0RFX1JVTl9OT1RfUlVOTklORxAEEiMKH1JFSkVDVElPTl9DT0RFX0FQUFJPVkFMX1BFTkRJTkcQBRIrCidSRUpFQ1RJT05fQ09ERV9SRVRVUk5fT1VUU0lERV9JTlRFUlJVUFQQBhIiCh5SRUpFQ1RJT05fQ09ERV9CUkFOQ0hfTk9UX0RPTkUQBxIhCh1SRUpFQ1RJT05fQ09ERV9VTktOT1dOX0JSQU5DSBAIEiMKH1JFSkVDVElPTl9DT0RFX1VOS05PV05fV09SS0ZMT1cQCRIiCh5SRUpFQ1RJT05fQ09ERV9JTlZPS0VfVE9PX0RFRVAQChIfChtSRUpFQ1RJT05fQ09ERV9SRVNFUlZFRF9LRVkQCxIhCh1SRUpFQ1RJT05fQ09ERV9ERUJVR19ESVNBQkxFRBAMEh4KGlJFSkVDVElPTl9DT0RFX1VOU1VQUE9SVEVEEA0SHwobUkVKRUNUSU9OX0NPREVfSU5WQUxJRF9EQVRBEA4SIQodUkVKRUNUSU9OX0NPREVfUlVOX05PVF9QQVVTRUQQDxIdChlSRUpFQ1RJT05fQ09ERV9OT1RfUEFSS0VEEBASGwoXUkVKRUNUSU9OX0NPREVfTk9fSU1BR0UQESqPAwoNR3VhcmRPcGVyYXRvchIeChpHVUFSRF9PUEVSQVRPUl9VTlNQRUNJRklFRBAAEhUKEUdVQVJEX09QRVJBVE9SX0VREAESFgoSR1VBUkRfT1BFUkFUT1JfTkVREAISFQoRR1VBUkRfT1BFUkFUT1JfR1QQAxIWChJHVUFSRF9PUEVSQVRPUl9HVEUQBBIVChFHVUFSRF9PUEVSQVRPUl9MVBAFEhYKEkdVQVJEX09QRVJBVE9SX0xURRAGEhUKEUdVQVJEX09QRVJBVE9SX0lOEAcSGwoXR1VBUkRfT1BFUkFUT1JfQ09OVEFJTlMQCBIZChVHVUFSRF9PUEVSQVRPUl9FWElTVFMQCRIdChlHVUFSRF9PUEVSQVRPUl9OT1RfRVhJU1RTEAoSGwoXR1VBUkRfT1BFUkFUT1JfRVZJREVOQ0UQCxIWChJHVUFSRF9PUEVSQVRPUl9BTEwQDBIWChJHVUFSRF9PUEVSQVRPUl9BTlkQDRIWChJHVUFSRF9PUEVSQVRPUl9OT1QQDipcCglIb2xkQ2F1c2USGgoWSE9MRF9DQVVTRV9VTlNQRUNJRklFRBAAEhcKE0hPTERfQ0FVU0VfT1BFUkFUT1IQARIaChZIT0xEX0NBVVNFX1NFU1NJT05fRU5EEAIqrAEKD0FwcHJvdmFsT3V0Y29tZRIgChxBUFBST1ZBTF9PVVRDT01FX1VOU1BFQ0lGSUVEEAASHQoZQVBQUk9WQUxfT1VUQ09NRV9SRUpFQ1RFRBABEhwKGEFQUFJPVkFMX09VVENPTUVfRVhQSVJFRBACEh4KGkFQUFJPVkFMX09VVENPTUVfQ0FOQ0VMTEVEEAMSGgoWQVBQUk9WQUxfT1VUQ09NRV9TVEFMRRAEKksKCEpvaW5Nb2RlEhkKFUpPSU5fTU9ERV9VTlNQRUNJRklFRBAAEhEKDUpPSU5fTU9ERV9BTEwQARIRCg1KT0lOX01PREVfQU5ZEAIqmwEKDEJyYW5jaFN0YXR1cxIdChlCUkFOQ0hfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGAoUQlJBTkNIX1NUQVRVU19BQ1RJVkUQARIbChdCUkFOQ0hfU1RBVFVTX1NVQ0NFRURFRBACEhgKFEJSQU5DSF9TVEFUVVNfRkFJTEVEEAMSGwoXQlJBTkNIX1NUQVRVU19DQU5DRUxMRUQQBCqOBQoLSGlzdG9yeVR5cGUSHAoYSElTVE9SWV9UWVBFX1VOU1BFQ0lGSUVEEAASGAoUSElTVE9SWV9UWVBFX1NUQVJURUQQARIdChlISVNUT1JZX1RZUEVfVFJBTlNJVElPTkVEEAISIAocSElTVE9SWV9UWVBFX0lOVEVSUlVQVF9GSVJFRBADEh0KGUhJU1RPUllfVFlQRV9GT1JLX1NUQVJURUQQBBIiCh5ISVNUT1JZX1RZUEVfRk9SS19CUkFOQ0hfQk9VTkQQBRIfChtISVNUT1JZX1RZUEVfSU5WT0tFX1NUQVJURUQQBhIdChlISVNUT1JZX1RZUEVfSU5WT0tFX0VOREVEEAcSFwoTSElTVE9SWV9UWVBFX0ZPUkNFRBAIEhcKE0hJU1RPUllfVFlQRV9QQVVTRUQQCRIVChFISVNUT1JZX1RZUEVfSEVMRBAKEhwKGEhJU1RPUllfVFlQRV9IT0xEX0xJRlRFRBALEhgKFEhJU1RPUllfVFlQRV9SRVNVTUVEEAwSGgoWSElTVE9SWV9UWVBFX0NBTkNFTExFRBANEiAKHEhJU1RPUllfVFlQRV9BUFBST1ZBTF9QQVJLRUQQDhIiCh5ISVNUT1JZX1RZUEVfQVBQUk9WQUxfUkVKRUNURUQQDxIhCh1ISVNUT1JZX1RZUEVfQVBQUk9WQUxfRVhQSVJFRBAQEiMKH0hJU1RPUllfVFlQRV9BUFBST1ZBTF9DQU5DRUxMRUQQERIfChtISVNUT1JZX1RZUEVfQVBQUk9WQUxfU1RBTEUQEhIcChhISVNUT1JZX1RZUEVfVE9PTF9SRVNVTFQQExIZChVISVNUT1JZX1RZUEVfTUlHUkFURUQQFEJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Ch1pbnRlcmxvY2svZW5naW5lL3YxL3J1bi5wcm90bxITaW50ZXJsb2NrLmVuZ2luZS52MSJnCgpMZWdhbEV2ZW50Eg0KBWV2ZW50GAEgASgJEg8KB3RhcmdldHMYAiADKAkSDgoGZ3VhcmRzGAMgAygJEhkKEXJlcXVpcmVzX2FwcHJvdmFsGAQgASgIEg4KBmZyb3plbhgFIAEoCCKxAQoLR3VhcmRSZXN1bHQSDAoEbmFtZRgBIAEoCRINCgVmaWVsZBgCIAEoCRI0CghvcGVyYXRvchgDIAEoDjIiLmludGVybG9jay5lbmdpbmUudjEuR3VhcmRPcGVyYXRvchIQCghleHBlY3RlZBgEIAEoDBIOCgZhY3R1YWwYBSABKAwSDgoGcGFzc2VkGAYgASgIEgwKBGNvZGUYByABKAkSDwoHbWVzc2FnZRgIIAEoCSKSAQoIRXZpZGVuY2USDAoEbmFtZRgBIAEoCRIMCgRoZWxkGAIgASgIEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgl2b2lkZWRfYnkYBCABKAkSDwoHbWlzc2luZxgFIAEoCRINCgVuZWVkcxgGIAEoCRIMCgR0cmVlGAcgASgJIvYBCglSZWplY3Rpb24SMAoEY29kZRgBIAEoDjIiLmludGVybG9jay5lbmdpbmUudjEuUmVqZWN0aW9uQ29kZRIPCgdtZXNzYWdlGAIgASgJEjAKBmd1YXJkcxgDIAMoCzIgLmludGVybG9jay5lbmdpbmUudjEuR3VhcmRSZXN1bHQSNQoMbGVnYWxfZXZlbnRzGAQgAygLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5MZWdhbEV2ZW50Eg0KBXN0YXRlGAUgASgJEi4KBnN0YXR1cxgGIAEoDjIeLmludGVybG9jay5lbmdpbmUudjEuUnVuU3RhdHVzIq8JCgNSdW4SDgoGcnVuX2lkGAEgASgJEhAKCHdvcmtmbG93GAIgASgJEhgKEHdvcmtmbG93X3ZlcnNpb24YAyABKAMSEgoKc2Vzc2lvbl9pZBgEIAEoCRIRCgl3b3Jrc3BhY2UYBSABKAkSGQoRd29ya3NwYWNlX2NsYWltZWQYHSABKAgSFQoNcGFyZW50X3J1bl9pZBgGIAEoCRITCgtyb290X3J1bl9pZBgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGAogASgDEi4KBnN0YXR1cxgLIAEoDjIeLmludGVybG9jay5lbmdpbmUudjEuUnVuU3RhdHVzEg0KBXN0YXRlGAwgASgJEg0KBWVudHJ5GA0gASgDEhgKEHRyYW5zaXRpb25fY291bnQYDiABKAMSKAoFaG9sZHMYECADKAsyGS5pbnRlcmxvY2suZW5naW5lLnYxLkhvbGQSDgoGYnJhbmNoGBEgASgJEhMKC2JyYW5jaF9vdmVyGBIgASgIEjQKCWludGVycnVwdBgTIAEoCzIhLmludGVybG9jay5lbmdpbmUudjEuSW50ZXJydXB0aW9uEicKBGZvcmsYFCABKAsyGS5pbnRlcmxvY2suZW5naW5lLnYxLkZvcmsSLgoFY2hpbGQYFSABKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkludm9jYXRpb24SMgoIYXBwcm92YWwYFiABKAsyIC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bkFwcHJvdmFsEhUKDXN1cGVyc2VkZWRfYnkYFyABKAkSOAoNd29ya2Zsb3dfbWV0YRgYIAEoCzIhLmludGVybG9jay5lbmdpbmUudjEuV29ya2Zsb3dNZXRhEg8KB2NvbnRleHQYGSABKAwSLgoFcnVsZXMYGiABKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLlN0YXRlUnVsZXMSKQoFdXNhZ2UYGyABKAsyGi5pbnRlcmxvY2suZW5naW5lLnYxLlVzYWdlEi8KCGV2aWRlbmNlGBwgAygLMh0uaW50ZXJsb2NrLmVuZ2luZS52MS5FdmlkZW5jZRIuCgphcnJpdmVkX2F0GGQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghkZWFkbGluZRhlIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoEZHVlcxhmIAMoCzIYLmludGVybG9jay5lbmdpbmUudjEuRHVlEjEKDWxhc3RfYWN0aXZpdHkYZyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KBmZyZWV6ZRhoIAEoCzIeLmludGVybG9jay5lbmdpbmUudjEuUnVuRnJlZXplEioKBGhhbHQYaSABKAsyHC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bkhhbHQSEAoIc2NoZWR1bGUYbiABKAkifQoHUnVuSGFsdBIPCgdoYWx0X2lkGAEgASgJEg0KBXNjb3BlGAIgASgJEg4KBnJlYXNvbhgDIAEoCRISCgpjcmVhdGVkX2J5GAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm0KCVJ1bkZyZWV6ZRIRCglmcmVlemVfaWQYASABKAkSDgoGcmVhc29uGAIgASgJEhIKCmNyZWF0ZWRfYnkYAyABKAkSKQoFdW50aWwYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIvIBCgNEdWUSDAoEa2luZBgBIAEoCRINCgVldmVudBgCIAEoCRIOCgZicmFuY2gYAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2Jsb2NrZWQYBSABKAgSDwoHdGFyZ2V0cxgGIAMoCRIoCgVhZnRlchhkIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhINCgVob2xkcxhlIAEoCBISCgpzdG9wcGVkX2J5GGYgASgJEicKBGxlZnQYZyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iaAoFQ2F1c2USDAoEa2luZBgBIAEoCRIoCgVhZnRlchgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgNkdWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wInwKBEhvbGQSCgoCYnkYASABKAkSLQoFY2F1c2UYAiABKA4yHi5pbnRlcmxvY2suZW5naW5lLnYxLkhvbGRDYXVzZRIOCgZyZWFzb24YAyABKAkSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrYDCgpTdGF0ZVJ1bGVzEhQKDGluc3RydWN0aW9ucxgBIAEoCRI1CgxsZWdhbF9ldmVudHMYAiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSGAoQdG9vbHNfcmVzdHJpY3RlZBgDIAEoCBIVCg1hbGxvd2VkX3Rvb2xzGAQgAygJEhgKEGRpc2FsbG93ZWRfdG9vbHMYBSADKAkSGwoTY29tbWFuZHNfcmVzdHJpY3RlZBgGIAEoCBIYChBhbGxvd2VkX2NvbW1hbmRzGAcgAygJEhMKC2Jsb2NrZWRfZW52GAggAygJEjIKDWVudl9vdmVycmlkZXMYCSADKAsyGy5pbnRlcmxvY2suZW5naW5lLnYxLkVudlZhchIWCg5tYXhfaXRlcmF0aW9ucxgKIAEoAxIWCg5tYXhfZWRpdF9saW5lcxgLIAEoAxIbChNtYXhfZmlsZXNfcGVyX3N0YXRlGAwgASgDEhwKFGNvbnRleHRfYnVkZ2V0X2J5dGVzGA0gASgDEg0KBW1vZGVsGCggASgJEhYKDnRoaW5raW5nX2xldmVsGCkgASgJIkkKBVVzYWdlEhIKCml0ZXJhdGlvbnMYASABKAMSFQoNY29udGV4dF9ieXRlcxgCIAEoAxIVCg1maWxlc19jaGFuZ2VkGAMgASgDIrUBCgxXb3JrZmxvd01ldGESDwoHcHJvY2VzcxgBIAEoCBINCgVkZWJ1ZxgCIAEoCBIWCg5jYXB0dXJlX291dHB1dBgDIAEoCBITCgtlbmZvcmNlbWVudBgEIAEoCRIQCghwb2xpY2llcxgFIAMoCRIwCg1hcHByb3ZhbF93YWl0GAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKDG91dHB1dF90b29scxgHIAMoCSL1AQoLUnVuQXBwcm92YWwSEwoLYXBwcm92YWxfaWQYASABKAkSDQoFZXZlbnQYAiABKAkSCgoCdG8YAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIQCghhc2tlZF9ieRgFIAEoCRIpCgVzaW5jZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcGVuZGluZxgHIAEoCBI1CgdvdXRjb21lGAggASgOMiQuaW50ZXJsb2NrLmVuZ2luZS52MS5BcHByb3ZhbE91dGNvbWUSDAoEbm90ZRgJIAEoCRISCgpkZWNpZGVkX2J5GAogASgJIiUKBkVudlZhchIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIi8KDEludGVycnVwdGlvbhIMCgRuYW1lGAEgASgJEhEKCXJldHVybl90bxgCIAEoCSK7AQoERm9yaxINCgVldmVudBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIrCgRqb2luGAMgASgOMh0uaW50ZXJsb2NrLmVuZ2luZS52MS5Kb2luTW9kZRITCgtvbl9jb21wbGV0ZRgEIAEoCRIPCgdvbl9mYWlsGAUgASgJEjEKCGJyYW5jaGVzGAYgAygLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5Gb3JrQnJhbmNoEg8KB2N1cnJlbnQYByABKAkiqwEKCkZvcmtCcmFuY2gSDAoEbmFtZRgBIAEoCRIxCgZzdGF0dXMYAiABKA4yIS5pbnRlcmxvY2suZW5naW5lLnYxLkJyYW5jaFN0YXR1cxINCgVzdGF0ZRgDIAEoCRIQCgh0ZXJtaW5hbBgEIAEoCRISCgpzZXNzaW9uX2lkGAUgASgJEicKBGZvcmsYBiABKAsyGS5pbnRlcmxvY2suZW5naW5lLnYxLkZvcmsiPQoKSW52b2NhdGlvbhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSDQoFZXZlbnQYAyABKAki7AUKDEhpc3RvcnlFbnRyeRITCgtydW5fdmVyc2lvbhgBIAEoAxIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgDIAEoCRIuCgR0eXBlGAQgASgOMiAuaW50ZXJsb2NrLmVuZ2luZS52MS5IaXN0b3J5VHlwZRINCgVldmVudBgFIAEoCRIMCgRmcm9tGAYgASgJEgoKAnRvGAcgASgJEgwKBGRhdGEYCCABKAwSEQoJcmF0aW9uYWxlGAkgASgJEjAKBmd1YXJkcxgKIAMoCzIgLmludGVybG9jay5lbmdpbmUudjEuR3VhcmRSZXN1bHQSGAoQd29ya2Zsb3dfdmVyc2lvbhgLIAEoAxIuCgZzdGF0dXMYDCABKA4yHi5pbnRlcmxvY2suZW5naW5lLnYxLlJ1blN0YXR1cxIOCgZyZWFzb24YDSABKAkSEQoJc2FmZV9uZXh0GA4gASgIEg4KBmJyYW5jaBgPIAEoCRIoCgVqb2lucxgQIAMoCzIZLmludGVybG9jay5lbmdpbmUudjEuSm9pbhIRCglpbnRlcnJ1cHQYESABKAkSDQoFZmlsZXMYEiADKAkSFAoMY2hpbGRfcnVuX2lkGBMgASgJEhIKCnNlc3Npb25faWQYFCABKAkSEwoLYXBwcm92YWxfaWQYFSABKAkSNAoLdG9vbF9yZXN1bHQYFiABKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLlRvb2xSZXN1bHQSNAoMY2hpbGRfc3RhdHVzGBcgASgOMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5TdGF0dXMSMwoLaG9sZF9jYXVzZXMYGCADKA4yHi5pbnRlcmxvY2suZW5naW5lLnYxLkhvbGRDYXVzZRIOCgZ3YXJuZWQYKCABKAgSKQoFY2F1c2UYZCABKAsyGi5pbnRlcmxvY2suZW5naW5lLnYxLkNhdXNlIn0KBEpvaW4SDQoFZXZlbnQYASABKAkSCgoCdG8YAiABKAkSEQoJc3VjY2VlZGVkGAMgASgIEjQKCGJyYW5jaGVzGAQgAygLMiIuaW50ZXJsb2NrLmVuZ2luZS52MS5CcmFuY2hPdXRjb21lEhEKCWNvbmZsaWN0cxgFIAMoCSJQCg1CcmFuY2hPdXRjb21lEgwKBG5hbWUYASABKAkSMQoGc3RhdHVzGAIgASgOMiEuaW50ZXJsb2NrLmVuZ2luZS52MS5CcmFuY2hTdGF0dXMimwEKClRvb2xSZXN1bHQSDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEgoKAm9rGAMgASgIEg4KBm91dHB1dBgEIAEoDBIRCgl0cnVuY2F0ZWQYBSABKAgSDgoGbnVtYmVyGAYgASgDEhAKCGV2aWRlbmNlGAcgAygJEgwKBHRyZWUYCCABKAkSDwoHd2l0bmVzcxgJIAEoCSqIAgoJUnVuU3RhdHVzEhoKFlJVTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIWChJSVU5fU1RBVFVTX1JVTk5JTkcQARIWChJSVU5fU1RBVFVTX1dBSVRJTkcQAhIgChxSVU5fU1RBVFVTX0FXQUlUSU5HX0FQUFJPVkFMEAMSFQoRUlVOX1NUQVRVU19QQVVTRUQQBBIYChRSVU5fU1RBVFVTX0NPTVBMRVRFRBAFEhUKEVJVTl9TVEFUVVNfRkFJTEVEEAYSFgoSUlVOX1NUQVRVU19CTE9DS0VEEAcSGAoUUlVOX1NUQVRVU19DQU5DRUxMRUQQCBITCg9SVU5fU1RBVFVTX0hFTEQQCSpKCgdSdW5WaWV3EhgKFFJVTl9WSUVXX1VOU1BFQ0lGSUVEEAASEgoOUlVOX1ZJRVdfQkFTSUMQARIRCg1SVU5fVklFV19GVUxMEAIq+gUKDVJlamVjdGlvbkNvZGUSHgoaUkVKRUNUSU9OX0NPREVfVU5TUEVDSUZJRUQQABIgChxSRUpFQ1RJT05fQ09ERV9VTktOT1dOX0VWRU5UEAESHwobUkVKRUNUSU9OX0NPREVfR1VBUkRfRkFJTEVEEAISJAogUkVKRUNUSU9OX0NPREVfTk9fQlJBTkNIX01BVENIRUQQAxIiCh5SRUpFQ1RJT05fQ09ERV9SVU5fTk9UX1JVTk5JTkcQBBIjCh9SRUpFQ1RJT05fQ09ERV9BUFBST1ZBTF9QRU5ESU5HEAUSKwonUkVKRUNUSU9OX0NPREVfUkVUVVJOX09VVFNJREVfSU5URVJSVVBUEAYSIgoeUkVKRUNUSU9OX0NPREVfQlJBTkNIX05PVF9ET05FEAcSIQodUkVKRUNUSU9OX0NPREVfVU5LTk9XTl9CUkFOQ0gQCBIjCh9SRUpFQ1RJT05fQ09ERV9VTktOT1dOX1dPUktGTE9XEAkSIgoeUkVKRUNUSU9OX0NPREVfSU5WT0tFX1RPT19ERUVQEAoSHwobUkVKRUNUSU9OX0NPREVfUkVTRVJWRURfS0VZEAsSIQodUkVKRUNUSU9OX0NPREVfREVCVUdfRElTQUJMRUQQDBIeChpSRUpFQ1RJT05fQ09ERV9VTlNVUFBPUlRFRBANEh8KG1JFSkVDVElPTl9DT0RFX0lOVkFMSURfREFUQRAOEiEKHVJFSkVDVElPTl9DT0RFX1JVTl9OT1RfUEFVU0VEEA8SHQoZUkVKRUNUSU9OX0NPREVfTk9UX1BBUktFRBAQEhsKF1JFSkVDVElPTl9DT0RFX05PX0lNQUdFEBESHAoYUkVKRUNUSU9OX0NPREVfVE9PX0VBUkxZEGQSIQodUkVKRUNUSU9OX0NPREVfT1VUU0lERV9XSU5ET1cQZRIaChZSRUpFQ1RJT05fQ09ERV9OT1RfRFVFEGYSGQoVUkVKRUNUSU9OX0NPREVfRlJPWkVOEGcqjwMKDUd1YXJkT3BlcmF0b3ISHgoaR1VBUkRfT1BFUkFUT1JfVU5TUEVDSUZJRUQQABIVChFHVUFSRF9PUEVSQVRPUl9FURABEhYKEkdVQVJEX09QRVJBVE9SX05FURACEhUKEUdVQVJEX09QRVJBVE9SX0dUEAMSFgoSR1VBUkRfT1BFUkFUT1JfR1RFEAQSFQoRR1VBUkRfT1BFUkFUT1JfTFQQBRIWChJHVUFSRF9PUEVSQVRPUl9MVEUQBhIVChFHVUFSRF9PUEVSQVRPUl9JThAHEhsKF0dVQVJEX09QRVJBVE9SX0NPTlRBSU5TEAgSGQoVR1VBUkRfT1BFUkFUT1JfRVhJU1RTEAkSHQoZR1VBUkRfT1BFUkFUT1JfTk9UX0VYSVNUUxAKEhsKF0dVQVJEX09QRVJBVE9SX0VWSURFTkNFEAsSFgoSR1VBUkRfT1BFUkFUT1JfQUxMEAwSFgoSR1VBUkRfT1BFUkFUT1JfQU5ZEA0SFgoSR1VBUkRfT1BFUkFUT1JfTk9UEA4qcgoJSG9sZENhdXNlEhoKFkhPTERfQ0FVU0VfVU5TUEVDSUZJRUQQABIXChNIT0xEX0NBVVNFX09QRVJBVE9SEAESGgoWSE9MRF9DQVVTRV9TRVNTSU9OX0VORBACEhQKEEhPTERfQ0FVU0VfU1RBTEUQAyqsAQoPQXBwcm92YWxPdXRjb21lEiAKHEFQUFJPVkFMX09VVENPTUVfVU5TUEVDSUZJRUQQABIdChlBUFBST1ZBTF9PVVRDT01FX1JFSkVDVEVEEAESHAoYQVBQUk9WQUxfT1VUQ09NRV9FWFBJUkVEEAISHgoaQVBQUk9WQUxfT1VUQ09NRV9DQU5DRUxMRUQQAxIaChZBUFBST1ZBTF9PVVRDT01FX1NUQUxFEAQqSwoISm9pbk1vZGUSGQoVSk9JTl9NT0RFX1VOU1BFQ0lGSUVEEAASEQoNSk9JTl9NT0RFX0FMTBABEhEKDUpPSU5fTU9ERV9BTlkQAiqbAQoMQnJhbmNoU3RhdHVzEh0KGUJSQU5DSF9TVEFUVVNfVU5TUEVDSUZJRUQQABIYChRCUkFOQ0hfU1RBVFVTX0FDVElWRRABEhsKF0JSQU5DSF9TVEFUVVNfU1VDQ0VFREVEEAISGAoUQlJBTkNIX1NUQVRVU19GQUlMRUQQAxIbChdCUkFOQ0hfU1RBVFVTX0NBTkNFTExFRBAEKuEFCgtIaXN0b3J5VHlwZRIcChhISVNUT1JZX1RZUEVfVU5TUEVDSUZJRUQQABIYChRISVNUT1JZX1RZUEVfU1RBUlRFRBABEh0KGUhJU1RPUllfVFlQRV9UUkFOU0lUSU9ORUQQAhIgChxISVNUT1JZX1RZUEVfSU5URVJSVVBUX0ZJUkVEEAMSHQoZSElTVE9SWV9UWVBFX0ZPUktfU1RBUlRFRBAEEiIKHkhJU1RPUllfVFlQRV9GT1JLX0JSQU5DSF9CT1VORBAFEh8KG0hJU1RPUllfVFlQRV9JTlZPS0VfU1RBUlRFRBAGEh0KGUhJU1RPUllfVFlQRV9JTlZPS0VfRU5ERUQQBxIXChNISVNUT1JZX1RZUEVfRk9SQ0VEEAgSFwoTSElTVE9SWV9UWVBFX1BBVVNFRBAJEhUKEUhJU1RPUllfVFlQRV9IRUxEEAoSHAoYSElTVE9SWV9UWVBFX0hPTERfTElGVEVEEAsSGAoUSElTVE9SWV9UWVBFX1JFU1VNRUQQDBIaChZISVNUT1JZX1RZUEVfQ0FOQ0VMTEVEEA0SIAocSElTVE9SWV9UWVBFX0FQUFJPVkFMX1BBUktFRBAOEiIKHkhJU1RPUllfVFlQRV9BUFBST1ZBTF9SRUpFQ1RFRBAPEiEKHUhJU1RPUllfVFlQRV9BUFBST1ZBTF9FWFBJUkVEEBASIwofSElTVE9SWV9UWVBFX0FQUFJPVkFMX0NBTkNFTExFRBAREh8KG0hJU1RPUllfVFlQRV9BUFBST1ZBTF9TVEFMRRASEhwKGEhJU1RPUllfVFlQRV9UT09MX1JFU1VMVBATEhkKFUhJU1RPUllfVFlQRV9NSUdSQVRFRBAUEhkKFUhJU1RPUllfVFlQRV9SRU1JTkRFRBBkEhYKEkhJU1RPUllfVFlQRV9TVEFMRRBlEh4KGkhJU1RPUllfVFlQRV9USU1FUl9CTE9DS0VEEGZCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * LegalEvent is one event that a state defines.
@@ -47,6 +47,13 @@ export type LegalEvent = Message<"interlock.engine.v1.LegalEvent"> & {
    * @generated from field: bool requires_approval = 4;
    */
   requiresApproval: boolean;
+
+  /**
+   * True while a freeze stops the transition; Run.freeze has its reason and its end.
+   *
+   * @generated from field: bool frozen = 5;
+   */
+  frozen: boolean;
 };
 
 /**
@@ -107,7 +114,7 @@ export type GuardResult = Message<"interlock.engine.v1.GuardResult"> & {
   /**
    * Why it failed, for programs, where no comparison did: EVIDENCE_MISSING when what
    * must be observed was not, or does not count any more; CLAIMED when the value is
-   * right, and comes from somebody who may not claim it (S14). Empty otherwise.
+   * right, and its author may not claim it (S14). Empty otherwise.
    *
    * @generated from field: string code = 7;
    */
@@ -130,7 +137,7 @@ export const GuardResultSchema: GenMessage<GuardResult> = /*@__PURE__*/
   messageDesc(file_interlock_engine_v1_run, 1);
 
 /**
- * Evidence is what Interlock has observed, and agents cannot claim (S14).
+ * Evidence is an observation of Interlock, which agents cannot claim (S14).
  *
  * @generated from message interlock.engine.v1.Evidence
  */
@@ -193,7 +200,7 @@ export const EvidenceSchema: GenMessage<Evidence> = /*@__PURE__*/
   messageDesc(file_interlock_engine_v1_run, 2);
 
 /**
- * Rejection says why a transition was refused and what would be legal (S2.7).
+ * Rejection says why a transition was refused and which ones would be legal (S2.7).
  *
  * @generated from message interlock.engine.v1.Rejection
  */
@@ -335,7 +342,7 @@ export type Run = Message<"interlock.engine.v1.Run"> & {
   version: bigint;
 
   /**
-   * What it is doing.
+   * Its status.
    *
    * @generated from field: interlock.engine.v1.RunStatus status = 11;
    */
@@ -378,7 +385,7 @@ export type Run = Message<"interlock.engine.v1.Run"> & {
   branch: string;
 
   /**
-   * True when that branch has ended: nothing is allowed in it.
+   * True when that branch has ended: no call is allowed in it.
    *
    * @generated from field: bool branch_over = 18;
    */
@@ -455,6 +462,56 @@ export type Run = Message<"interlock.engine.v1.Run"> & {
    * @generated from field: repeated interlock.engine.v1.Evidence evidence = 28;
    */
   evidence: Evidence[];
+
+  /**
+   * When it came to its state from another one: the clock of the state counts from there (S25.1).
+   *
+   * @generated from field: google.protobuf.Timestamp arrived_at = 100;
+   */
+  arrivedAt?: Timestamp | undefined;
+
+  /**
+   * The latest time at which it ends (S25.8); absent for never.
+   *
+   * @generated from field: google.protobuf.Timestamp deadline = 101;
+   */
+  deadline?: Timestamp | undefined;
+
+  /**
+   * What time will bring about, the soonest first, as things stand now. Only in the FULL view.
+   *
+   * @generated from field: repeated interlock.engine.v1.Due dues = 102;
+   */
+  dues: Due[];
+
+  /**
+   * When it made progress last, to the second (S25.1); absent of a run that is not active. Only set by GetRun in the FULL view, by
+   * ListRuns and by WatchRun.
+   *
+   * @generated from field: google.protobuf.Timestamp last_activity = 103;
+   */
+  lastActivity?: Timestamp | undefined;
+
+  /**
+   * The freeze that it is under (S25.12); absent for none. Only in the FULL view of one run.
+   *
+   * @generated from field: interlock.engine.v1.RunFreeze freeze = 104;
+   */
+  freeze?: RunFreeze | undefined;
+
+  /**
+   * The halt that stops its work (S23.41); absent for none. Only in the FULL view of one run.
+   *
+   * @generated from field: interlock.engine.v1.RunHalt halt = 105;
+   */
+  halt?: RunHalt | undefined;
+
+  /**
+   * The schedule that has started it; empty for none.
+   *
+   * @generated from field: string schedule = 110;
+   */
+  schedule: string;
 };
 
 /**
@@ -463,6 +520,216 @@ export type Run = Message<"interlock.engine.v1.Run"> & {
  */
 export const RunSchema: GenMessage<Run> = /*@__PURE__*/
   messageDesc(file_interlock_engine_v1_run, 4);
+
+/**
+ * RunHalt stops the work of a run until an operator lifts it.
+ *
+ * @generated from message interlock.engine.v1.RunHalt
+ */
+export type RunHalt = Message<"interlock.engine.v1.RunHalt"> & {
+  /**
+   * Id of the halt.
+   *
+   * @generated from field: string halt_id = 1;
+   */
+  haltId: string;
+
+  /**
+   * The scope in words, such as workflow "deploy".
+   *
+   * @generated from field: string scope = 2;
+   */
+  scope: string;
+
+  /**
+   * Why, as agents and people read it.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * Name of the principal that made it.
+   *
+   * @generated from field: string created_by = 4;
+   */
+  createdBy: string;
+
+  /**
+   * When it was made.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 5;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.engine.v1.RunHalt.
+ * Use `create(RunHaltSchema)` to create a new message.
+ */
+export const RunHaltSchema: GenMessage<RunHalt> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_run, 5);
+
+/**
+ * RunFreeze stops some transitions of a run for a time.
+ *
+ * @generated from message interlock.engine.v1.RunFreeze
+ */
+export type RunFreeze = Message<"interlock.engine.v1.RunFreeze"> & {
+  /**
+   * Id of the freeze.
+   *
+   * @generated from field: string freeze_id = 1;
+   */
+  freezeId: string;
+
+  /**
+   * Why, as agents and people read it.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Name of the principal that made it.
+   *
+   * @generated from field: string created_by = 3;
+   */
+  createdBy: string;
+
+  /**
+   * When it ends.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 4;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.engine.v1.RunFreeze.
+ * Use `create(RunFreezeSchema)` to create a new message.
+ */
+export const RunFreezeSchema: GenMessage<RunFreeze> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_run, 6);
+
+/**
+ * Due is one thing that time brings about in a run, and when (S25).
+ *
+ * @generated from message interlock.engine.v1.Due
+ */
+export type Due = Message<"interlock.engine.v1.Due"> & {
+  /**
+   * Its kind: deadline, fork, after, stale, or remind. One of stale is only in the answers that have last_activity: progress puts it off.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * The event of the transition, such as $after:2h; empty for a reminder.
+   *
+   * @generated from field: string event = 2;
+   */
+  event: string;
+
+  /**
+   * The branch; empty outside of forks.
+   *
+   * @generated from field: string branch = 3;
+   */
+  branch: string;
+
+  /**
+   * When it is due, if no clock stands still before; absent while its clock stands still.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 4;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * True of a transition that was due, and that no guard let through: it is tried again.
+   *
+   * @generated from field: bool blocked = 5;
+   */
+  blocked: boolean;
+
+  /**
+   * The states that it may lead to, in definition order; none for a reminder.
+   *
+   * @generated from field: repeated string targets = 6;
+   */
+  targets: string[];
+
+  /**
+   * The time on the clock at which it is due: of a deadline since the run began, of a silence since the last progress.
+   *
+   * @generated from field: google.protobuf.Duration after = 100;
+   */
+  after?: Duration | undefined;
+
+  /**
+   * True of a silence after which the run is held.
+   *
+   * @generated from field: bool holds = 101;
+   */
+  holds: boolean;
+
+  /**
+   * Why its clock stands still: hold, pause, approval, or branches; empty while the clock runs (S25.2).
+   *
+   * @generated from field: string stopped_by = 102;
+   */
+  stoppedBy: string;
+
+  /**
+   * The time that is left on a clock that stands still.
+   *
+   * @generated from field: google.protobuf.Duration left = 103;
+   */
+  left?: Duration | undefined;
+};
+
+/**
+ * Describes the message interlock.engine.v1.Due.
+ * Use `create(DueSchema)` to create a new message.
+ */
+export const DueSchema: GenMessage<Due> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_run, 7);
+
+/**
+ * Cause is the clock that has brought a change about (S25.9).
+ *
+ * @generated from message interlock.engine.v1.Cause
+ */
+export type Cause = Message<"interlock.engine.v1.Cause"> & {
+  /**
+   * The kind of the clock: deadline, fork, after, stale, or remind; schedule or trigger of a run that a schedule has started.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * The time on the clock.
+   *
+   * @generated from field: google.protobuf.Duration after = 2;
+   */
+  after?: Duration | undefined;
+
+  /**
+   * When it was due. The change is late by the time from there to its own.
+   *
+   * @generated from field: google.protobuf.Timestamp due = 3;
+   */
+  due?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.engine.v1.Cause.
+ * Use `create(CauseSchema)` to create a new message.
+ */
+export const CauseSchema: GenMessage<Cause> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_run, 8);
 
 /**
  * Hold keeps a run HELD until its cause is lifted (S6.2). A run has at most one for
@@ -505,7 +772,7 @@ export type Hold = Message<"interlock.engine.v1.Hold"> & {
  * Use `create(HoldSchema)` to create a new message.
  */
 export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 5);
+  messageDesc(file_interlock_engine_v1_run, 9);
 
 /**
  * StateRules is what a state allows.
@@ -625,7 +892,7 @@ export type StateRules = Message<"interlock.engine.v1.StateRules"> & {
  * Use `create(StateRulesSchema)` to create a new message.
  */
 export const StateRulesSchema: GenMessage<StateRules> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 6);
+  messageDesc(file_interlock_engine_v1_run, 10);
 
 /**
  * Usage is what one entry of a state has used of its limits.
@@ -660,7 +927,7 @@ export type Usage = Message<"interlock.engine.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 7);
+  messageDesc(file_interlock_engine_v1_run, 11);
 
 /**
  * WorkflowMeta is what a workflow says about all of its states.
@@ -726,7 +993,7 @@ export type WorkflowMeta = Message<"interlock.engine.v1.WorkflowMeta"> & {
  * Use `create(WorkflowMetaSchema)` to create a new message.
  */
 export const WorkflowMetaSchema: GenMessage<WorkflowMeta> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 8);
+  messageDesc(file_interlock_engine_v1_run, 12);
 
 /**
  * RunApproval is a transition that humans were asked about (S9.1).
@@ -811,7 +1078,7 @@ export type RunApproval = Message<"interlock.engine.v1.RunApproval"> & {
  * Use `create(RunApprovalSchema)` to create a new message.
  */
 export const RunApprovalSchema: GenMessage<RunApproval> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 9);
+  messageDesc(file_interlock_engine_v1_run, 13);
 
 /**
  * EnvVar is one environment variable.
@@ -839,7 +1106,7 @@ export type EnvVar = Message<"interlock.engine.v1.EnvVar"> & {
  * Use `create(EnvVarSchema)` to create a new message.
  */
 export const EnvVarSchema: GenMessage<EnvVar> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 10);
+  messageDesc(file_interlock_engine_v1_run, 14);
 
 /**
  * Interruption is the handler of an interrupt at work (S4.2).
@@ -867,7 +1134,7 @@ export type Interruption = Message<"interlock.engine.v1.Interruption"> & {
  * Use `create(InterruptionSchema)` to create a new message.
  */
 export const InterruptionSchema: GenMessage<Interruption> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 11);
+  messageDesc(file_interlock_engine_v1_run, 15);
 
 /**
  * Fork is a run in branches (S5.1).
@@ -931,7 +1198,7 @@ export type Fork = Message<"interlock.engine.v1.Fork"> & {
  * Use `create(ForkSchema)` to create a new message.
  */
 export const ForkSchema: GenMessage<Fork> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 12);
+  messageDesc(file_interlock_engine_v1_run, 16);
 
 /**
  * ForkBranch is one branch of a fork.
@@ -987,7 +1254,7 @@ export type ForkBranch = Message<"interlock.engine.v1.ForkBranch"> & {
  * Use `create(ForkBranchSchema)` to create a new message.
  */
 export const ForkBranchSchema: GenMessage<ForkBranch> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 13);
+  messageDesc(file_interlock_engine_v1_run, 17);
 
 /**
  * Invocation is a child run that is waited for (S5.5).
@@ -1022,7 +1289,7 @@ export type Invocation = Message<"interlock.engine.v1.Invocation"> & {
  * Use `create(InvocationSchema)` to create a new message.
  */
 export const InvocationSchema: GenMessage<Invocation> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 14);
+  messageDesc(file_interlock_engine_v1_run, 18);
 
 /**
  * HistoryEntry is one change of a run, or the result of a tool call (S6.4). Nothing
@@ -1209,6 +1476,13 @@ export type HistoryEntry = Message<"interlock.engine.v1.HistoryEntry"> & {
    * @generated from field: bool warned = 40;
    */
   warned: boolean;
+
+  /**
+   * The clock that has brought it about; absent for none.
+   *
+   * @generated from field: interlock.engine.v1.Cause cause = 100;
+   */
+  cause?: Cause | undefined;
 };
 
 /**
@@ -1216,7 +1490,7 @@ export type HistoryEntry = Message<"interlock.engine.v1.HistoryEntry"> & {
  * Use `create(HistoryEntrySchema)` to create a new message.
  */
 export const HistoryEntrySchema: GenMessage<HistoryEntry> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 15);
+  messageDesc(file_interlock_engine_v1_run, 19);
 
 /**
  * Join is the end of a fork (S5.4).
@@ -1266,7 +1540,7 @@ export type Join = Message<"interlock.engine.v1.Join"> & {
  * Use `create(JoinSchema)` to create a new message.
  */
 export const JoinSchema: GenMessage<Join> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 16);
+  messageDesc(file_interlock_engine_v1_run, 20);
 
 /**
  * BranchOutcome is how a branch ended.
@@ -1294,7 +1568,7 @@ export type BranchOutcome = Message<"interlock.engine.v1.BranchOutcome"> & {
  * Use `create(BranchOutcomeSchema)` to create a new message.
  */
 export const BranchOutcomeSchema: GenMessage<BranchOutcome> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 17);
+  messageDesc(file_interlock_engine_v1_run, 21);
 
 /**
  * ToolResult is what a tool returned, kept where meta.capture_output says so (S6.4).
@@ -1372,7 +1646,7 @@ export type ToolResult = Message<"interlock.engine.v1.ToolResult"> & {
  * Use `create(ToolResultSchema)` to create a new message.
  */
 export const ToolResultSchema: GenMessage<ToolResult> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 18);
+  messageDesc(file_interlock_engine_v1_run, 22);
 
 /**
  * RunStatus is what a run is doing (S6.1).
@@ -1613,7 +1887,7 @@ export enum RejectionCode {
   RUN_NOT_PAUSED = 15,
 
   /**
-   * Nothing in the run waits for that approval.
+   * No transition of the run waits for that approval.
    *
    * @generated from enum value: REJECTION_CODE_NOT_PARKED = 16;
    */
@@ -1625,6 +1899,34 @@ export enum RejectionCode {
    * @generated from enum value: REJECTION_CODE_NO_IMAGE = 17;
    */
   NO_IMAGE = 17,
+
+  /**
+   * The run has not been in the state for long enough (S25.6).
+   *
+   * @generated from enum value: REJECTION_CODE_TOO_EARLY = 100;
+   */
+  TOO_EARLY = 100,
+
+  /**
+   * The window of the transition is closed (S25.7).
+   *
+   * @generated from enum value: REJECTION_CODE_OUTSIDE_WINDOW = 101;
+   */
+  OUTSIDE_WINDOW = 101,
+
+  /**
+   * Only of Interlock's own steps: time has made nothing due.
+   *
+   * @generated from enum value: REJECTION_CODE_NOT_DUE = 102;
+   */
+  NOT_DUE = 102,
+
+  /**
+   * A freeze stops the transition (S25.12).
+   *
+   * @generated from enum value: REJECTION_CODE_FROZEN = 103;
+   */
+  FROZEN = 103,
 }
 
 /**
@@ -1777,6 +2079,13 @@ export enum HoldCause {
    * @generated from enum value: HOLD_CAUSE_SESSION_END = 2;
    */
   SESSION_END = 2,
+
+  /**
+   * Its agent was silent for longer than the state bears. An operator lifts that.
+   *
+   * @generated from enum value: HOLD_CAUSE_STALE = 3;
+   */
+  STALE = 3,
 }
 
 /**
@@ -2067,6 +2376,27 @@ export enum HistoryType {
    * @generated from enum value: HISTORY_TYPE_MIGRATED = 20;
    */
   MIGRATED = 20,
+
+  /**
+   * A clock has reminded of the time in the state.
+   *
+   * @generated from enum value: HISTORY_TYPE_REMINDED = 100;
+   */
+  REMINDED = 100,
+
+  /**
+   * The agent was silent for longer than the state bears.
+   *
+   * @generated from enum value: HISTORY_TYPE_STALE = 101;
+   */
+  STALE = 101,
+
+  /**
+   * A transition by time was due, and no guard let it through.
+   *
+   * @generated from enum value: HISTORY_TYPE_TIMER_BLOCKED = 102;
+   */
+  TIMER_BLOCKED = 102,
 }
 
 /**

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/engine/v1/workflow.proto.
  */
 export const file_interlock_engine_v1_workflow: GenFile = /*@__PURE__*/
-  fileDesc("CiJpbnRlcmxvY2svZW5naW5lL3YxL3dvcmtmbG93LnByb3RvEhNpbnRlcmxvY2suZW5naW5lLnYxImoKB1Byb2JsZW0SDwoHcG9pbnRlchgBIAEoCRIMCgRjb2RlGAIgASgJEi8KCHNldmVyaXR5GAMgASgOMh0uaW50ZXJsb2NrLmVuZ2luZS52MS5TZXZlcml0eRIPCgdtZXNzYWdlGAQgASgJIpEBCghXb3JrZmxvdxIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAMSDgoGZGlnZXN0GAMgASgJEhIKCmRlZmluaXRpb24YBCABKAwSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgGIAEoCSpOCghTZXZlcml0eRIYChRTRVZFUklUWV9VTlNQRUNJRklFRBAAEhIKDlNFVkVSSVRZX0VSUk9SEAESFAoQU0VWRVJJVFlfV0FSTklORxACQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiJpbnRlcmxvY2svZW5naW5lL3YxL3dvcmtmbG93LnByb3RvEhNpbnRlcmxvY2suZW5naW5lLnYxImoKB1Byb2JsZW0SDwoHcG9pbnRlchgBIAEoCRIMCgRjb2RlGAIgASgJEi8KCHNldmVyaXR5GAMgASgOMh0uaW50ZXJsb2NrLmVuZ2luZS52MS5TZXZlcml0eRIPCgdtZXNzYWdlGAQgASgJItkBCghXb3JrZmxvdxIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAMSDgoGZGlnZXN0GAMgASgJEhIKCmRlZmluaXRpb24YBCABKAwSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgGIAEoCRIUCgxsaXZlX3ZlcnNpb24YByABKAMSMAoHcmV0aXJlZBgIIAEoCzIfLmludGVybG9jay5lbmdpbmUudjEuUmV0aXJlbWVudCJQCgpSZXRpcmVtZW50EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIKCgJieRgCIAEoCRIOCgZyZWFzb24YAyABKAkqTgoIU2V2ZXJpdHkSGAoUU0VWRVJJVFlfVU5TUEVDSUZJRUQQABISCg5TRVZFUklUWV9FUlJPUhABEhQKEFNFVkVSSVRZX1dBUk5JTkcQAkJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Problem is one finding of the validator about a definition (S1.2).
@@ -106,6 +106,20 @@ export type Workflow = Message<"interlock.engine.v1.Workflow"> & {
    * @generated from field: string created_by = 6;
    */
   createdBy: string;
+
+  /**
+   * The version that new runs get; 0 when none is live yet.
+   *
+   * @generated from field: int64 live_version = 7;
+   */
+  liveVersion: bigint;
+
+  /**
+   * Set when no new runs are started.
+   *
+   * @generated from field: interlock.engine.v1.Retirement retired = 8;
+   */
+  retired?: Retirement | undefined;
 };
 
 /**
@@ -114,6 +128,41 @@ export type Workflow = Message<"interlock.engine.v1.Workflow"> & {
  */
 export const WorkflowSchema: GenMessage<Workflow> = /*@__PURE__*/
   messageDesc(file_interlock_engine_v1_workflow, 1);
+
+/**
+ * Retirement is the end of the new runs of a workflow or process. Those that run go on.
+ *
+ * @generated from message interlock.engine.v1.Retirement
+ */
+export type Retirement = Message<"interlock.engine.v1.Retirement"> & {
+  /**
+   * When it was retired.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * Name of the principal that retired it.
+   *
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * Why; may be empty.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message interlock.engine.v1.Retirement.
+ * Use `create(RetirementSchema)` to create a new message.
+ */
+export const RetirementSchema: GenMessage<Retirement> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_workflow, 2);
 
 /**
  * Severity is how serious a problem of a definition is.

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/engine/v1/workflow_service.proto.
  */
 export const file_interlock_engine_v1_workflow_service: GenFile = /*@__PURE__*/
-  fileDesc("CippbnRlcmxvY2svZW5naW5lL3YxL3dvcmtmbG93X3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5lbmdpbmUudjEiRgoXUmVnaXN0ZXJXb3JrZmxvd1JlcXVlc3QSEgoKZGVmaW5pdGlvbhgBIAEoDBIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkijAEKGFJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRIvCgh3b3JrZmxvdxgBIAEoCzIdLmludGVybG9jay5lbmdpbmUudjEuV29ya2Zsb3cSDwoHY3JlYXRlZBgCIAEoCBIuCgh3YXJuaW5ncxgDIAMoCzIcLmludGVybG9jay5lbmdpbmUudjEuUHJvYmxlbSIzChJHZXRXb3JrZmxvd1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDIkYKE0dldFdvcmtmbG93UmVzcG9uc2USLwoId29ya2Zsb3cYASABKAsyHS5pbnRlcmxvY2suZW5naW5lLnYxLldvcmtmbG93Ij0KFExpc3RXb3JrZmxvd3NSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJImIKFUxpc3RXb3JrZmxvd3NSZXNwb25zZRIwCgl3b3JrZmxvd3MYASADKAsyHS5pbnRlcmxvY2suZW5naW5lLnYxLldvcmtmbG93EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI9ChdWYWxpZGF0ZVdvcmtmbG93UmVxdWVzdBISCgpkZWZpbml0aW9uGAEgASgMEg4KBnN0cmljdBgCIAEoCCJWChhWYWxpZGF0ZVdvcmtmbG93UmVzcG9uc2USCgoCb2sYASABKAgSLgoIcHJvYmxlbXMYAiADKAsyHC5pbnRlcmxvY2suZW5naW5lLnYxLlByb2JsZW0i3AEKFFBsYW5NaWdyYXRpb25SZXF1ZXN0EhAKCHdvcmtmbG93GAEgASgJEhQKDGZyb21fdmVyc2lvbhgCIAEoAxISCgp0b192ZXJzaW9uGAMgASgDEkUKBnN0YXRlcxgEIAMoCzI1LmludGVybG9jay5lbmdpbmUudjEuUGxhbk1pZ3JhdGlvblJlcXVlc3QuU3RhdGVzRW50cnkSEgoKbWF4X3N0YXRlcxgFIAEoAxotCgtTdGF0ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoACChVQbGFuTWlncmF0aW9uUmVzcG9uc2USEgoKdG9fdmVyc2lvbhgBIAEoAxI2Cgd2ZXJkaWN0GAIgASgOMiUuaW50ZXJsb2NrLmVuZ2luZS52MS5NaWdyYXRpb25WZXJkaWN0Eg4KBnJlYXNvbhgDIAEoCRIoCgVnYWlucxgEIAMoCzIZLmludGVybG9jay5lbmdpbmUudjEuR2FpbhIoCgVzdGF5cxgFIAMoCzIZLmludGVybG9jay5lbmdpbmUudjEuU3RheRIYChBkcm9wcGVkX2V2aWRlbmNlGAYgAygJEg0KBXBhaXJzGAcgASgDEg4KBmRpZ2VzdBgIIAEoCSJJCgRHYWluEgwKBGtpbmQYASABKAkSCwoDd2FzGAIgASgJEgoKAmlzGAMgASgJEgwKBHdoYXQYBCABKAkSDAoEcGF0aBgFIAMoCSIlCgRTdGF5Eg0KBXN0YXRlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSqVAQoQTWlncmF0aW9uVmVyZGljdBIhCh1NSUdSQVRJT05fVkVSRElDVF9VTlNQRUNJRklFRBAAEhwKGE1JR1JBVElPTl9WRVJESUNUX1BST1ZFRBABEh4KGk1JR1JBVElPTl9WRVJESUNUX0xPT1NFTkVEEAISIAocTUlHUkFUSU9OX1ZFUkRJQ1RfTk9UX1BST1ZFRBADMqUECg9Xb3JrZmxvd1NlcnZpY2USbwoQUmVnaXN0ZXJXb3JrZmxvdxIsLmludGVybG9jay5lbmdpbmUudjEuUmVnaXN0ZXJXb3JrZmxvd1JlcXVlc3QaLS5pbnRlcmxvY2suZW5naW5lLnYxLlJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRJgCgtHZXRXb3JrZmxvdxInLmludGVybG9jay5lbmdpbmUudjEuR2V0V29ya2Zsb3dSZXF1ZXN0GiguaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRXb3JrZmxvd1Jlc3BvbnNlEmYKDUxpc3RXb3JrZmxvd3MSKS5pbnRlcmxvY2suZW5naW5lLnYxLkxpc3RXb3JrZmxvd3NSZXF1ZXN0GiouaW50ZXJsb2NrLmVuZ2luZS52MS5MaXN0V29ya2Zsb3dzUmVzcG9uc2USbwoQVmFsaWRhdGVXb3JrZmxvdxIsLmludGVybG9jay5lbmdpbmUudjEuVmFsaWRhdGVXb3JrZmxvd1JlcXVlc3QaLS5pbnRlcmxvY2suZW5naW5lLnYxLlZhbGlkYXRlV29ya2Zsb3dSZXNwb25zZRJmCg1QbGFuTWlncmF0aW9uEikuaW50ZXJsb2NrLmVuZ2luZS52MS5QbGFuTWlncmF0aW9uUmVxdWVzdBoqLmludGVybG9jay5lbmdpbmUudjEuUGxhbk1pZ3JhdGlvblJlc3BvbnNlQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_interlock_engine_v1_workflow]);
+  fileDesc("CippbnRlcmxvY2svZW5naW5lL3YxL3dvcmtmbG93X3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5lbmdpbmUudjEimgEKF1JlZ2lzdGVyV29ya2Zsb3dSZXF1ZXN0EhIKCmRlZmluaXRpb24YASABKAwSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg4KBnN0YWdlZBgDIAEoCBIYChBleHBlY3RlZF92ZXJzaW9uGAQgASgDEhcKD2V4cGVjdGVkX2RpZ2VzdBgFIAEoCRIPCgdkcnlfcnVuGAYgASgIIowBChhSZWdpc3RlcldvcmtmbG93UmVzcG9uc2USLwoId29ya2Zsb3cYASABKAsyHS5pbnRlcmxvY2suZW5naW5lLnYxLldvcmtmbG93Eg8KB2NyZWF0ZWQYAiABKAgSLgoId2FybmluZ3MYAyADKAsyHC5pbnRlcmxvY2suZW5naW5lLnYxLlByb2JsZW0iMwoSR2V0V29ya2Zsb3dSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoAyJGChNHZXRXb3JrZmxvd1Jlc3BvbnNlEi8KCHdvcmtmbG93GAEgASgLMh0uaW50ZXJsb2NrLmVuZ2luZS52MS5Xb3JrZmxvdyI9ChRMaXN0V29ya2Zsb3dzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJiChVMaXN0V29ya2Zsb3dzUmVzcG9uc2USMAoJd29ya2Zsb3dzGAEgAygLMh0uaW50ZXJsb2NrLmVuZ2luZS52MS5Xb3JrZmxvdxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiPQoXVmFsaWRhdGVXb3JrZmxvd1JlcXVlc3QSEgoKZGVmaW5pdGlvbhgBIAEoDBIOCgZzdHJpY3QYAiABKAgiVgoYVmFsaWRhdGVXb3JrZmxvd1Jlc3BvbnNlEgoKAm9rGAEgASgIEi4KCHByb2JsZW1zGAIgAygLMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5Qcm9ibGVtItwBChRQbGFuTWlncmF0aW9uUmVxdWVzdBIQCgh3b3JrZmxvdxgBIAEoCRIUCgxmcm9tX3ZlcnNpb24YAiABKAMSEgoKdG9fdmVyc2lvbhgDIAEoAxJFCgZzdGF0ZXMYBCADKAsyNS5pbnRlcmxvY2suZW5naW5lLnYxLlBsYW5NaWdyYXRpb25SZXF1ZXN0LlN0YXRlc0VudHJ5EhIKCm1heF9zdGF0ZXMYBSABKAMaLQoLU3RhdGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKAAgoVUGxhbk1pZ3JhdGlvblJlc3BvbnNlEhIKCnRvX3ZlcnNpb24YASABKAMSNgoHdmVyZGljdBgCIAEoDjIlLmludGVybG9jay5lbmdpbmUudjEuTWlncmF0aW9uVmVyZGljdBIOCgZyZWFzb24YAyABKAkSKAoFZ2FpbnMYBCADKAsyGS5pbnRlcmxvY2suZW5naW5lLnYxLkdhaW4SKAoFc3RheXMYBSADKAsyGS5pbnRlcmxvY2suZW5naW5lLnYxLlN0YXkSGAoQZHJvcHBlZF9ldmlkZW5jZRgGIAMoCRINCgVwYWlycxgHIAEoAxIOCgZkaWdlc3QYCCABKAkiSQoER2FpbhIMCgRraW5kGAEgASgJEgsKA3dhcxgCIAEoCRIKCgJpcxgDIAEoCRIMCgR3aGF0GAQgASgJEgwKBHBhdGgYBSADKAkiJQoEU3RheRINCgVzdGF0ZRgBIAEoCRIOCgZyZWFzb24YAiABKAkiUQoWUHJvbW90ZVdvcmtmbG93UmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAMSGAoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoAyJKChdQcm9tb3RlV29ya2Zsb3dSZXNwb25zZRIvCgh3b3JrZmxvdxgBIAEoCzIdLmludGVybG9jay5lbmdpbmUudjEuV29ya2Zsb3ciNQoVUmV0aXJlV29ya2Zsb3dSZXF1ZXN0EgwKBG5hbWUYASABKAkSDgoGcmVhc29uGAIgASgJIkkKFlJldGlyZVdvcmtmbG93UmVzcG9uc2USLwoId29ya2Zsb3cYASABKAsyHS5pbnRlcmxvY2suZW5naW5lLnYxLldvcmtmbG93IiYKFlJlc3RvcmVXb3JrZmxvd1JlcXVlc3QSDAoEbmFtZRgBIAEoCSJKChdSZXN0b3JlV29ya2Zsb3dSZXNwb25zZRIvCgh3b3JrZmxvdxgBIAEoCzIdLmludGVybG9jay5lbmdpbmUudjEuV29ya2Zsb3cqlQEKEE1pZ3JhdGlvblZlcmRpY3QSIQodTUlHUkFUSU9OX1ZFUkRJQ1RfVU5TUEVDSUZJRUQQABIcChhNSUdSQVRJT05fVkVSRElDVF9QUk9WRUQQARIeChpNSUdSQVRJT05fVkVSRElDVF9MT09TRU5FRBACEiAKHE1JR1JBVElPTl9WRVJESUNUX05PVF9QUk9WRUQQAzLsBgoPV29ya2Zsb3dTZXJ2aWNlEm8KEFJlZ2lzdGVyV29ya2Zsb3cSLC5pbnRlcmxvY2suZW5naW5lLnYxLlJlZ2lzdGVyV29ya2Zsb3dSZXF1ZXN0Gi0uaW50ZXJsb2NrLmVuZ2luZS52MS5SZWdpc3RlcldvcmtmbG93UmVzcG9uc2USYAoLR2V0V29ya2Zsb3cSJy5pbnRlcmxvY2suZW5naW5lLnYxLkdldFdvcmtmbG93UmVxdWVzdBooLmludGVybG9jay5lbmdpbmUudjEuR2V0V29ya2Zsb3dSZXNwb25zZRJmCg1MaXN0V29ya2Zsb3dzEikuaW50ZXJsb2NrLmVuZ2luZS52MS5MaXN0V29ya2Zsb3dzUmVxdWVzdBoqLmludGVybG9jay5lbmdpbmUudjEuTGlzdFdvcmtmbG93c1Jlc3BvbnNlEm8KEFZhbGlkYXRlV29ya2Zsb3cSLC5pbnRlcmxvY2suZW5naW5lLnYxLlZhbGlkYXRlV29ya2Zsb3dSZXF1ZXN0Gi0uaW50ZXJsb2NrLmVuZ2luZS52MS5WYWxpZGF0ZVdvcmtmbG93UmVzcG9uc2USZgoNUGxhbk1pZ3JhdGlvbhIpLmludGVybG9jay5lbmdpbmUudjEuUGxhbk1pZ3JhdGlvblJlcXVlc3QaKi5pbnRlcmxvY2suZW5naW5lLnYxLlBsYW5NaWdyYXRpb25SZXNwb25zZRJsCg9Qcm9tb3RlV29ya2Zsb3cSKy5pbnRlcmxvY2suZW5naW5lLnYxLlByb21vdGVXb3JrZmxvd1JlcXVlc3QaLC5pbnRlcmxvY2suZW5naW5lLnYxLlByb21vdGVXb3JrZmxvd1Jlc3BvbnNlEmkKDlJldGlyZVdvcmtmbG93EiouaW50ZXJsb2NrLmVuZ2luZS52MS5SZXRpcmVXb3JrZmxvd1JlcXVlc3QaKy5pbnRlcmxvY2suZW5naW5lLnYxLlJldGlyZVdvcmtmbG93UmVzcG9uc2USbAoPUmVzdG9yZVdvcmtmbG93EisuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN0b3JlV29ya2Zsb3dSZXF1ZXN0GiwuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN0b3JlV29ya2Zsb3dSZXNwb25zZUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_interlock_engine_v1_workflow]);
 
 /**
  * RegisterWorkflowRequest is the definition to register.
@@ -33,6 +33,35 @@ export type RegisterWorkflowRequest = Message<"interlock.engine.v1.RegisterWorkf
    * @generated from field: string idempotency_key = 2;
    */
   idempotencyKey: string;
+
+  /**
+   * True to store the version without making it live: runs get it once its set is applied, or
+   * it is promoted. For operators.
+   *
+   * @generated from field: bool staged = 3;
+   */
+  staged: boolean;
+
+  /**
+   * The version that must be live, else ABORTED with VERSION_CONFLICT; 0 for any.
+   *
+   * @generated from field: int64 expected_version = 4;
+   */
+  expectedVersion: bigint;
+
+  /**
+   * The digest that must be live, else ABORTED with VERSION_CONFLICT; empty for any.
+   *
+   * @generated from field: string expected_digest = 5;
+   */
+  expectedDigest: string;
+
+  /**
+   * True to store nothing and answer what would be stored.
+   *
+   * @generated from field: bool dry_run = 6;
+   */
+  dryRun: boolean;
 };
 
 /**
@@ -91,7 +120,7 @@ export type GetWorkflowRequest = Message<"interlock.engine.v1.GetWorkflowRequest
   name: string;
 
   /**
-   * Number of the version; 0 for the latest.
+   * Number of the version; 0 for the live one.
    *
    * @generated from field: int64 version = 2;
    */
@@ -161,7 +190,7 @@ export const ListWorkflowsRequestSchema: GenMessage<ListWorkflowsRequest> = /*@_
  */
 export type ListWorkflowsResponse = Message<"interlock.engine.v1.ListWorkflowsResponse"> & {
   /**
-   * The latest version of each workflow, by name, without definitions.
+   * Of each workflow the live version, or else the latest: by name, without definitions.
    *
    * @generated from field: repeated interlock.engine.v1.Workflow workflows = 1;
    */
@@ -259,7 +288,7 @@ export type PlanMigrationRequest = Message<"interlock.engine.v1.PlanMigrationReq
   fromVersion: bigint;
 
   /**
-   * The version to move them to; 0 for the latest.
+   * The version to move them to; 0 for the live one.
    *
    * @generated from field: int64 to_version = 3;
    */
@@ -436,6 +465,153 @@ export const StaySchema: GenMessage<Stay> = /*@__PURE__*/
   messageDesc(file_interlock_engine_v1_workflow_service, 11);
 
 /**
+ * PromoteWorkflowRequest names the version to make live.
+ *
+ * @generated from message interlock.engine.v1.PromoteWorkflowRequest
+ */
+export type PromoteWorkflowRequest = Message<"interlock.engine.v1.PromoteWorkflowRequest"> & {
+  /**
+   * Name of the workflow or process.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Number of the version.
+   *
+   * @generated from field: int64 version = 2;
+   */
+  version: bigint;
+
+  /**
+   * The version that must be live now, else ABORTED with VERSION_CONFLICT; 0 for any.
+   *
+   * @generated from field: int64 expected_version = 3;
+   */
+  expectedVersion: bigint;
+};
+
+/**
+ * Describes the message interlock.engine.v1.PromoteWorkflowRequest.
+ * Use `create(PromoteWorkflowRequestSchema)` to create a new message.
+ */
+export const PromoteWorkflowRequestSchema: GenMessage<PromoteWorkflowRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_workflow_service, 12);
+
+/**
+ * PromoteWorkflowResponse is the version that is live now.
+ *
+ * @generated from message interlock.engine.v1.PromoteWorkflowResponse
+ */
+export type PromoteWorkflowResponse = Message<"interlock.engine.v1.PromoteWorkflowResponse"> & {
+  /**
+   * The live version.
+   *
+   * @generated from field: interlock.engine.v1.Workflow workflow = 1;
+   */
+  workflow?: Workflow | undefined;
+};
+
+/**
+ * Describes the message interlock.engine.v1.PromoteWorkflowResponse.
+ * Use `create(PromoteWorkflowResponseSchema)` to create a new message.
+ */
+export const PromoteWorkflowResponseSchema: GenMessage<PromoteWorkflowResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_workflow_service, 13);
+
+/**
+ * RetireWorkflowRequest names the workflow or process to retire.
+ *
+ * @generated from message interlock.engine.v1.RetireWorkflowRequest
+ */
+export type RetireWorkflowRequest = Message<"interlock.engine.v1.RetireWorkflowRequest"> & {
+  /**
+   * Name of the workflow or process.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Why, for those whose start is refused; may be empty.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message interlock.engine.v1.RetireWorkflowRequest.
+ * Use `create(RetireWorkflowRequestSchema)` to create a new message.
+ */
+export const RetireWorkflowRequestSchema: GenMessage<RetireWorkflowRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_workflow_service, 14);
+
+/**
+ * RetireWorkflowResponse is the retired workflow or process.
+ *
+ * @generated from message interlock.engine.v1.RetireWorkflowResponse
+ */
+export type RetireWorkflowResponse = Message<"interlock.engine.v1.RetireWorkflowResponse"> & {
+  /**
+   * Its live version.
+   *
+   * @generated from field: interlock.engine.v1.Workflow workflow = 1;
+   */
+  workflow?: Workflow | undefined;
+};
+
+/**
+ * Describes the message interlock.engine.v1.RetireWorkflowResponse.
+ * Use `create(RetireWorkflowResponseSchema)` to create a new message.
+ */
+export const RetireWorkflowResponseSchema: GenMessage<RetireWorkflowResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_workflow_service, 15);
+
+/**
+ * RestoreWorkflowRequest names the workflow or process to restore.
+ *
+ * @generated from message interlock.engine.v1.RestoreWorkflowRequest
+ */
+export type RestoreWorkflowRequest = Message<"interlock.engine.v1.RestoreWorkflowRequest"> & {
+  /**
+   * Name of the workflow or process.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message interlock.engine.v1.RestoreWorkflowRequest.
+ * Use `create(RestoreWorkflowRequestSchema)` to create a new message.
+ */
+export const RestoreWorkflowRequestSchema: GenMessage<RestoreWorkflowRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_workflow_service, 16);
+
+/**
+ * RestoreWorkflowResponse is the restored workflow or process.
+ *
+ * @generated from message interlock.engine.v1.RestoreWorkflowResponse
+ */
+export type RestoreWorkflowResponse = Message<"interlock.engine.v1.RestoreWorkflowResponse"> & {
+  /**
+   * Its live version.
+   *
+   * @generated from field: interlock.engine.v1.Workflow workflow = 1;
+   */
+  workflow?: Workflow | undefined;
+};
+
+/**
+ * Describes the message interlock.engine.v1.RestoreWorkflowResponse.
+ * Use `create(RestoreWorkflowResponseSchema)` to create a new message.
+ */
+export const RestoreWorkflowResponseSchema: GenMessage<RestoreWorkflowResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_workflow_service, 17);
+
+/**
  * MigrationVerdict is whether a move newly allows something.
  *
  * @generated from enum interlock.engine.v1.MigrationVerdict
@@ -496,7 +672,7 @@ export const WorkflowService: GenService<{
     output: typeof RegisterWorkflowResponseSchema;
   },
   /**
-   * GetWorkflow returns one version, by default the latest. NOT_FOUND when there is
+   * GetWorkflow returns one version, by default the live one. NOT_FOUND when there is
    * none.
    *
    * @generated from rpc interlock.engine.v1.WorkflowService.GetWorkflow
@@ -507,8 +683,8 @@ export const WorkflowService: GenService<{
     output: typeof GetWorkflowResponseSchema;
   },
   /**
-   * ListWorkflows returns the latest version of every workflow. It is a registry:
-   * ordered by name, without a filter.
+   * ListWorkflows returns the live version of every workflow, or else the latest. It is a
+   * registry: ordered by name, without a filter.
    *
    * @generated from rpc interlock.engine.v1.WorkflowService.ListWorkflows
    */
@@ -537,6 +713,37 @@ export const WorkflowService: GenService<{
     methodKind: "unary";
     input: typeof PlanMigrationRequestSchema;
     output: typeof PlanMigrationResponseSchema;
+  },
+  /**
+   * PromoteWorkflow makes a version of a workflow or process live: new runs get it. It may be
+   * an older version again.
+   *
+   * @generated from rpc interlock.engine.v1.WorkflowService.PromoteWorkflow
+   */
+  promoteWorkflow: {
+    methodKind: "unary";
+    input: typeof PromoteWorkflowRequestSchema;
+    output: typeof PromoteWorkflowResponseSchema;
+  },
+  /**
+   * RetireWorkflow ends the new runs of a workflow or process. Those that run go on.
+   *
+   * @generated from rpc interlock.engine.v1.WorkflowService.RetireWorkflow
+   */
+  retireWorkflow: {
+    methodKind: "unary";
+    input: typeof RetireWorkflowRequestSchema;
+    output: typeof RetireWorkflowResponseSchema;
+  },
+  /**
+   * RestoreWorkflow undoes RetireWorkflow.
+   *
+   * @generated from rpc interlock.engine.v1.WorkflowService.RestoreWorkflow
+   */
+  restoreWorkflow: {
+    methodKind: "unary";
+    input: typeof RestoreWorkflowRequestSchema;
+    output: typeof RestoreWorkflowResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_interlock_engine_v1_workflow_service, 0);

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/event/v1/event.proto.
  */
 export const file_interlock_event_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch5pbnRlcmxvY2svZXZlbnQvdjEvZXZlbnQucHJvdG8SEmludGVybG9jay5ldmVudC52MSLCEgoFRXZlbnQSCgoCaWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEg4KBmVudGl0eRgDIAEoCRIRCgllbnRpdHlfaWQYBCABKAkSDAoEdHlwZRgFIAEoCRIPCgd2ZXJzaW9uGAYgASgDEigKBHRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAggASgJEkUKE3dvcmtmbG93X3JlZ2lzdGVyZWQYFCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuV29ya2Zsb3dSZWdpc3RlcmVkSAASNQoLcnVuX3N0YXJ0ZWQYFSABKAsyHi5pbnRlcmxvY2suZXZlbnQudjEuUnVuU3RhcnRlZEgAEj8KEHJ1bl90cmFuc2l0aW9uZWQYFiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuUnVuVHJhbnNpdGlvbmVkSAASNwoMcnVuX3JlamVjdGVkGBcgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1blJlamVjdGVkSAASMQoJcnVuX2VuZGVkGBggASgLMhwuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkVuZGVkSAASMwoKcnVuX3BhdXNlZBgZIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5QYXVzZWRIABI1CgtydW5fcmVzdW1lZBgaIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5SZXN1bWVkSAASPwoQdG9vbGNhbGxfZGVjaWRlZBgbIAEoCzIjLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbERlY2lkZWRIABJBChF0b29sY2FsbF9yZXBvcnRlZBgcIAEoCzIkLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbFJlcG9ydGVkSAASMwoKcnVuX2ZvcmNlZBgdIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Gb3JjZWRIABI9Cg9ydW5faW50ZXJydXB0ZWQYHiABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuSW50ZXJydXB0ZWRIABIzCgpydW5fZm9ya2VkGB8gASgLMh0uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkZvcmtlZEgAEj4KEHJ1bl9icmFuY2hfYm91bmQYICABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQnJhbmNoQm91bmRIABI+ChBydW5fYnJhbmNoX2VuZGVkGCEgASgLMiIuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkJyYW5jaEVuZGVkSAASMwoKcnVuX2pvaW5lZBgiIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Kb2luZWRIABI1CgtydW5faW52b2tlZBgjIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5JbnZva2VkSAASPAoPcnVuX2NoaWxkX2VuZGVkGCQgASgLMiEuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkNoaWxkRW5kZWRIABJBChFzY2hlbWFfcmVnaXN0ZXJlZBglIAEoCzIkLmludGVybG9jay5ldmVudC52MS5TY2hlbWFSZWdpc3RlcmVkSAASOQoNc3RhdGVfY2hhbmdlZBgmIAEoCzIgLmludGVybG9jay5ldmVudC52MS5TdGF0ZUNoYW5nZWRIABI5Cg1zdGF0ZV9kZWxldGVkGCcgASgLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLlN0YXRlRGVsZXRlZEgAEjcKDHN0YXRlX2xvY2tlZBgoIAEoCzIfLmludGVybG9jay5ldmVudC52MS5TdGF0ZUxvY2tlZEgAEj0KD3Nlc3Npb25fY3JlYXRlZBgpIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ3JlYXRlZEgAEj0KD3Nlc3Npb25fY2hhbmdlZBgqIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ2hhbmdlZEgAEj0KD3Nlc3Npb25fZ3JhbnRlZBgrIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uR3JhbnRlZEgAEjcKDHRhc2tfY2hhbmdlZBgsIAEoCzIfLmludGVybG9jay5ldmVudC52MS5UYXNrQ2hhbmdlZEgAEkEKEWNvbXBvbmVudF9jaGFuZ2VkGC0gASgLMiQuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENoYW5nZWRIABJFChNjb21wb25lbnRfY29tbWl0dGVkGC4gASgLMiYuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENvbW1pdHRlZEgAEj8KEGFwcHJvdmFsX2NoYW5nZWQYLyABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuQXBwcm92YWxDaGFuZ2VkSAASRgoUcnVuX2FwcHJvdmFsX2NoYW5nZWQYMCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQXBwcm92YWxDaGFuZ2VkSAASOwoOcG9saWN5X2NoYW5nZWQYMSABKAsyIS5pbnRlcmxvY2suZXZlbnQudjEuUG9saWN5Q2hhbmdlZEgAEj8KEGRlY2lzaW9uc19zZWFsZWQYMiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuRGVjaXNpb25zU2VhbGVkSAASPwoQdXBzdHJlYW1fY2hhbmdlZBgzIAEoCzIjLmludGVybG9jay5ldmVudC52MS5VcHN0cmVhbUNoYW5nZWRIABI5Cg1sZWFzZV9jaGFuZ2VkGDQgASgLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLkxlYXNlQ2hhbmdlZEgAEj8KEHRvb2xjYWxsX291dGNvbWUYNSABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuVG9vbENhbGxPdXRjb21lSAASNwoMcnVuX21pZ3JhdGVkGDYgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bk1pZ3JhdGVkSAASNwoMY2FsbF9yZWZ1c2VkGDcgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLkNhbGxSZWZ1c2VkSABCCQoHcGF5bG9hZCJQChJXb3JrZmxvd1JlZ2lzdGVyZWQSEAoId29ya2Zsb3cYASABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgCIAEoAxIOCgZkaWdlc3QYAyABKAkicgoKUnVuU3RhcnRlZBIQCgh3b3JrZmxvdxgBIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAIgASgDEg0KBXN0YXRlGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkSFQoNcGFyZW50X3J1bl9pZBgFIAEoCSKAAQoPUnVuVHJhbnNpdGlvbmVkEg0KBWV2ZW50GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSEQoJcmF0aW9uYWxlGAQgASgJEhEKCXNhZmVfbmV4dBgFIAEoCBIOCgZndWFyZHMYBiADKAkSDgoGYnJhbmNoGAcgASgJImoKC1J1blJlamVjdGVkEg0KBWV2ZW50GAEgASgJEg0KBXN0YXRlGAIgASgJEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIOCgZndWFyZHMYBSADKAkSDgoGYnJhbmNoGAYgASgJIjkKCFJ1bkVuZGVkEg4KBnN0YXR1cxgBIAEoCRINCgVzdGF0ZRgCIAEoCRIOCgZyZWFzb24YAyABKAkiGwoJUnVuUGF1c2VkEg4KBnJlYXNvbhgBIAEoCSIbCgpSdW5SZXN1bWVkEg0KBXN0YXRlGAEgASgJIjUKCVJ1bkZvcmNlZBIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJEg4KBmJyYW5jaBgDIAEoCSJhCgtSdW5NaWdyYXRlZBIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJEhQKDGZyb21fdmVyc2lvbhgDIAEoAxISCgp0b192ZXJzaW9uGAQgASgDEg4KBnJlYXNvbhgFIAEoCSJcCg5SdW5JbnRlcnJ1cHRlZBIRCglpbnRlcnJ1cHQYASABKAkSDAoEZnJvbRgCIAEoCRIKCgJ0bxgDIAEoCRINCgVmaWxlcxgEIAMoCRIOCgZicmFuY2gYBSABKAkiSwoJUnVuRm9ya2VkEg0KBWV2ZW50GAEgASgJEg0KBXN0YXRlGAIgASgJEhAKCGJyYW5jaGVzGAMgAygJEg4KBmJyYW5jaBgEIAEoCSJDCg5SdW5CcmFuY2hCb3VuZBIOCgZicmFuY2gYASABKAkSDQoFc3RhdGUYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCSI/Cg5SdW5CcmFuY2hFbmRlZBIOCgZicmFuY2gYASABKAkSDgoGc3RhdHVzGAIgASgJEg0KBXN0YXRlGAMgASgJIq4BCglSdW5Kb2luZWQSDQoFZXZlbnQYASABKAkSDAoEZnJvbRgCIAEoCRIKCgJ0bxgDIAEoCRIRCglzdWNjZWVkZWQYBCABKAgSMgoIYnJhbmNoZXMYBSADKAsyIC5pbnRlcmxvY2suZXZlbnQudjEuSm9pbmVkQnJhbmNoEhEKCWNvbmZsaWN0cxgGIAMoCRIOCgZicmFuY2gYByABKAkSDgoGcmVhc29uGAggASgJIiwKDEpvaW5lZEJyYW5jaBIMCgRuYW1lGAEgASgJEg4KBnN0YXR1cxgCIAEoCSJoCgpSdW5JbnZva2VkEg0KBWV2ZW50GAEgASgJEg0KBXN0YXRlGAIgASgJEhQKDGNoaWxkX3J1bl9pZBgDIAEoCRIWCg5jaGlsZF93b3JrZmxvdxgEIAEoCRIOCgZicmFuY2gYBSABKAkijAEKDVJ1bkNoaWxkRW5kZWQSDQoFZXZlbnQYASABKAkSDAoEZnJvbRgCIAEoCRIKCgJ0bxgDIAEoCRIUCgxjaGlsZF9ydW5faWQYBCABKAkSFgoOY2hpbGRfd29ya2Zsb3cYBSABKAkSFAoMY2hpbGRfc3RhdHVzGAYgASgJEg4KBmJyYW5jaBgHIAEoCSKGAwoPVG9vbENhbGxEZWNpZGVkEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIQCghkZWNpc2lvbhgDIAEoCRIMCgRjb2RlGAQgASgJEg8KB21lc3NhZ2UYBSABKAkSDQoFc3RhdGUYBiABKAkSEwoLcnVuX3ZlcnNpb24YByABKAMSFAoMaW5wdXRfZGlnZXN0GAggASgJEhIKCmNhcGFiaWxpdHkYCSABKAkSDgoGcG9saWN5GAogASgJEhYKDnBvbGljeV92ZXJzaW9uGAsgASgDEgwKBHJ1bGUYDCABKAkSEwoLYXBwcm92YWxfaWQYDSABKAkSMgoHc2hhZG93cxgOIAMoCzIhLmludGVybG9jay5ldmVudC52MS5TaGFkb3dEZWNpZGVkEi0KBmxpbWl0cxgPIAMoCzIdLmludGVybG9jay5ldmVudC52MS5MaW1pdFVzZWQSEgoKamFpbF9sZXZlbBgQIAEoBRITCgtqYWlsX2RpZ2VzdBgRIAEoCSKgAQoJTGltaXRVc2VkEg4KBnBvbGljeRgBIAEoCRIMCgRydWxlGAIgASgJEg8KB21lYXN1cmUYAyABKAkSDQoFc2NvcGUYBCABKAkSDwoHc3ViamVjdBgFIAEoCRIMCgR1c2VkGAYgASgDEgsKA21heBgHIAEoAxIpCgV1bnRpbBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiaQoNU2hhZG93RGVjaWRlZBIOCgZwb2xpY3kYASABKAkSFgoOcG9saWN5X3ZlcnNpb24YAiABKAMSEAoId29ya2Zsb3cYAyABKAkSEAoIZGVjaXNpb24YBCABKAkSDAoEY29kZRgFIAEoCSKkAQoQVG9vbENhbGxSZXBvcnRlZBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSCgoCb2sYAyABKAgSFAoMcmVzdWx0X2J5dGVzGAQgASgDEhUKDWZpbGVzX2NoYW5nZWQYBSADKAkSEAoIY29zdF91c2QYBiABKAkSEwoLdW5hY2NvdW50ZWQYByABKAgSEQoJd2l0bmVzc2VkGAggASgIIm4KD1Rvb2xDYWxsT3V0Y29tZRIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSDAoEd2hhdBgDIAEoCRIPCgdtYWRlX2J5GAQgASgJEg8KB291dGNvbWUYBSABKAkSDAoEbm90ZRgGIAEoCSJiChBTY2hlbWFSZWdpc3RlcmVkEhEKCXNjaGVtYV9pZBgBIAEoCRITCgtzY2hlbWFfbmFtZRgCIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgDIAEoAxIOCgZkaWdlc3QYBCABKAkikAEKDFN0YXRlQ2hhbmdlZBITCgtzY2hlbWFfbmFtZRgBIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgCIAEoAxIXCg9yb290X3Nlc3Npb25faWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIUCgxzZXNzaW9uX25hbWUYBSABKAkSEAoIcG9pbnRlcnMYBiADKAkiTAoMU3RhdGVEZWxldGVkEhMKC3NjaGVtYV9uYW1lGAEgASgJEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgCIAEoCRIOCgZmb3JjZWQYAyABKAgiTQoLU3RhdGVMb2NrZWQSDgoGaG9sZGVyGAEgASgJEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm0KDlNlc3Npb25DcmVhdGVkEgwKBG5hbWUYASABKAkSGQoRcGFyZW50X3Nlc3Npb25faWQYAiABKAkSFwoPcm9vdF9zZXNzaW9uX2lkGAMgASgJEhkKEXdvcmtmbG93X3N0YXRlX2lkGAQgASgJIs8BCg5TZXNzaW9uQ2hhbmdlZBIMCgRuYW1lGAEgASgJEg4KBnN0YXR1cxgCIAEoCRIbChNzdGF0ZV91cGRhdGVfc3RhdHVzGAMgASgJEhAKCGF0dGVtcHRzGAQgASgFEg0KBWVycm9yGAUgASgJEhkKEXBhcmVudF9zZXNzaW9uX2lkGAYgASgJEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgHIAEoCRITCgtjYWxsYmFja19pZBgIIAEoCRIYChBjaGlsZF9zZXNzaW9uX2lkGAkgASgJIiIKDlNlc3Npb25HcmFudGVkEhAKCHN0YXRlX2lkGAEgASgJInUKC1Rhc2tDaGFuZ2VkEhIKCnNlc3Npb25faWQYASABKAkSDAoEa2luZBgCIAEoCRIPCgdhdHRlbXB0GAMgASgFEg4KBnJ1bm5lchgEIAEoCRINCgVlcnJvchgFIAEoCRIUCgxjYWxsYmFja19pZHMYBiADKAkiNQoQQ29tcG9uZW50Q2hhbmdlZBIMCgRuYW1lGAEgASgJEhMKC3BlcnNpc3RlbmNlGAIgASgJImcKEkNvbXBvbmVudENvbW1pdHRlZBIUCgxleGVjdXRpb25faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIPCgdzdWJqZWN0GAMgASgJEhYKDnZhbHVlc192ZXJzaW9uGAQgASgDIooCCg9BcHByb3ZhbENoYW5nZWQSDAoEa2luZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDgoGc3RhdHVzGAMgASgJEhAKCGFza2VkX2J5GAQgASgJEg8KB21lc3NhZ2UYBSABKAkSDQoFcm9sZXMYBiADKAkSDQoFbmFtZXMYByADKAkSCgoCYnkYCCABKAkSDwoHYXBwcm92ZRgJIAEoCBIMCgRub3RlGAogASgJEg4KBnJlYXNvbhgLIAEoCRIuCgpleHBpcmVzX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZkaWdlc3QYDSABKAkSDQoFdGVybXMYDiADKAki/gEKDExlYXNlQ2hhbmdlZBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDQoFc3RhdGUYAyABKAkSDgoGcG9saWN5GAQgASgJEhYKDnBvbGljeV92ZXJzaW9uGAUgASgDEgwKBHJ1bGUYBiABKAkSEgoKY2FwYWJpbGl0eRgHIAEoCRIPCgdwYXR0ZXJuGAggASgJEg0KBWNhbGxzGAkgASgDEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmdyYW50ZWRfYnkYCyABKAkSDAoEb25seRgMIAEoCSKCAQoSUnVuQXBwcm92YWxDaGFuZ2VkEhMKC2FwcHJvdmFsX2lkGAEgASgJEg0KBWV2ZW50GAIgASgJEgwKBGZyb20YAyABKAkSCgoCdG8YBCABKAkSDgoGYnJhbmNoGAUgASgJEg4KBnJlYXNvbhgGIAEoCRIOCgZndWFyZHMYByADKAkicAoNUG9saWN5Q2hhbmdlZBIWCg5wb2xpY3lfdmVyc2lvbhgBIAEoAxIOCgZkaWdlc3QYAiABKAkSDgoGc2hhZG93GAMgASgIEhIKCmF0dGFjaG1lbnQYBCABKAkSEwoLYXR0YWNoZWRfdG8YBSABKAkiIAoPVXBzdHJlYW1DaGFuZ2VkEg0KBXRvb2xzGAEgAygJIjwKD0RlY2lzaW9uc1NlYWxlZBINCgVmaXJzdBgBIAEoAxIMCgRsYXN0GAIgASgDEgwKBGhlYWQYAyABKAkieQoLQ2FsbFJlZnVzZWQSDAoEZmFjZRgBIAEoCRIOCgZtZXRob2QYAiABKAkSDgoGcmVhc29uGAMgASgJEgwKBHJvbGUYBCABKAkSEgoKc2Vzc2lvbl9pZBgFIAEoCRIMCgRmcm9tGAYgASgJEgwKBG1vcmUYByABKANCRlpEZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2V2ZW50L3YxO2V2ZW50djFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Ch5pbnRlcmxvY2svZXZlbnQvdjEvZXZlbnQucHJvdG8SEmludGVybG9jay5ldmVudC52MSKvGAoFRXZlbnQSCgoCaWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEg4KBmVudGl0eRgDIAEoCRIRCgllbnRpdHlfaWQYBCABKAkSDAoEdHlwZRgFIAEoCRIPCgd2ZXJzaW9uGAYgASgDEigKBHRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAggASgJEkUKE3dvcmtmbG93X3JlZ2lzdGVyZWQYFCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuV29ya2Zsb3dSZWdpc3RlcmVkSAASNQoLcnVuX3N0YXJ0ZWQYFSABKAsyHi5pbnRlcmxvY2suZXZlbnQudjEuUnVuU3RhcnRlZEgAEj8KEHJ1bl90cmFuc2l0aW9uZWQYFiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuUnVuVHJhbnNpdGlvbmVkSAASNwoMcnVuX3JlamVjdGVkGBcgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1blJlamVjdGVkSAASMQoJcnVuX2VuZGVkGBggASgLMhwuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkVuZGVkSAASMwoKcnVuX3BhdXNlZBgZIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5QYXVzZWRIABI1CgtydW5fcmVzdW1lZBgaIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5SZXN1bWVkSAASPwoQdG9vbGNhbGxfZGVjaWRlZBgbIAEoCzIjLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbERlY2lkZWRIABJBChF0b29sY2FsbF9yZXBvcnRlZBgcIAEoCzIkLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbFJlcG9ydGVkSAASMwoKcnVuX2ZvcmNlZBgdIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Gb3JjZWRIABI9Cg9ydW5faW50ZXJydXB0ZWQYHiABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuSW50ZXJydXB0ZWRIABIzCgpydW5fZm9ya2VkGB8gASgLMh0uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkZvcmtlZEgAEj4KEHJ1bl9icmFuY2hfYm91bmQYICABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQnJhbmNoQm91bmRIABI+ChBydW5fYnJhbmNoX2VuZGVkGCEgASgLMiIuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkJyYW5jaEVuZGVkSAASMwoKcnVuX2pvaW5lZBgiIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Kb2luZWRIABI1CgtydW5faW52b2tlZBgjIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5JbnZva2VkSAASPAoPcnVuX2NoaWxkX2VuZGVkGCQgASgLMiEuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkNoaWxkRW5kZWRIABJBChFzY2hlbWFfcmVnaXN0ZXJlZBglIAEoCzIkLmludGVybG9jay5ldmVudC52MS5TY2hlbWFSZWdpc3RlcmVkSAASOQoNc3RhdGVfY2hhbmdlZBgmIAEoCzIgLmludGVybG9jay5ldmVudC52MS5TdGF0ZUNoYW5nZWRIABI5Cg1zdGF0ZV9kZWxldGVkGCcgASgLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLlN0YXRlRGVsZXRlZEgAEjcKDHN0YXRlX2xvY2tlZBgoIAEoCzIfLmludGVybG9jay5ldmVudC52MS5TdGF0ZUxvY2tlZEgAEj0KD3Nlc3Npb25fY3JlYXRlZBgpIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ3JlYXRlZEgAEj0KD3Nlc3Npb25fY2hhbmdlZBgqIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ2hhbmdlZEgAEj0KD3Nlc3Npb25fZ3JhbnRlZBgrIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uR3JhbnRlZEgAEjcKDHRhc2tfY2hhbmdlZBgsIAEoCzIfLmludGVybG9jay5ldmVudC52MS5UYXNrQ2hhbmdlZEgAEkEKEWNvbXBvbmVudF9jaGFuZ2VkGC0gASgLMiQuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENoYW5nZWRIABJFChNjb21wb25lbnRfY29tbWl0dGVkGC4gASgLMiYuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENvbW1pdHRlZEgAEj8KEGFwcHJvdmFsX2NoYW5nZWQYLyABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuQXBwcm92YWxDaGFuZ2VkSAASRgoUcnVuX2FwcHJvdmFsX2NoYW5nZWQYMCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQXBwcm92YWxDaGFuZ2VkSAASOwoOcG9saWN5X2NoYW5nZWQYMSABKAsyIS5pbnRlcmxvY2suZXZlbnQudjEuUG9saWN5Q2hhbmdlZEgAEj8KEGRlY2lzaW9uc19zZWFsZWQYMiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuRGVjaXNpb25zU2VhbGVkSAASPwoQdXBzdHJlYW1fY2hhbmdlZBgzIAEoCzIjLmludGVybG9jay5ldmVudC52MS5VcHN0cmVhbUNoYW5nZWRIABI5Cg1sZWFzZV9jaGFuZ2VkGDQgASgLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLkxlYXNlQ2hhbmdlZEgAEj8KEHRvb2xjYWxsX291dGNvbWUYNSABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuVG9vbENhbGxPdXRjb21lSAASNwoMcnVuX21pZ3JhdGVkGDYgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bk1pZ3JhdGVkSAASNwoMY2FsbF9yZWZ1c2VkGDcgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLkNhbGxSZWZ1c2VkSAASOwoOcGVyc29uX2NoYW5nZWQYOSABKAsyIS5pbnRlcmxvY2suZXZlbnQudjEuUGVyc29uQ2hhbmdlZEgAEjcKDGhhbHRfY2hhbmdlZBg4IAEoCzIfLmludGVybG9jay5ldmVudC52MS5IYWx0Q2hhbmdlZEgAEjsKDmZyZWV6ZV9jaGFuZ2VkGGUgASgLMiEuaW50ZXJsb2NrLmV2ZW50LnYxLkZyZWV6ZUNoYW5nZWRIABJBChFleGNlcHRpb25fY2hhbmdlZBg6IAEoCzIkLmludGVybG9jay5ldmVudC52MS5FeGNlcHRpb25DaGFuZ2VkSAASPQoPc2Vzc2lvbl9ib3VuZGVkGDsgASgLMiIuaW50ZXJsb2NrLmV2ZW50LnYxLlNlc3Npb25Cb3VuZGVkSAASMQoJcnVuX3RpbWVkGGQgASgLMhwuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1blRpbWVkSAASRAoTYnJlYWtfZ2xhc3NfY2hhbmdlZBhaIAEoCzIlLmludGVybG9jay5ldmVudC52MS5CcmVha0dsYXNzQ2hhbmdlZEgAEj8KEHNjaGVkdWxlX2NoYW5nZWQYbiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuU2NoZWR1bGVDaGFuZ2VkSAASPwoQc2NoZWR1bGVfaGFuZGxlZBhvIAEoCzIjLmludGVybG9jay5ldmVudC52MS5TY2hlZHVsZUhhbmRsZWRIABI/ChB3b3JrZmxvd19jaGFuZ2VkGHggASgLMiMuaW50ZXJsb2NrLmV2ZW50LnYxLldvcmtmbG93Q2hhbmdlZEgAEkMKEmRlZmluaXRpb25fY2hhbmdlZBh6IAEoCzIlLmludGVybG9jay5ldmVudC52MS5EZWZpbml0aW9uQ2hhbmdlZEgAEjUKC3NldF9hcHBsaWVkGHkgASgLMh4uaW50ZXJsb2NrLmV2ZW50LnYxLlNldEFwcGxpZWRIAEIJCgdwYXlsb2FkIlAKEldvcmtmbG93UmVnaXN0ZXJlZBIQCgh3b3JrZmxvdxgBIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAIgASgDEg4KBmRpZ2VzdBgDIAEoCSKzAQoKUnVuU3RhcnRlZBIQCgh3b3JrZmxvdxgBIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAIgASgDEg0KBXN0YXRlGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkSFQoNcGFyZW50X3J1bl9pZBgFIAEoCRIQCghzY2hlZHVsZRhuIAEoCRItCgVjYXVzZRhvIAEoCzIeLmludGVybG9jay5ldmVudC52MS5DbG9ja0NhdXNlIr8BCg9SdW5UcmFuc2l0aW9uZWQSDQoFZXZlbnQYASABKAkSDAoEZnJvbRgCIAEoCRIKCgJ0bxgDIAEoCRIRCglyYXRpb25hbGUYBCABKAkSEQoJc2FmZV9uZXh0GAUgASgIEg4KBmd1YXJkcxgGIAMoCRIOCgZicmFuY2gYByABKAkSDgoGcmVhc29uGGQgASgJEi0KBWNhdXNlGGUgASgLMh4uaW50ZXJsb2NrLmV2ZW50LnYxLkNsb2NrQ2F1c2UiVAoKQ2xvY2tDYXVzZRIMCgRraW5kGAEgASgJEicKA2R1ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHbGF0ZV9tcxgDIAEoAyJ3CghSdW5UaW1lZBINCgVzdGF0ZRgBIAEoCRIOCgZicmFuY2gYAiABKAkSDgoGcmVhc29uGAMgASgJEg0KBWV2ZW50GAQgASgJEi0KBWNhdXNlGAUgASgLMh4uaW50ZXJsb2NrLmV2ZW50LnYxLkNsb2NrQ2F1c2UiagoLUnVuUmVqZWN0ZWQSDQoFZXZlbnQYASABKAkSDQoFc3RhdGUYAiABKAkSDAoEY29kZRgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEg4KBmd1YXJkcxgFIAMoCRIOCgZicmFuY2gYBiABKAkiOQoIUnVuRW5kZWQSDgoGc3RhdHVzGAEgASgJEg0KBXN0YXRlGAIgASgJEg4KBnJlYXNvbhgDIAEoCSJKCglSdW5QYXVzZWQSDgoGcmVhc29uGAEgASgJEi0KBWNhdXNlGGQgASgLMh4uaW50ZXJsb2NrLmV2ZW50LnYxLkNsb2NrQ2F1c2UiGwoKUnVuUmVzdW1lZBINCgVzdGF0ZRgBIAEoCSI1CglSdW5Gb3JjZWQSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIOCgZicmFuY2gYAyABKAkiYQoLUnVuTWlncmF0ZWQSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIUCgxmcm9tX3ZlcnNpb24YAyABKAMSEgoKdG9fdmVyc2lvbhgEIAEoAxIOCgZyZWFzb24YBSABKAkiXAoOUnVuSW50ZXJydXB0ZWQSEQoJaW50ZXJydXB0GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSDQoFZmlsZXMYBCADKAkSDgoGYnJhbmNoGAUgASgJIksKCVJ1bkZvcmtlZBINCgVldmVudBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIQCghicmFuY2hlcxgDIAMoCRIOCgZicmFuY2gYBCABKAkiQwoOUnVuQnJhbmNoQm91bmQSDgoGYnJhbmNoGAEgASgJEg0KBXN0YXRlGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkiPwoOUnVuQnJhbmNoRW5kZWQSDgoGYnJhbmNoGAEgASgJEg4KBnN0YXR1cxgCIAEoCRINCgVzdGF0ZRgDIAEoCSKuAQoJUnVuSm9pbmVkEg0KBWV2ZW50GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSEQoJc3VjY2VlZGVkGAQgASgIEjIKCGJyYW5jaGVzGAUgAygLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLkpvaW5lZEJyYW5jaBIRCgljb25mbGljdHMYBiADKAkSDgoGYnJhbmNoGAcgASgJEg4KBnJlYXNvbhgIIAEoCSIsCgxKb2luZWRCcmFuY2gSDAoEbmFtZRgBIAEoCRIOCgZzdGF0dXMYAiABKAkiaAoKUnVuSW52b2tlZBINCgVldmVudBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIUCgxjaGlsZF9ydW5faWQYAyABKAkSFgoOY2hpbGRfd29ya2Zsb3cYBCABKAkSDgoGYnJhbmNoGAUgASgJIowBCg1SdW5DaGlsZEVuZGVkEg0KBWV2ZW50GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSFAoMY2hpbGRfcnVuX2lkGAQgASgJEhYKDmNoaWxkX3dvcmtmbG93GAUgASgJEhQKDGNoaWxkX3N0YXR1cxgGIAEoCRIOCgZicmFuY2gYByABKAkiugMKD1Rvb2xDYWxsRGVjaWRlZBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSEAoIZGVjaXNpb24YAyABKAkSDAoEY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg0KBXN0YXRlGAYgASgJEhMKC3J1bl92ZXJzaW9uGAcgASgDEhQKDGlucHV0X2RpZ2VzdBgIIAEoCRISCgpjYXBhYmlsaXR5GAkgASgJEg4KBnBvbGljeRgKIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgLIAEoAxIMCgRydWxlGAwgASgJEhMKC2FwcHJvdmFsX2lkGA0gASgJEjIKB3NoYWRvd3MYDiADKAsyIS5pbnRlcmxvY2suZXZlbnQudjEuU2hhZG93RGVjaWRlZBItCgZsaW1pdHMYDyADKAsyHS5pbnRlcmxvY2suZXZlbnQudjEuTGltaXRVc2VkEhIKCmphaWxfbGV2ZWwYECABKAUSEwoLamFpbF9kaWdlc3QYESABKAkSMgoIaWRlbnRpdHkYEiABKAsyIC5pbnRlcmxvY2suZXZlbnQudjEuQ2FsbElkZW50aXR5IuUCCgxDYWxsSWRlbnRpdHkSDAoEcm9sZRgBIAEoCRINCgV0b2tlbhgCIAEoCRILCgN2aWEYAyABKAkSDgoGcGVyc29uGAQgASgJEg0KBWh1bWFuGAUgASgJEhQKDGh1bWFuX2lzc3VlchgGIAEoCRIUCgxodW1hbl9zb3VyY2UYByABKAkSGgoSaHVtYW5fZ3JvdXBzX2tub3duGAggASgIEg0KBWFnZW50GAkgASgJEhUKDWFnZW50X3ZlcnNpb24YCiABKAMSFAoMcm9vdF9zZXNzaW9uGAsgASgJEg8KB2xpbmVhZ2UYDCADKAkSRAoKYXR0cmlidXRlcxgNIAMoCzIwLmludGVybG9jay5ldmVudC52MS5DYWxsSWRlbnRpdHkuQXR0cmlidXRlc0VudHJ5GjEKD0F0dHJpYnV0ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIqABCglMaW1pdFVzZWQSDgoGcG9saWN5GAEgASgJEgwKBHJ1bGUYAiABKAkSDwoHbWVhc3VyZRgDIAEoCRINCgVzY29wZRgEIAEoCRIPCgdzdWJqZWN0GAUgASgJEgwKBHVzZWQYBiABKAMSCwoDbWF4GAcgASgDEikKBXVudGlsGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJpCg1TaGFkb3dEZWNpZGVkEg4KBnBvbGljeRgBIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgCIAEoAxIQCgh3b3JrZmxvdxgDIAEoCRIQCghkZWNpc2lvbhgEIAEoCRIMCgRjb2RlGAUgASgJIqQBChBUb29sQ2FsbFJlcG9ydGVkEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIKCgJvaxgDIAEoCBIUCgxyZXN1bHRfYnl0ZXMYBCABKAMSFQoNZmlsZXNfY2hhbmdlZBgFIAMoCRIQCghjb3N0X3VzZBgGIAEoCRITCgt1bmFjY291bnRlZBgHIAEoCBIRCgl3aXRuZXNzZWQYCCABKAgibgoPVG9vbENhbGxPdXRjb21lEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIMCgR3aGF0GAMgASgJEg8KB21hZGVfYnkYBCABKAkSDwoHb3V0Y29tZRgFIAEoCRIMCgRub3RlGAYgASgJImIKEFNjaGVtYVJlZ2lzdGVyZWQSEQoJc2NoZW1hX2lkGAEgASgJEhMKC3NjaGVtYV9uYW1lGAIgASgJEhYKDnNjaGVtYV92ZXJzaW9uGAMgASgDEg4KBmRpZ2VzdBgEIAEoCSKQAQoMU3RhdGVDaGFuZ2VkEhMKC3NjaGVtYV9uYW1lGAEgASgJEhYKDnNjaGVtYV92ZXJzaW9uGAIgASgDEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEhQKDHNlc3Npb25fbmFtZRgFIAEoCRIQCghwb2ludGVycxgGIAMoCSJMCgxTdGF0ZURlbGV0ZWQSEwoLc2NoZW1hX25hbWUYASABKAkSFwoPcm9vdF9zZXNzaW9uX2lkGAIgASgJEg4KBmZvcmNlZBgDIAEoCCJNCgtTdGF0ZUxvY2tlZBIOCgZob2xkZXIYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibQoOU2Vzc2lvbkNyZWF0ZWQSDAoEbmFtZRgBIAEoCRIZChFwYXJlbnRfc2Vzc2lvbl9pZBgCIAEoCRIXCg9yb290X3Nlc3Npb25faWQYAyABKAkSGQoRd29ya2Zsb3dfc3RhdGVfaWQYBCABKAkizwEKDlNlc3Npb25DaGFuZ2VkEgwKBG5hbWUYASABKAkSDgoGc3RhdHVzGAIgASgJEhsKE3N0YXRlX3VwZGF0ZV9zdGF0dXMYAyABKAkSEAoIYXR0ZW1wdHMYBCABKAUSDQoFZXJyb3IYBSABKAkSGQoRcGFyZW50X3Nlc3Npb25faWQYBiABKAkSFwoPcm9vdF9zZXNzaW9uX2lkGAcgASgJEhMKC2NhbGxiYWNrX2lkGAggASgJEhgKEGNoaWxkX3Nlc3Npb25faWQYCSABKAkihQEKDlNlc3Npb25Cb3VuZGVkEgwKBG5hbWUYASABKAkSEAoIdG9rZW5faWQYAiABKAkSEgoKdG9rZW5fbmFtZRgDIAEoCRIPCgdlbnRyaWVzGAQgASgFEi4KCmV4cGlyZXNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiIKDlNlc3Npb25HcmFudGVkEhAKCHN0YXRlX2lkGAEgASgJInUKC1Rhc2tDaGFuZ2VkEhIKCnNlc3Npb25faWQYASABKAkSDAoEa2luZBgCIAEoCRIPCgdhdHRlbXB0GAMgASgFEg4KBnJ1bm5lchgEIAEoCRINCgVlcnJvchgFIAEoCRIUCgxjYWxsYmFja19pZHMYBiADKAkiNQoQQ29tcG9uZW50Q2hhbmdlZBIMCgRuYW1lGAEgASgJEhMKC3BlcnNpc3RlbmNlGAIgASgJImcKEkNvbXBvbmVudENvbW1pdHRlZBIUCgxleGVjdXRpb25faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIPCgdzdWJqZWN0GAMgASgJEhYKDnZhbHVlc192ZXJzaW9uGAQgASgDIqsCCg9BcHByb3ZhbENoYW5nZWQSDAoEa2luZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDgoGc3RhdHVzGAMgASgJEhAKCGFza2VkX2J5GAQgASgJEg8KB21lc3NhZ2UYBSABKAkSDQoFcm9sZXMYBiADKAkSDQoFbmFtZXMYByADKAkSCgoCYnkYCCABKAkSDwoHYXBwcm92ZRgJIAEoCBIMCgRub3RlGAogASgJEg4KBnJlYXNvbhgLIAEoCRIuCgpleHBpcmVzX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZkaWdlc3QYDSABKAkSDQoFdGVybXMYDiADKAkSDQoFcmVsYXkYPCABKAkSEAoIaWRlbnRpdHkYPSABKAki/gEKDExlYXNlQ2hhbmdlZBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDQoFc3RhdGUYAyABKAkSDgoGcG9saWN5GAQgASgJEhYKDnBvbGljeV92ZXJzaW9uGAUgASgDEgwKBHJ1bGUYBiABKAkSEgoKY2FwYWJpbGl0eRgHIAEoCRIPCgdwYXR0ZXJuGAggASgJEg0KBWNhbGxzGAkgASgDEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmdyYW50ZWRfYnkYCyABKAkSDAoEb25seRgMIAEoCSKCAQoSUnVuQXBwcm92YWxDaGFuZ2VkEhMKC2FwcHJvdmFsX2lkGAEgASgJEg0KBWV2ZW50GAIgASgJEgwKBGZyb20YAyABKAkSCgoCdG8YBCABKAkSDgoGYnJhbmNoGAUgASgJEg4KBnJlYXNvbhgGIAEoCRIOCgZndWFyZHMYByADKAkicAoNUG9saWN5Q2hhbmdlZBIWCg5wb2xpY3lfdmVyc2lvbhgBIAEoAxIOCgZkaWdlc3QYAiABKAkSDgoGc2hhZG93GAMgASgIEhIKCmF0dGFjaG1lbnQYBCABKAkSEwoLYXR0YWNoZWRfdG8YBSABKAkiIAoPVXBzdHJlYW1DaGFuZ2VkEg0KBXRvb2xzGAEgAygJIjwKD0RlY2lzaW9uc1NlYWxlZBINCgVmaXJzdBgBIAEoAxIMCgRsYXN0GAIgASgDEgwKBGhlYWQYAyABKAkiwgEKC0NhbGxSZWZ1c2VkEgwKBGZhY2UYASABKAkSDgoGbWV0aG9kGAIgASgJEg4KBnJlYXNvbhgDIAEoCRIMCgRyb2xlGAQgASgJEhIKCnNlc3Npb25faWQYBSABKAkSDAoEZnJvbRgGIAEoCRIMCgRtb3JlGAcgASgDEhgKEGFza2VkX3Nlc3Npb25faWQYCCABKAkSFAoMYXNrZWRfcnVuX2lkGAkgASgJEhcKD2Fza2VkX25hbWVzcGFjZRgKIAEoCSKFAQoNUGVyc29uQ2hhbmdlZBINCgVyb2xlcxgBIAMoCRISCgpuYW1lc3BhY2VzGAIgAygJEhIKCmlkZW50aXRpZXMYAyADKAkSFQoNY3JlZGVudGlhbF9pZBgEIAEoCRIXCg9jcmVkZW50aWFsX2tpbmQYBSABKAkSDQoFbGFiZWwYBiABKAkiOQoLSGFsdENoYW5nZWQSDAoEa2luZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBnJlYXNvbhgDIAEoCSJcCg1GcmVlemVDaGFuZ2VkEhAKCHdvcmtmbG93GAEgASgJEg4KBnJlYXNvbhgCIAEoCRIpCgV1bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiswEKEUJyZWFrR2xhc3NDaGFuZ2VkEhEKCXByaW5jaXBhbBgBIAEoCRINCgV0b29scxgCIAMoCRIQCghjb21tYW5kcxgDIAMoCRIpCgV1bnRpbBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAUgASgJEg8KB3BlbmRpbmcYBiABKAgSDQoFY2FsbHMYByABKAMSDwoHYWx0ZXJlZBgIIAEoCSLBAQoQRXhjZXB0aW9uQ2hhbmdlZBIOCgZwb2xpY3kYASABKAkSDAoEcnVsZRgCIAEoCRIRCglwcmluY2lwYWwYAyABKAkSDQoFaHVtYW4YBCABKAkSDQoFZ3JvdXAYBSABKAkSEgoKc2Vzc2lvbl9pZBgGIAEoCRIpCgV1bnRpbBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAggASgJEg8KB3BlbmRpbmcYCSABKAgihgEKD1NjaGVkdWxlQ2hhbmdlZBIYChBzY2hlZHVsZV92ZXJzaW9uGAEgASgDEhAKCHdvcmtmbG93GAIgASgJEgwKBGNyb24YAyABKAkSDAoEem9uZRgEIAEoCRIrCgduZXh0X2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKTAgoPU2NoZWR1bGVIYW5kbGVkEhgKEHNjaGVkdWxlX3ZlcnNpb24YASABKAMSEAoId29ya2Zsb3cYAiABKAkSLgoKbm9taW5hbF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHbGF0ZV9tcxgEIAEoAxINCgVjb3VudBgFIAEoAxIsCghmaXJzdF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcnVuX2lkGAcgASgJEhIKCnNlc3Npb25faWQYCCABKAkSDAoEY29kZRgJIAEoCRIOCgZyZWFzb24YCiABKAkSFAoMdHJpZ2dlcmVkX2J5GAsgASgJIlgKD1dvcmtmbG93Q2hhbmdlZBIYChB3b3JrZmxvd192ZXJzaW9uGAEgASgDEg4KBmRpZ2VzdBgCIAEoCRIOCgZyZWFzb24YAyABKAkSCwoDc2V0GAQgASgJIlwKEURlZmluaXRpb25DaGFuZ2VkEhoKEmRlZmluaXRpb25fdmVyc2lvbhgBIAEoAxIOCgZkaWdlc3QYAiABKAkSDgoGcmVhc29uGAMgASgJEgsKA3NldBgEIAEoCSKCAQoKU2V0QXBwbGllZBITCgtzZXRfdmVyc2lvbhgBIAEoAxIPCgdvYmplY3RzGAIgAygJEgwKBHJlcG8YAyABKAkSDgoGY29tbWl0GAQgASgJEjAKDHNoYWRvd191bnRpbBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCRlpEZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2V2ZW50L3YxO2V2ZW50djFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Event is one fact that has happened and will not change. It is written to the store
@@ -387,6 +387,104 @@ export type Event = Message<"interlock.event.v1.Event"> & {
      */
     value: CallRefused;
     case: "callRefused";
+  } | {
+    /**
+     * Of person.created, person.updated, person.deleted, person.invited, person.key_added and
+     * person.key_removed.
+     *
+     * @generated from field: interlock.event.v1.PersonChanged person_changed = 57;
+     */
+    value: PersonChanged;
+    case: "personChanged";
+  } | {
+    /**
+     * Of halt.created and halt.lifted.
+     *
+     * @generated from field: interlock.event.v1.HaltChanged halt_changed = 56;
+     */
+    value: HaltChanged;
+    case: "haltChanged";
+  } | {
+    /**
+     * Of freeze.created and freeze.lifted.
+     *
+     * @generated from field: interlock.event.v1.FreezeChanged freeze_changed = 101;
+     */
+    value: FreezeChanged;
+    case: "freezeChanged";
+  } | {
+    /**
+     * Of exception.added, exception.confirmed and exception.ended.
+     *
+     * @generated from field: interlock.event.v1.ExceptionChanged exception_changed = 58;
+     */
+    value: ExceptionChanged;
+    case: "exceptionChanged";
+  } | {
+    /**
+     * Of session.token.minted, session.token.revoked, session.tokens.revoked and session.narrowed.
+     *
+     * @generated from field: interlock.event.v1.SessionBounded session_bounded = 59;
+     */
+    value: SessionBounded;
+    case: "sessionBounded";
+  } | {
+    /**
+     * Of run.reminded, run.stale, run.timer.blocked and run.timer.restored.
+     *
+     * @generated from field: interlock.event.v1.RunTimed run_timed = 100;
+     */
+    value: RunTimed;
+    case: "runTimed";
+  } | {
+    /**
+     * Of breakglass.granted, breakglass.confirmed, breakglass.revoked and breakglass.handed_in.
+     *
+     * @generated from field: interlock.event.v1.BreakGlassChanged break_glass_changed = 90;
+     */
+    value: BreakGlassChanged;
+    case: "breakGlassChanged";
+  } | {
+    /**
+     * Of schedule.created, schedule.updated, schedule.paused, schedule.resumed and schedule.deleted.
+     *
+     * @generated from field: interlock.event.v1.ScheduleChanged schedule_changed = 110;
+     */
+    value: ScheduleChanged;
+    case: "scheduleChanged";
+  } | {
+    /**
+     * Of schedule.fired, schedule.missed, schedule.skipped, schedule.queued and schedule.refused.
+     *
+     * @generated from field: interlock.event.v1.ScheduleHandled schedule_handled = 111;
+     */
+    value: ScheduleHandled;
+    case: "scheduleHandled";
+  } | {
+    /**
+     * Of workflow.promoted, workflow.retired and workflow.restored.
+     *
+     * @generated from field: interlock.event.v1.WorkflowChanged workflow_changed = 120;
+     */
+    value: WorkflowChanged;
+    case: "workflowChanged";
+  } | {
+    /**
+     * Of schema.promoted, schema.retired, schema.restored, component.promoted, component.retired
+     * and component.restored.
+     *
+     * @generated from field: interlock.event.v1.DefinitionChanged definition_changed = 122;
+     */
+    value: DefinitionChanged;
+    case: "definitionChanged";
+  } | {
+    /**
+     * Of set.applied and set.shadowed.
+     *
+     * @generated from field: interlock.event.v1.SetApplied set_applied = 121;
+     */
+    value: SetApplied;
+    case: "setApplied";
   } | { case: undefined; value?: undefined };
 };
 
@@ -472,6 +570,20 @@ export type RunStarted = Message<"interlock.event.v1.RunStarted"> & {
    * @generated from field: string parent_run_id = 5;
    */
   parentRunId: string;
+
+  /**
+   * The schedule that has started it; empty for none.
+   *
+   * @generated from field: string schedule = 110;
+   */
+  schedule: string;
+
+  /**
+   * The time of that schedule; absent for none.
+   *
+   * @generated from field: interlock.event.v1.ClockCause cause = 111;
+   */
+  cause?: ClockCause | undefined;
 };
 
 /**
@@ -536,6 +648,20 @@ export type RunTransitioned = Message<"interlock.event.v1.RunTransitioned"> & {
    * @generated from field: string branch = 7;
    */
   branch: string;
+
+  /**
+   * Why it was taken by time; empty for a transition that a caller has fired.
+   *
+   * @generated from field: string reason = 100;
+   */
+  reason: string;
+
+  /**
+   * The clock that has brought it about; absent for none.
+   *
+   * @generated from field: interlock.event.v1.ClockCause cause = 101;
+   */
+  cause?: ClockCause | undefined;
 };
 
 /**
@@ -544,6 +670,91 @@ export type RunTransitioned = Message<"interlock.event.v1.RunTransitioned"> & {
  */
 export const RunTransitionedSchema: GenMessage<RunTransitioned> = /*@__PURE__*/
   messageDesc(file_interlock_event_v1_event, 3);
+
+/**
+ * ClockCause is the clock that has brought a change about (S25.9).
+ *
+ * @generated from message interlock.event.v1.ClockCause
+ */
+export type ClockCause = Message<"interlock.event.v1.ClockCause"> & {
+  /**
+   * What it was: deadline, fork, after, stale, remind, schedule, or trigger.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * When it was due.
+   *
+   * @generated from field: google.protobuf.Timestamp due = 2;
+   */
+  due?: Timestamp | undefined;
+
+  /**
+   * By how many milliseconds the change was late.
+   *
+   * @generated from field: int64 late_ms = 3;
+   */
+  lateMs: bigint;
+};
+
+/**
+ * Describes the message interlock.event.v1.ClockCause.
+ * Use `create(ClockCauseSchema)` to create a new message.
+ */
+export const ClockCauseSchema: GenMessage<ClockCause> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 4);
+
+/**
+ * RunTimed announces a reminder (type "reminded"), a silent agent ("stale"), or a transition that was due and that no guard
+ * let through ("timer.blocked"), or that what was due waits after a restore ("timer.restored"). The run stays in its state.
+ *
+ * @generated from message interlock.event.v1.RunTimed
+ */
+export type RunTimed = Message<"interlock.event.v1.RunTimed"> & {
+  /**
+   * The state that it is in.
+   *
+   * @generated from field: string state = 1;
+   */
+  state: string;
+
+  /**
+   * The branch; empty outside of forks.
+   *
+   * @generated from field: string branch = 2;
+   */
+  branch: string;
+
+  /**
+   * What has happened, in one sentence.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * The event of the transition that was due; empty for others.
+   *
+   * @generated from field: string event = 4;
+   */
+  event: string;
+
+  /**
+   * The clock that has brought it about.
+   *
+   * @generated from field: interlock.event.v1.ClockCause cause = 5;
+   */
+  cause?: ClockCause | undefined;
+};
+
+/**
+ * Describes the message interlock.event.v1.RunTimed.
+ * Use `create(RunTimedSchema)` to create a new message.
+ */
+export const RunTimedSchema: GenMessage<RunTimed> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 5);
 
 /**
  * RunRejected announces an event that was refused.
@@ -599,7 +810,7 @@ export type RunRejected = Message<"interlock.event.v1.RunRejected"> & {
  * Use `create(RunRejectedSchema)` to create a new message.
  */
 export const RunRejectedSchema: GenMessage<RunRejected> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 4);
+  messageDesc(file_interlock_event_v1_event, 6);
 
 /**
  * RunEnded announces a run that reached a final state, failed or was cancelled.
@@ -634,7 +845,7 @@ export type RunEnded = Message<"interlock.event.v1.RunEnded"> & {
  * Use `create(RunEndedSchema)` to create a new message.
  */
 export const RunEndedSchema: GenMessage<RunEnded> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 5);
+  messageDesc(file_interlock_event_v1_event, 7);
 
 /**
  * RunPaused announces a run that its agent has paused (type "paused"), that an operator or the
@@ -649,6 +860,13 @@ export type RunPaused = Message<"interlock.event.v1.RunPaused"> & {
    * @generated from field: string reason = 1;
    */
   reason: string;
+
+  /**
+   * The clock that has held it; absent for none.
+   *
+   * @generated from field: interlock.event.v1.ClockCause cause = 100;
+   */
+  cause?: ClockCause | undefined;
 };
 
 /**
@@ -656,7 +874,7 @@ export type RunPaused = Message<"interlock.event.v1.RunPaused"> & {
  * Use `create(RunPausedSchema)` to create a new message.
  */
 export const RunPausedSchema: GenMessage<RunPaused> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 6);
+  messageDesc(file_interlock_event_v1_event, 8);
 
 /**
  * RunResumed announces a run that is running again.
@@ -677,7 +895,7 @@ export type RunResumed = Message<"interlock.event.v1.RunResumed"> & {
  * Use `create(RunResumedSchema)` to create a new message.
  */
 export const RunResumedSchema: GenMessage<RunResumed> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 7);
+  messageDesc(file_interlock_event_v1_event, 9);
 
 /**
  * RunForced announces that an operator set the state, past guards and approvals.
@@ -712,7 +930,7 @@ export type RunForced = Message<"interlock.event.v1.RunForced"> & {
  * Use `create(RunForcedSchema)` to create a new message.
  */
 export const RunForcedSchema: GenMessage<RunForced> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 8);
+  messageDesc(file_interlock_event_v1_event, 10);
 
 /**
  * RunMigrated announces that a run has moved to another version of its workflow.
@@ -761,7 +979,7 @@ export type RunMigrated = Message<"interlock.event.v1.RunMigrated"> & {
  * Use `create(RunMigratedSchema)` to create a new message.
  */
 export const RunMigratedSchema: GenMessage<RunMigrated> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 9);
+  messageDesc(file_interlock_event_v1_event, 11);
 
 /**
  * RunInterrupted announces that a changed file diverted a run to a handler.
@@ -810,7 +1028,7 @@ export type RunInterrupted = Message<"interlock.event.v1.RunInterrupted"> & {
  * Use `create(RunInterruptedSchema)` to create a new message.
  */
 export const RunInterruptedSchema: GenMessage<RunInterrupted> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 10);
+  messageDesc(file_interlock_event_v1_event, 12);
 
 /**
  * RunForked announces that a run works in branches.
@@ -852,7 +1070,7 @@ export type RunForked = Message<"interlock.event.v1.RunForked"> & {
  * Use `create(RunForkedSchema)` to create a new message.
  */
 export const RunForkedSchema: GenMessage<RunForked> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 11);
+  messageDesc(file_interlock_event_v1_event, 13);
 
 /**
  * RunBranchBound announces that a session works in a branch.
@@ -887,7 +1105,7 @@ export type RunBranchBound = Message<"interlock.event.v1.RunBranchBound"> & {
  * Use `create(RunBranchBoundSchema)` to create a new message.
  */
 export const RunBranchBoundSchema: GenMessage<RunBranchBound> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 12);
+  messageDesc(file_interlock_event_v1_event, 14);
 
 /**
  * RunBranchEnded announces a branch that succeeded or failed.
@@ -922,7 +1140,7 @@ export type RunBranchEnded = Message<"interlock.event.v1.RunBranchEnded"> & {
  * Use `create(RunBranchEndedSchema)` to create a new message.
  */
 export const RunBranchEndedSchema: GenMessage<RunBranchEnded> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 13);
+  messageDesc(file_interlock_event_v1_event, 15);
 
 /**
  * RunJoined announces the end of a fork.
@@ -993,7 +1211,7 @@ export type RunJoined = Message<"interlock.event.v1.RunJoined"> & {
  * Use `create(RunJoinedSchema)` to create a new message.
  */
 export const RunJoinedSchema: GenMessage<RunJoined> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 14);
+  messageDesc(file_interlock_event_v1_event, 16);
 
 /**
  * JoinedBranch is how a branch ended.
@@ -1021,7 +1239,7 @@ export type JoinedBranch = Message<"interlock.event.v1.JoinedBranch"> & {
  * Use `create(JoinedBranchSchema)` to create a new message.
  */
 export const JoinedBranchSchema: GenMessage<JoinedBranch> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 15);
+  messageDesc(file_interlock_event_v1_event, 17);
 
 /**
  * RunInvoked announces a run that waits for a child run.
@@ -1070,7 +1288,7 @@ export type RunInvoked = Message<"interlock.event.v1.RunInvoked"> & {
  * Use `create(RunInvokedSchema)` to create a new message.
  */
 export const RunInvokedSchema: GenMessage<RunInvoked> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 16);
+  messageDesc(file_interlock_event_v1_event, 18);
 
 /**
  * RunChildEnded announces a run that continues because its child run has ended.
@@ -1133,7 +1351,7 @@ export type RunChildEnded = Message<"interlock.event.v1.RunChildEnded"> & {
  * Use `create(RunChildEndedSchema)` to create a new message.
  */
 export const RunChildEndedSchema: GenMessage<RunChildEnded> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 17);
+  messageDesc(file_interlock_event_v1_event, 19);
 
 /**
  * ToolCallDecided announces one decision on a tool call.
@@ -1262,6 +1480,13 @@ export type ToolCallDecided = Message<"interlock.event.v1.ToolCallDecided"> & {
    * @generated from field: string jail_digest = 17;
    */
   jailDigest: string;
+
+  /**
+   * Who made the call, as it was known then.
+   *
+   * @generated from field: interlock.event.v1.CallIdentity identity = 18;
+   */
+  identity?: CallIdentity | undefined;
 };
 
 /**
@@ -1269,7 +1494,112 @@ export type ToolCallDecided = Message<"interlock.event.v1.ToolCallDecided"> & {
  * Use `create(ToolCallDecidedSchema)` to create a new message.
  */
 export const ToolCallDecidedSchema: GenMessage<ToolCallDecided> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 18);
+  messageDesc(file_interlock_event_v1_event, 20);
+
+/**
+ * CallIdentity is who makes a call, and for whom. The actor of the event is the principal.
+ *
+ * @generated from message interlock.event.v1.CallIdentity
+ */
+export type CallIdentity = Message<"interlock.event.v1.CallIdentity"> & {
+  /**
+   * Role of the principal.
+   *
+   * @generated from field: string role = 1;
+   */
+  role: string;
+
+  /**
+   * Kind of its token: static, session, oidc or person; empty for a caller without one.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+
+  /**
+   * How the call came: hook, mcp, rest, grpc, authzen or ext_authz; empty where that is not known.
+   *
+   * @generated from field: string via = 3;
+   */
+  via: string;
+
+  /**
+   * The person that the principal is; empty for none.
+   *
+   * @generated from field: string person = 4;
+   */
+  person: string;
+
+  /**
+   * Name of the human on whose behalf the call is made; empty where that is not known.
+   *
+   * @generated from field: string human = 5;
+   */
+  human: string;
+
+  /**
+   * Who vouches for the human; empty for people of this deployment.
+   *
+   * @generated from field: string human_issuer = 6;
+   */
+  humanIssuer: string;
+
+  /**
+   * How far the facts of the human are trusted: claimed, gateway, issuer or operator.
+   *
+   * @generated from field: string human_source = 7;
+   */
+  humanSource: string;
+
+  /**
+   * True when all groups of the human are known.
+   *
+   * @generated from field: bool human_groups_known = 8;
+   */
+  humanGroupsKnown: boolean;
+
+  /**
+   * Name of the agent that the session has started from; empty for none.
+   *
+   * @generated from field: string agent = 9;
+   */
+  agent: string;
+
+  /**
+   * Version of that agent.
+   *
+   * @generated from field: int64 agent_version = 10;
+   */
+  agentVersion: bigint;
+
+  /**
+   * Name of the root of the session's tree; empty without a session.
+   *
+   * @generated from field: string root_session = 11;
+   */
+  rootSession: string;
+
+  /**
+   * Names of the sessions above the call's own and of that, the root first.
+   *
+   * @generated from field: repeated string lineage = 12;
+   */
+  lineage: string[];
+
+  /**
+   * The attributes of the human that --log-attributes names, as texts.
+   *
+   * @generated from field: map<string, string> attributes = 13;
+   */
+  attributes: { [key: string]: string };
+};
+
+/**
+ * Describes the message interlock.event.v1.CallIdentity.
+ * Use `create(CallIdentitySchema)` to create a new message.
+ */
+export const CallIdentitySchema: GenMessage<CallIdentity> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 21);
 
 /**
  * LimitUsed is how much of a limit is used.
@@ -1341,7 +1671,7 @@ export type LimitUsed = Message<"interlock.event.v1.LimitUsed"> & {
  * Use `create(LimitUsedSchema)` to create a new message.
  */
 export const LimitUsedSchema: GenMessage<LimitUsed> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 19);
+  messageDesc(file_interlock_event_v1_event, 22);
 
 /**
  * ShadowDecided is what a shadow would have decided. The shadow is a policy or a
@@ -1391,7 +1721,7 @@ export type ShadowDecided = Message<"interlock.event.v1.ShadowDecided"> & {
  * Use `create(ShadowDecidedSchema)` to create a new message.
  */
 export const ShadowDecidedSchema: GenMessage<ShadowDecided> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 20);
+  messageDesc(file_interlock_event_v1_event, 23);
 
 /**
  * ToolCallReported announces the result of a tool call.
@@ -1462,7 +1792,7 @@ export type ToolCallReported = Message<"interlock.event.v1.ToolCallReported"> & 
  * Use `create(ToolCallReportedSchema)` to create a new message.
  */
 export const ToolCallReportedSchema: GenMessage<ToolCallReported> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 21);
+  messageDesc(file_interlock_event_v1_event, 24);
 
 /**
  * ToolCallOutcome tells of a call whose outcome nobody has reported: that it is unknown, or how
@@ -1519,7 +1849,7 @@ export type ToolCallOutcome = Message<"interlock.event.v1.ToolCallOutcome"> & {
  * Use `create(ToolCallOutcomeSchema)` to create a new message.
  */
 export const ToolCallOutcomeSchema: GenMessage<ToolCallOutcome> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 22);
+  messageDesc(file_interlock_event_v1_event, 25);
 
 /**
  * SchemaRegistered announces a new immutable version of a schema.
@@ -1561,7 +1891,7 @@ export type SchemaRegistered = Message<"interlock.event.v1.SchemaRegistered"> & 
  * Use `create(SchemaRegisteredSchema)` to create a new message.
  */
 export const SchemaRegisteredSchema: GenMessage<SchemaRegistered> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 23);
+  messageDesc(file_interlock_event_v1_event, 26);
 
 /**
  * StateChanged announces a new version of a shared state. The document is not part of
@@ -1618,7 +1948,7 @@ export type StateChanged = Message<"interlock.event.v1.StateChanged"> & {
  * Use `create(StateChangedSchema)` to create a new message.
  */
 export const StateChangedSchema: GenMessage<StateChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 24);
+  messageDesc(file_interlock_event_v1_event, 27);
 
 /**
  * StateDeleted announces a state that is gone, with its history.
@@ -1653,7 +1983,7 @@ export type StateDeleted = Message<"interlock.event.v1.StateDeleted"> & {
  * Use `create(StateDeletedSchema)` to create a new message.
  */
 export const StateDeletedSchema: GenMessage<StateDeleted> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 25);
+  messageDesc(file_interlock_event_v1_event, 28);
 
 /**
  * StateLocked announces a lock on a state, taken or given back. A lock that lapses is
@@ -1682,7 +2012,7 @@ export type StateLocked = Message<"interlock.event.v1.StateLocked"> & {
  * Use `create(StateLockedSchema)` to create a new message.
  */
 export const StateLockedSchema: GenMessage<StateLocked> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 26);
+  messageDesc(file_interlock_event_v1_event, 29);
 
 /**
  * SessionCreated announces a new session.
@@ -1724,7 +2054,7 @@ export type SessionCreated = Message<"interlock.event.v1.SessionCreated"> & {
  * Use `create(SessionCreatedSchema)` to create a new message.
  */
 export const SessionCreatedSchema: GenMessage<SessionCreated> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 27);
+  messageDesc(file_interlock_event_v1_event, 30);
 
 /**
  * SessionChanged announces where a session stands (types "stopped", "resumed",
@@ -1803,7 +2133,57 @@ export type SessionChanged = Message<"interlock.event.v1.SessionChanged"> & {
  * Use `create(SessionChangedSchema)` to create a new message.
  */
 export const SessionChangedSchema: GenMessage<SessionChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 28);
+  messageDesc(file_interlock_event_v1_event, 31);
+
+/**
+ * SessionBounded announces that a session was narrowed, or that a token of it was minted or revoked
+ * (S22.27).
+ *
+ * @generated from message interlock.event.v1.SessionBounded
+ */
+export type SessionBounded = Message<"interlock.event.v1.SessionBounded"> & {
+  /**
+   * Name of the session.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The token that was minted or revoked; empty for all of them, and for a narrowing.
+   *
+   * @generated from field: string token_id = 2;
+   */
+  tokenId: string;
+
+  /**
+   * Name of the principal of a token that was minted.
+   *
+   * @generated from field: string token_name = 3;
+   */
+  tokenName: string;
+
+  /**
+   * How many entries narrow the session or the token that was minted; 0 for none.
+   *
+   * @generated from field: int32 entries = 4;
+   */
+  entries: number;
+
+  /**
+   * When a token that was minted ends.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.event.v1.SessionBounded.
+ * Use `create(SessionBoundedSchema)` to create a new message.
+ */
+export const SessionBoundedSchema: GenMessage<SessionBounded> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 32);
 
 /**
  * SessionGranted announces that a session may read a state of another tree, or may no
@@ -1825,7 +2205,7 @@ export type SessionGranted = Message<"interlock.event.v1.SessionGranted"> & {
  * Use `create(SessionGrantedSchema)` to create a new message.
  */
 export const SessionGrantedSchema: GenMessage<SessionGranted> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 29);
+  messageDesc(file_interlock_event_v1_event, 33);
 
 /**
  * TaskChanged announces what happened to a task (types "queued", "claimed", "lapsed",
@@ -1882,7 +2262,7 @@ export type TaskChanged = Message<"interlock.event.v1.TaskChanged"> & {
  * Use `create(TaskChangedSchema)` to create a new message.
  */
 export const TaskChangedSchema: GenMessage<TaskChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 30);
+  messageDesc(file_interlock_event_v1_event, 34);
 
 /**
  * ComponentChanged announces a change of a component's definition.
@@ -1910,7 +2290,7 @@ export type ComponentChanged = Message<"interlock.event.v1.ComponentChanged"> & 
  * Use `create(ComponentChangedSchema)` to create a new message.
  */
 export const ComponentChangedSchema: GenMessage<ComponentChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 31);
+  messageDesc(file_interlock_event_v1_event, 35);
 
 /**
  * ComponentCommitted announces the end of an execution. Values are not part of events.
@@ -1952,7 +2332,7 @@ export type ComponentCommitted = Message<"interlock.event.v1.ComponentCommitted"
  * Use `create(ComponentCommittedSchema)` to create a new message.
  */
 export const ComponentCommittedSchema: GenMessage<ComponentCommitted> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 32);
+  messageDesc(file_interlock_event_v1_event, 36);
 
 /**
  * ApprovalChanged announces a question to humans and its outcome (types "requested",
@@ -2059,6 +2439,20 @@ export type ApprovalChanged = Message<"interlock.event.v1.ApprovalChanged"> & {
    * @generated from field: repeated string terms = 14;
    */
   terms: string[];
+
+  /**
+   * Of a vote: name of the relay that passed it on; empty for none.
+   *
+   * @generated from field: string relay = 60;
+   */
+  relay: string;
+
+  /**
+   * Of a vote: the identity under which the relay knows the person; empty for none.
+   *
+   * @generated from field: string identity = 61;
+   */
+  identity: string;
 };
 
 /**
@@ -2066,7 +2460,7 @@ export type ApprovalChanged = Message<"interlock.event.v1.ApprovalChanged"> & {
  * Use `create(ApprovalChangedSchema)` to create a new message.
  */
 export const ApprovalChangedSchema: GenMessage<ApprovalChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 33);
+  messageDesc(file_interlock_event_v1_event, 37);
 
 /**
  * LeaseChanged announces that an approver lets calls pass without another question, and that
@@ -2165,7 +2559,7 @@ export type LeaseChanged = Message<"interlock.event.v1.LeaseChanged"> & {
  * Use `create(LeaseChangedSchema)` to create a new message.
  */
 export const LeaseChangedSchema: GenMessage<LeaseChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 34);
+  messageDesc(file_interlock_event_v1_event, 38);
 
 /**
  * RunApprovalChanged announces what an approval does to a run (types
@@ -2230,7 +2624,7 @@ export type RunApprovalChanged = Message<"interlock.event.v1.RunApprovalChanged"
  * Use `create(RunApprovalChangedSchema)` to create a new message.
  */
 export const RunApprovalChangedSchema: GenMessage<RunApprovalChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 35);
+  messageDesc(file_interlock_event_v1_event, 39);
 
 /**
  * PolicyChanged announces a change of a policy (types "put", "promoted", "deleted",
@@ -2261,14 +2655,16 @@ export type PolicyChanged = Message<"interlock.event.v1.PolicyChanged"> & {
   shadow: boolean;
 
   /**
-   * workflow, process, session or role: of an attachment. Empty otherwise.
+   * workflow, process, session, role, principal, human, group, agent or everyone: of an
+   * attachment, one event for each. Empty otherwise.
    *
    * @generated from field: string attachment = 4;
    */
   attachment: string;
 
   /**
-   * Name of that workflow, process, session or role; empty otherwise.
+   * Name of that workflow, process, session, role, principal, person, group or agent; "*" for
+   * everyone; empty otherwise.
    *
    * @generated from field: string attached_to = 5;
    */
@@ -2280,7 +2676,7 @@ export type PolicyChanged = Message<"interlock.event.v1.PolicyChanged"> & {
  * Use `create(PolicyChangedSchema)` to create a new message.
  */
 export const PolicyChangedSchema: GenMessage<PolicyChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 36);
+  messageDesc(file_interlock_event_v1_event, 40);
 
 /**
  * UpstreamChanged announces that tools of an MCP server behind the gate have another
@@ -2303,7 +2699,7 @@ export type UpstreamChanged = Message<"interlock.event.v1.UpstreamChanged"> & {
  * Use `create(UpstreamChangedSchema)` to create a new message.
  */
 export const UpstreamChangedSchema: GenMessage<UpstreamChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 37);
+  messageDesc(file_interlock_event_v1_event, 41);
 
 /**
  * DecisionsSealed announces that decisions of a partition are part of its hash chain
@@ -2339,12 +2735,12 @@ export type DecisionsSealed = Message<"interlock.event.v1.DecisionsSealed"> & {
  * Use `create(DecisionsSealedSchema)` to create a new message.
  */
 export const DecisionsSealedSchema: GenMessage<DecisionsSealed> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 38);
+  messageDesc(file_interlock_event_v1_event, 42);
 
 /**
  * CallRefused announces that a caller was refused before there was a decision (type "refused"):
  * by its credentials, its role, its session or its namespace. The entity is the principal, or
- * "unknown". A process announces at most one in ten seconds.
+ * "unknown". A process announces at most one in ten seconds for a principal and a reason.
  *
  * @generated from message interlock.event.v1.CallRefused
  */
@@ -2392,11 +2788,33 @@ export type CallRefused = Message<"interlock.event.v1.CallRefused"> & {
   from: string;
 
   /**
-   * How many more were refused since the one that was announced before.
+   * How many more of the principal were refused for the reason since the one that was announced
+   * before.
    *
    * @generated from field: int64 more = 7;
    */
   more: bigint;
+
+  /**
+   * The session that the call asked for, if that is another one; empty for none.
+   *
+   * @generated from field: string asked_session_id = 8;
+   */
+  askedSessionId: string;
+
+  /**
+   * The run that the call asked for; empty for none.
+   *
+   * @generated from field: string asked_run_id = 9;
+   */
+  askedRunId: string;
+
+  /**
+   * The namespace that the call asked for, if that is another one; empty for none.
+   *
+   * @generated from field: string asked_namespace = 10;
+   */
+  askedNamespace: string;
 };
 
 /**
@@ -2404,5 +2822,563 @@ export type CallRefused = Message<"interlock.event.v1.CallRefused"> & {
  * Use `create(CallRefusedSchema)` to create a new message.
  */
 export const CallRefusedSchema: GenMessage<CallRefused> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 39);
+  messageDesc(file_interlock_event_v1_event, 43);
+
+/**
+ * PersonChanged announces a change of a person, or of a key by which the person logs in. Events of
+ * people are in the namespace "default", whatever namespaces the person may call in.
+ *
+ * @generated from message interlock.event.v1.PersonChanged
+ */
+export type PersonChanged = Message<"interlock.event.v1.PersonChanged"> & {
+  /**
+   * Roles of the person afterwards.
+   *
+   * @generated from field: repeated string roles = 1;
+   */
+  roles: string[];
+
+  /**
+   * Namespaces of the person afterwards.
+   *
+   * @generated from field: repeated string namespaces = 2;
+   */
+  namespaces: string[];
+
+  /**
+   * Names elsewhere afterwards.
+   *
+   * @generated from field: repeated string identities = 3;
+   */
+  identities: string[];
+
+  /**
+   * Id of the key that was added or removed; empty for none.
+   *
+   * @generated from field: string credential_id = 4;
+   */
+  credentialId: string;
+
+  /**
+   * Kind of the key: "passkey", "ssh_key" or "passphrase".
+   *
+   * @generated from field: string credential_kind = 5;
+   */
+  credentialKind: string;
+
+  /**
+   * The person's name of the key.
+   *
+   * @generated from field: string label = 6;
+   */
+  label: string;
+};
+
+/**
+ * Describes the message interlock.event.v1.PersonChanged.
+ * Use `create(PersonChangedSchema)` to create a new message.
+ */
+export const PersonChangedSchema: GenMessage<PersonChanged> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 44);
+
+/**
+ * HaltChanged announces that work is stopped, or may go on (types "created" and "lifted"). The
+ * entity is the halt. A halt of the whole deployment is announced in the namespace of its request.
+ *
+ * @generated from message interlock.event.v1.HaltChanged
+ */
+export type HaltChanged = Message<"interlock.event.v1.HaltChanged"> & {
+  /**
+   * session, workflow, principal, person, human, group, agent, namespace or all.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Name or id of what is stopped; empty for a namespace and for everything.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Why it was stopped, or why it may go on.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message interlock.event.v1.HaltChanged.
+ * Use `create(HaltChangedSchema)` to create a new message.
+ */
+export const HaltChangedSchema: GenMessage<HaltChanged> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 45);
+
+/**
+ * FreezeChanged announces that transitions of workflows are frozen until a time, or that an operator has
+ * lifted that before (types "created" and "lifted"). The entity is the freeze. Its end in time is not announced.
+ *
+ * @generated from message interlock.event.v1.FreezeChanged
+ */
+export type FreezeChanged = Message<"interlock.event.v1.FreezeChanged"> & {
+  /**
+   * The workflows: a name, in which * stands for any text.
+   *
+   * @generated from field: string workflow = 1;
+   */
+  workflow: string;
+
+  /**
+   * Why they were frozen, or why no longer.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * When it ends, or would have ended.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 3;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.event.v1.FreezeChanged.
+ * Use `create(FreezeChangedSchema)` to create a new message.
+ */
+export const FreezeChangedSchema: GenMessage<FreezeChanged> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 46);
+
+/**
+ * BreakGlassChanged announces that a client may make calls while it cannot reach Interlock (type
+ * "granted"), that a second operator has confirmed that ("confirmed"), that it was taken back
+ * ("revoked"), and that calls were handed in ("handed_in"). The entity is the grant.
+ *
+ * @generated from message interlock.event.v1.BreakGlassChanged
+ */
+export type BreakGlassChanged = Message<"interlock.event.v1.BreakGlassChanged"> & {
+  /**
+   * Name of the principal that it is for.
+   *
+   * @generated from field: string principal = 1;
+   */
+  principal: string;
+
+  /**
+   * Names of the tools.
+   *
+   * @generated from field: repeated string tools = 2;
+   */
+  tools: string[];
+
+  /**
+   * The command lines; empty for no bound.
+   *
+   * @generated from field: repeated string commands = 3;
+   */
+  commands: string[];
+
+  /**
+   * When it ends.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 4;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Why it was made.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * True while a second operator has to confirm it.
+   *
+   * @generated from field: bool pending = 6;
+   */
+  pending: boolean;
+
+  /**
+   * How many calls were handed in now.
+   *
+   * @generated from field: int64 calls = 7;
+   */
+  calls: bigint;
+
+  /**
+   * Why the spool does not hold; empty for one that does.
+   *
+   * @generated from field: string altered = 8;
+   */
+  altered: string;
+};
+
+/**
+ * Describes the message interlock.event.v1.BreakGlassChanged.
+ * Use `create(BreakGlassChangedSchema)` to create a new message.
+ */
+export const BreakGlassChangedSchema: GenMessage<BreakGlassChanged> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 47);
+
+/**
+ * ExceptionChanged announces that calls may pass one rule of a policy until a time (type "added"),
+ * that a second operator has confirmed that ("confirmed"), or that it has ended before its time
+ * ("ended"): an operator ended it, or the rule has changed. The entity is the exception.
+ *
+ * @generated from message interlock.event.v1.ExceptionChanged
+ */
+export type ExceptionChanged = Message<"interlock.event.v1.ExceptionChanged"> & {
+  /**
+   * Name of the policy.
+   *
+   * @generated from field: string policy = 1;
+   */
+  policy: string;
+
+  /**
+   * The rule, as a JSON Pointer into the policy.
+   *
+   * @generated from field: string rule = 2;
+   */
+  rule: string;
+
+  /**
+   * The principal, human, group and session whose calls pass; empty for any.
+   *
+   * @generated from field: string principal = 3;
+   */
+  principal: string;
+
+  /**
+   * See principal.
+   *
+   * @generated from field: string human = 4;
+   */
+  human: string;
+
+  /**
+   * See principal.
+   *
+   * @generated from field: string group = 5;
+   */
+  group: string;
+
+  /**
+   * See principal.
+   *
+   * @generated from field: string session_id = 6;
+   */
+  sessionId: string;
+
+  /**
+   * When it ends.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 7;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Why it was made.
+   *
+   * @generated from field: string reason = 8;
+   */
+  reason: string;
+
+  /**
+   * True while a second operator has to confirm it.
+   *
+   * @generated from field: bool pending = 9;
+   */
+  pending: boolean;
+};
+
+/**
+ * Describes the message interlock.event.v1.ExceptionChanged.
+ * Use `create(ExceptionChangedSchema)` to create a new message.
+ */
+export const ExceptionChangedSchema: GenMessage<ExceptionChanged> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 48);
+
+/**
+ * ScheduleChanged announces a change of a schedule by an operator (types "created", "updated", "paused", "resumed" and
+ * "deleted"). The entity is the schedule.
+ *
+ * @generated from message interlock.event.v1.ScheduleChanged
+ */
+export type ScheduleChanged = Message<"interlock.event.v1.ScheduleChanged"> & {
+  /**
+   * Version of the schedule.
+   *
+   * @generated from field: int64 schedule_version = 1;
+   */
+  scheduleVersion: bigint;
+
+  /**
+   * Name of the workflow or process that it starts.
+   *
+   * @generated from field: string workflow = 2;
+   */
+  workflow: string;
+
+  /**
+   * Its expression.
+   *
+   * @generated from field: string cron = 3;
+   */
+  cron: string;
+
+  /**
+   * Its zone.
+   *
+   * @generated from field: string zone = 4;
+   */
+  zone: string;
+
+  /**
+   * The next time at which it starts a run; absent for none.
+   *
+   * @generated from field: google.protobuf.Timestamp next_at = 5;
+   */
+  nextAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.event.v1.ScheduleChanged.
+ * Use `create(ScheduleChangedSchema)` to create a new message.
+ */
+export const ScheduleChangedSchema: GenMessage<ScheduleChanged> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 49);
+
+/**
+ * ScheduleHandled announces the outcome of a time of a schedule: it has started a run (type "fired"), was missed, found the last
+ * run at work ("skipped"), waits for its end ("queued"), or the start was refused.
+ *
+ * @generated from message interlock.event.v1.ScheduleHandled
+ */
+export type ScheduleHandled = Message<"interlock.event.v1.ScheduleHandled"> & {
+  /**
+   * Version of the schedule.
+   *
+   * @generated from field: int64 schedule_version = 1;
+   */
+  scheduleVersion: bigint;
+
+  /**
+   * Name of the workflow or process.
+   *
+   * @generated from field: string workflow = 2;
+   */
+  workflow: string;
+
+  /**
+   * The time. Of several that were missed, the last.
+   *
+   * @generated from field: google.protobuf.Timestamp nominal_at = 3;
+   */
+  nominalAt?: Timestamp | undefined;
+
+  /**
+   * By how many milliseconds this was late.
+   *
+   * @generated from field: int64 late_ms = 4;
+   */
+  lateMs: bigint;
+
+  /**
+   * How many times this is about: more than one only of missed ones.
+   *
+   * @generated from field: int64 count = 5;
+   */
+  count: bigint;
+
+  /**
+   * The first of several times that were missed; absent for one.
+   *
+   * @generated from field: google.protobuf.Timestamp first_at = 6;
+   */
+  firstAt?: Timestamp | undefined;
+
+  /**
+   * The run that was started, or that has not ended; empty for none.
+   *
+   * @generated from field: string run_id = 7;
+   */
+  runId: string;
+
+  /**
+   * The session of a run that was started.
+   *
+   * @generated from field: string session_id = 8;
+   */
+  sessionId: string;
+
+  /**
+   * Code of a refusal, such as HALTED; empty for none.
+   *
+   * @generated from field: string code = 9;
+   */
+  code: string;
+
+  /**
+   * Why no run was started; empty for a start.
+   *
+   * @generated from field: string reason = 10;
+   */
+  reason: string;
+
+  /**
+   * The operator who has triggered it; empty where it was its time.
+   *
+   * @generated from field: string triggered_by = 11;
+   */
+  triggeredBy: string;
+};
+
+/**
+ * Describes the message interlock.event.v1.ScheduleHandled.
+ * Use `create(ScheduleHandledSchema)` to create a new message.
+ */
+export const ScheduleHandledSchema: GenMessage<ScheduleHandled> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 50);
+
+/**
+ * WorkflowChanged announces that another version of a workflow or process is live (type "promoted"), that it gets no new runs
+ * (type "retired"), or gets them again (type "restored").
+ *
+ * @generated from message interlock.event.v1.WorkflowChanged
+ */
+export type WorkflowChanged = Message<"interlock.event.v1.WorkflowChanged"> & {
+  /**
+   * Number of the live version.
+   *
+   * @generated from field: int64 workflow_version = 1;
+   */
+  workflowVersion: bigint;
+
+  /**
+   * Hex SHA-256 of its canonical definition.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+
+  /**
+   * Why it was retired; may be empty.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * The set whose application has changed it; empty for none.
+   *
+   * @generated from field: string set = 4;
+   */
+  set: string;
+};
+
+/**
+ * Describes the message interlock.event.v1.WorkflowChanged.
+ * Use `create(WorkflowChangedSchema)` to create a new message.
+ */
+export const WorkflowChangedSchema: GenMessage<WorkflowChanged> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 51);
+
+/**
+ * DefinitionChanged announces that a set has made another version of a schema or component live
+ * (type "promoted"), has retired it (type "retired"), or has ended that (type "restored").
+ *
+ * @generated from message interlock.event.v1.DefinitionChanged
+ */
+export type DefinitionChanged = Message<"interlock.event.v1.DefinitionChanged"> & {
+  /**
+   * Number of the live version.
+   *
+   * @generated from field: int64 definition_version = 1;
+   */
+  definitionVersion: bigint;
+
+  /**
+   * Hex SHA-256 of its canonical definition.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+
+  /**
+   * Why it was retired; may be empty.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * The set whose application has changed it.
+   *
+   * @generated from field: string set = 4;
+   */
+  set: string;
+};
+
+/**
+ * Describes the message interlock.event.v1.DefinitionChanged.
+ * Use `create(DefinitionChangedSchema)` to create a new message.
+ */
+export const DefinitionChangedSchema: GenMessage<DefinitionChanged> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 52);
+
+/**
+ * SetApplied announces that the objects of a set were changed in one commit, or that their
+ * changes wait as shadows ("shadowed").
+ *
+ * @generated from message interlock.event.v1.SetApplied
+ */
+export type SetApplied = Message<"interlock.event.v1.SetApplied"> & {
+  /**
+   * How often the set was applied, and its changes made shadows.
+   *
+   * @generated from field: int64 set_version = 1;
+   */
+  setVersion: bigint;
+
+  /**
+   * Its objects, as KIND/NAME; of a shadow, those that it would change.
+   *
+   * @generated from field: repeated string objects = 2;
+   */
+  objects: string[];
+
+  /**
+   * Where its files are from; may be empty.
+   *
+   * @generated from field: string repo = 3;
+   */
+  repo: string;
+
+  /**
+   * The commit of those files; may be empty.
+   *
+   * @generated from field: string commit = 4;
+   */
+  commit: string;
+
+  /**
+   * When the shadow is over; absent for an application.
+   *
+   * @generated from field: google.protobuf.Timestamp shadow_until = 5;
+   */
+  shadowUntil?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.event.v1.SetApplied.
+ * Use `create(SetAppliedSchema)` to create a new message.
+ */
+export const SetAppliedSchema: GenMessage<SetApplied> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 53);
 

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/decision.proto.
  */
 export const file_interlock_policy_v1_decision: GenFile = /*@__PURE__*/
-  fileDesc("CiJpbnRlcmxvY2svcG9saWN5L3YxL2RlY2lzaW9uLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxItkFCg5EZWNpc2lvblJlY29yZBIRCglwYXJ0aXRpb24YASABKAkSEAoIc2VxdWVuY2UYAiABKAMSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcHJpbmNpcGFsGAQgASgJEhIKCnNlc3Npb25faWQYBSABKAkSDgoGcnVuX2lkGAYgASgJEhMKC3J1bl92ZXJzaW9uGAcgASgDEhAKCHdvcmtmbG93GAggASgJEhgKEHdvcmtmbG93X3ZlcnNpb24YCSABKAMSDQoFc3RhdGUYCiABKAkSDgoGYnJhbmNoGAsgASgJEg8KB2NhbGxfaWQYDCABKAkSDAoEdG9vbBgNIAEoCRISCgpjYXBhYmlsaXR5GA4gASgJEi8KCGRlY2lzaW9uGA8gASgOMh0uaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbhIvCgRjb2RlGBAgASgOMiEuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbkNvZGUSDwoHbWVzc2FnZRgRIAEoCRIMCgRydWxlGBIgASgJEg4KBnBvbGljeRgTIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgUIAEoAxIUCgxpbnB1dF9kaWdlc3QYFSABKAkSDQoFaW5wdXQYFiABKAwSGgoSZXN0aW1hdGVkX2Nvc3RfdXNkGBcgASgJEhMKC2FwcHJvdmFsX2lkGBggASgJEjQKB3NoYWRvd3MYGSADKAsyIy5pbnRlcmxvY2sucG9saWN5LnYxLlNoYWRvd0RlY2lzaW9uEgwKBGhhc2gYGiABKAkSEAoIbGVhc2VfaWQYGyABKAkSCwoDcmF3GBwgASgMEhQKDGNvbW1pdHRlZF91cxgdIAEoAxISCgpqYWlsX2xldmVsGB4gASgFEhMKC2phaWxfZGlnZXN0GB8gASgJEg0KBWZhY3RzGCAgASgMItYBCg5TaGFkb3dEZWNpc2lvbhIOCgZwb2xpY3kYASABKAkSFgoOcG9saWN5X3ZlcnNpb24YAiABKAMSEAoId29ya2Zsb3cYAyABKAkSFwoPd29ya2Zsb3dfZGlnZXN0GAQgASgJEi8KCGRlY2lzaW9uGAUgASgOMh0uaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbhIvCgRjb2RlGAYgASgOMiEuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbkNvZGUSDwoHbWVzc2FnZRgHIAEoCSJ/CgtDaGFpblJlcG9ydBIRCglwYXJ0aXRpb24YASABKAkSCgoCb2sYAiABKAgSDgoGc2VhbGVkGAMgASgDEhAKCHVuc2VhbGVkGAQgASgDEgwKBGhlYWQYBSABKAkSEAoIc2VxdWVuY2UYBiABKAMSDwoHcHJvYmxlbRgHIAEoCSpdCghEZWNpc2lvbhIYChRERUNJU0lPTl9VTlNQRUNJRklFRBAAEhIKDkRFQ0lTSU9OX0FMTE9XEAESEAoMREVDSVNJT05fQVNLEAISEQoNREVDSVNJT05fREVOWRADKpMICgxEZWNpc2lvbkNvZGUSHQoZREVDSVNJT05fQ09ERV9VTlNQRUNJRklFRBAAEiIKHkRFQ0lTSU9OX0NPREVfVE9PTF9OT1RfQUxMT1dFRBABEiEKHURFQ0lTSU9OX0NPREVfVE9PTF9ESVNBTExPV0VEEAISJQohREVDSVNJT05fQ09ERV9DT01NQU5EX05PVF9BTExPV0VEEAMSJAogREVDSVNJT05fQ09ERV9DT01NQU5EX1VOUEFSU0FCTEUQBBIgChxERUNJU0lPTl9DT0RFX0NPTU1BTkRfV1JJVEVTEAUSHQoZREVDSVNJT05fQ09ERV9FTlZfQkxPQ0tFRBAGEiAKHERFQ0lTSU9OX0NPREVfRURJVF9UT09fTEFSR0UQBxIgChxERUNJU0lPTl9DT0RFX1RPT19NQU5ZX0ZJTEVTEAgSIAocREVDSVNJT05fQ09ERV9NQVhfSVRFUkFUSU9OUxAJEiAKHERFQ0lTSU9OX0NPREVfQ09OVEVYVF9CVURHRVQQChIgChxERUNJU0lPTl9DT0RFX1JVTl9OT1RfQUNUSVZFEAsSHwobREVDSVNJT05fQ09ERV9JTlZBTElEX0lOUFVUEAwSHwobREVDSVNJT05fQ09ERV9QT0xJQ1lfREVOSUVEEA0SHgoaREVDSVNJT05fQ09ERV9SQVRFX0xJTUlURUQQDhIhCh1ERUNJU0lPTl9DT0RFX0JVREdFVF9FWENFRURFRBAPEh4KGkRFQ0lTSU9OX0NPREVfRU1BSUxfREVOSUVEEBASIwofREVDSVNJT05fQ09ERV9BUFBST1ZBTF9SRVFVSVJFRBAREiIKHkRFQ0lTSU9OX0NPREVfQVBQUk9WQUxfUEVORElORxASEiQKIERFQ0lTSU9OX0NPREVfUE9MSUNZX1VOQVZBSUxBQkxFEBMSIQodREVDSVNJT05fQ09ERV9DT01NQU5EX1VOS05PV04QFBIgChxERUNJU0lPTl9DT0RFX1NFTEZfUFJPVEVDVEVEEBUSHgoaREVDSVNJT05fQ09ERV9OT1RfRU5GT1JDRUQQFhIhCh1ERUNJU0lPTl9DT0RFX0VGRkVDVFNfVU5LTk9XThAXEiAKHERFQ0lTSU9OX0NPREVfQUNUU19FTFNFV0hFUkUQGBIhCh1ERUNJU0lPTl9DT0RFX1NJR05BTFNfUFJPQ0VTUxAZEh8KG0RFQ0lTSU9OX0NPREVfQ0FMTEVSX0RFTklFRBAaEh8KG0RFQ0lTSU9OX0NPREVfSkFJTF9SRVFVSVJFRBAbEh4KGkRFQ0lTSU9OX0NPREVfQ0FMTF9VTkNMRUFSEBwSIgoeREVDSVNJT05fQ09ERV9DQUxMX05PVF9BTExPV0VEEB1CSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3BvbGljeS92MTtwb2xpY3l2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("CiJpbnRlcmxvY2svcG9saWN5L3YxL2RlY2lzaW9uLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIuYGCg5EZWNpc2lvblJlY29yZBIRCglwYXJ0aXRpb24YASABKAkSEAoIc2VxdWVuY2UYAiABKAMSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcHJpbmNpcGFsGAQgASgJEhIKCnNlc3Npb25faWQYBSABKAkSDgoGcnVuX2lkGAYgASgJEhMKC3J1bl92ZXJzaW9uGAcgASgDEhAKCHdvcmtmbG93GAggASgJEhgKEHdvcmtmbG93X3ZlcnNpb24YCSABKAMSDQoFc3RhdGUYCiABKAkSDgoGYnJhbmNoGAsgASgJEg8KB2NhbGxfaWQYDCABKAkSDAoEdG9vbBgNIAEoCRISCgpjYXBhYmlsaXR5GA4gASgJEi8KCGRlY2lzaW9uGA8gASgOMh0uaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbhIvCgRjb2RlGBAgASgOMiEuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbkNvZGUSDwoHbWVzc2FnZRgRIAEoCRIMCgRydWxlGBIgASgJEg4KBnBvbGljeRgTIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgUIAEoAxIUCgxpbnB1dF9kaWdlc3QYFSABKAkSDQoFaW5wdXQYFiABKAwSGgoSZXN0aW1hdGVkX2Nvc3RfdXNkGBcgASgJEhMKC2FwcHJvdmFsX2lkGBggASgJEjQKB3NoYWRvd3MYGSADKAsyIy5pbnRlcmxvY2sucG9saWN5LnYxLlNoYWRvd0RlY2lzaW9uEgwKBGhhc2gYGiABKAkSEAoIbGVhc2VfaWQYGyABKAkSCwoDcmF3GBwgASgMEhQKDGNvbW1pdHRlZF91cxgdIAEoAxISCgpqYWlsX2xldmVsGB4gASgFEhMKC2phaWxfZGlnZXN0GB8gASgJEg0KBWZhY3RzGCAgASgMEhIKCmV4Y2VwdGlvbnMYKCADKAkSLwoIaWRlbnRpdHkYISABKAsyHS5pbnRlcmxvY2sucG9saWN5LnYxLklkZW50aXR5EhkKEWJyZWFrX2dsYXNzX2dyYW50GFogASgJEisKB21hZGVfYXQYWyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsUCCghJZGVudGl0eRIRCglwcmluY2lwYWwYASABKAkSDAoEcm9sZRgCIAEoCRINCgV0b2tlbhgDIAEoCRILCgN2aWEYBCABKAkSDgoGcGVyc29uGAUgASgJEikKBWh1bWFuGAYgASgLMhouaW50ZXJsb2NrLnBvbGljeS52MS5IdW1hbhINCgVhZ2VudBgHIAEoCRIVCg1hZ2VudF92ZXJzaW9uGAggASgDEhQKDHJvb3Rfc2Vzc2lvbhgJIAEoCRIPCgdsaW5lYWdlGAogAygJEkEKCmF0dHJpYnV0ZXMYCyADKAsyLS5pbnRlcmxvY2sucG9saWN5LnYxLklkZW50aXR5LkF0dHJpYnV0ZXNFbnRyeRoxCg9BdHRyaWJ1dGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLSAQoFSHVtYW4SDAoEbmFtZRgBIAEoCRIOCgZpc3N1ZXIYAiABKAkSDgoGc291cmNlGAMgASgJEhQKDGdyb3Vwc19rbm93bhgEIAEoCBIOCgZncm91cHMYBSADKAkSEgoKYXR0cmlidXRlcxgGIAEoDBI0ChBhdXRoZW50aWNhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdleHBpcmVzGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLWAQoOU2hhZG93RGVjaXNpb24SDgoGcG9saWN5GAEgASgJEhYKDnBvbGljeV92ZXJzaW9uGAIgASgDEhAKCHdvcmtmbG93GAMgASgJEhcKD3dvcmtmbG93X2RpZ2VzdBgEIAEoCRIvCghkZWNpc2lvbhgFIAEoDjIdLmludGVybG9jay5wb2xpY3kudjEuRGVjaXNpb24SLwoEY29kZRgGIAEoDjIhLmludGVybG9jay5wb2xpY3kudjEuRGVjaXNpb25Db2RlEg8KB21lc3NhZ2UYByABKAkifwoLQ2hhaW5SZXBvcnQSEQoJcGFydGl0aW9uGAEgASgJEgoKAm9rGAIgASgIEg4KBnNlYWxlZBgDIAEoAxIQCgh1bnNlYWxlZBgEIAEoAxIMCgRoZWFkGAUgASgJEhAKCHNlcXVlbmNlGAYgASgDEg8KB3Byb2JsZW0YByABKAkqXQoIRGVjaXNpb24SGAoUREVDSVNJT05fVU5TUEVDSUZJRUQQABISCg5ERUNJU0lPTl9BTExPVxABEhAKDERFQ0lTSU9OX0FTSxACEhEKDURFQ0lTSU9OX0RFTlkQAyrnCAoMRGVjaXNpb25Db2RlEh0KGURFQ0lTSU9OX0NPREVfVU5TUEVDSUZJRUQQABIiCh5ERUNJU0lPTl9DT0RFX1RPT0xfTk9UX0FMTE9XRUQQARIhCh1ERUNJU0lPTl9DT0RFX1RPT0xfRElTQUxMT1dFRBACEiUKIURFQ0lTSU9OX0NPREVfQ09NTUFORF9OT1RfQUxMT1dFRBADEiQKIERFQ0lTSU9OX0NPREVfQ09NTUFORF9VTlBBUlNBQkxFEAQSIAocREVDSVNJT05fQ09ERV9DT01NQU5EX1dSSVRFUxAFEh0KGURFQ0lTSU9OX0NPREVfRU5WX0JMT0NLRUQQBhIgChxERUNJU0lPTl9DT0RFX0VESVRfVE9PX0xBUkdFEAcSIAocREVDSVNJT05fQ09ERV9UT09fTUFOWV9GSUxFUxAIEiAKHERFQ0lTSU9OX0NPREVfTUFYX0lURVJBVElPTlMQCRIgChxERUNJU0lPTl9DT0RFX0NPTlRFWFRfQlVER0VUEAoSIAocREVDSVNJT05fQ09ERV9SVU5fTk9UX0FDVElWRRALEh8KG0RFQ0lTSU9OX0NPREVfSU5WQUxJRF9JTlBVVBAMEh8KG0RFQ0lTSU9OX0NPREVfUE9MSUNZX0RFTklFRBANEh4KGkRFQ0lTSU9OX0NPREVfUkFURV9MSU1JVEVEEA4SIQodREVDSVNJT05fQ09ERV9CVURHRVRfRVhDRUVERUQQDxIeChpERUNJU0lPTl9DT0RFX0VNQUlMX0RFTklFRBAQEiMKH0RFQ0lTSU9OX0NPREVfQVBQUk9WQUxfUkVRVUlSRUQQERIiCh5ERUNJU0lPTl9DT0RFX0FQUFJPVkFMX1BFTkRJTkcQEhIkCiBERUNJU0lPTl9DT0RFX1BPTElDWV9VTkFWQUlMQUJMRRATEiEKHURFQ0lTSU9OX0NPREVfQ09NTUFORF9VTktOT1dOEBQSIAocREVDSVNJT05fQ09ERV9TRUxGX1BST1RFQ1RFRBAVEh4KGkRFQ0lTSU9OX0NPREVfTk9UX0VORk9SQ0VEEBYSIQodREVDSVNJT05fQ09ERV9FRkZFQ1RTX1VOS05PV04QFxIgChxERUNJU0lPTl9DT0RFX0FDVFNfRUxTRVdIRVJFEBgSIQodREVDSVNJT05fQ09ERV9TSUdOQUxTX1BST0NFU1MQGRIfChtERUNJU0lPTl9DT0RFX0NBTExFUl9ERU5JRUQQGhIfChtERUNJU0lPTl9DT0RFX0pBSUxfUkVRVUlSRUQQGxIeChpERUNJU0lPTl9DT0RFX0NBTExfVU5DTEVBUhAcEiIKHkRFQ0lTSU9OX0NPREVfQ0FMTF9OT1RfQUxMT1dFRBAdEhoKFkRFQ0lTSU9OX0NPREVfTkFSUk9XRUQQHhIYChRERUNJU0lPTl9DT0RFX0hBTFRFRBAfEhwKGERFQ0lTSU9OX0NPREVfVU5HT1ZFUk5FRBAgQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * DecisionRecord is one decision as the log keeps it.
@@ -172,7 +172,7 @@ export type DecisionRecord = Message<"interlock.policy.v1.DecisionRecord"> & {
   inputDigest: string;
 
   /**
-   * The input, masked: JSON. Empty unless the workflow captures output.
+   * The input, masked: JSON. Empty if the log does not keep it (S6.9).
    *
    * @generated from field: bytes input = 22;
    */
@@ -249,6 +249,34 @@ export type DecisionRecord = Message<"interlock.policy.v1.DecisionRecord"> & {
    * @generated from field: bytes facts = 32;
    */
   facts: Uint8Array;
+
+  /**
+   * Ids of the exceptions by which the call has passed rules of policies (S22.13).
+   *
+   * @generated from field: repeated string exceptions = 40;
+   */
+  exceptions: string[];
+
+  /**
+   * Who made the call, as it was known then. It stays when sessions, agents and people are gone.
+   *
+   * @generated from field: interlock.policy.v1.Identity identity = 33;
+   */
+  identity?: Identity | undefined;
+
+  /**
+   * The break-glass grant that the call was made by, without contact; empty for none (S23.52).
+   *
+   * @generated from field: string break_glass_grant = 90;
+   */
+  breakGlassGrant: string;
+
+  /**
+   * When such a call was made, by the clock of its client.
+   *
+   * @generated from field: google.protobuf.Timestamp made_at = 91;
+   */
+  madeAt?: Timestamp | undefined;
 };
 
 /**
@@ -257,6 +285,171 @@ export type DecisionRecord = Message<"interlock.policy.v1.DecisionRecord"> & {
  */
 export const DecisionRecordSchema: GenMessage<DecisionRecord> = /*@__PURE__*/
   messageDesc(file_interlock_policy_v1_decision, 0);
+
+/**
+ * Identity is who makes a call, and for whom.
+ *
+ * @generated from message interlock.policy.v1.Identity
+ */
+export type Identity = Message<"interlock.policy.v1.Identity"> & {
+  /**
+   * Name of the principal.
+   *
+   * @generated from field: string principal = 1;
+   */
+  principal: string;
+
+  /**
+   * Role of the principal.
+   *
+   * @generated from field: string role = 2;
+   */
+  role: string;
+
+  /**
+   * Kind of its token: static, session, oidc or person; empty for a caller without one.
+   *
+   * @generated from field: string token = 3;
+   */
+  token: string;
+
+  /**
+   * How the call came: hook, mcp, rest, grpc, authzen or ext_authz; empty where no service of
+   * Interlock vouches for that.
+   *
+   * @generated from field: string via = 4;
+   */
+  via: string;
+
+  /**
+   * The person that the principal is; empty for none.
+   *
+   * @generated from field: string person = 5;
+   */
+  person: string;
+
+  /**
+   * On whose behalf the call is made, without groups and attributes; absent where that is not
+   * known.
+   *
+   * @generated from field: interlock.policy.v1.Human human = 6;
+   */
+  human?: Human | undefined;
+
+  /**
+   * Name of the agent that the session has started from; empty for none.
+   *
+   * @generated from field: string agent = 7;
+   */
+  agent: string;
+
+  /**
+   * Version of that agent.
+   *
+   * @generated from field: int64 agent_version = 8;
+   */
+  agentVersion: bigint;
+
+  /**
+   * Name of the root of the session's tree; empty without a session.
+   *
+   * @generated from field: string root_session = 9;
+   */
+  rootSession: string;
+
+  /**
+   * Names of the sessions above the call's own and of that, the root first. Of more than 16, those
+   * in the middle are left out.
+   *
+   * @generated from field: repeated string lineage = 10;
+   */
+  lineage: string[];
+
+  /**
+   * The attributes of the human that --log-attributes names, as texts.
+   *
+   * @generated from field: map<string, string> attributes = 11;
+   */
+  attributes: { [key: string]: string };
+};
+
+/**
+ * Describes the message interlock.policy.v1.Identity.
+ * Use `create(IdentitySchema)` to create a new message.
+ */
+export const IdentitySchema: GenMessage<Identity> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_decision, 1);
+
+/**
+ * Human is the person on whose behalf a call is made.
+ *
+ * @generated from message interlock.policy.v1.Human
+ */
+export type Human = Message<"interlock.policy.v1.Human"> & {
+  /**
+   * Unique among the people of its issuer.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Who vouches for it, such as the URL of an OpenID Connect issuer; empty for people of this
+   * deployment.
+   *
+   * @generated from field: string issuer = 2;
+   */
+  issuer: string;
+
+  /**
+   * How far the facts are trusted: claimed, gateway, issuer or operator.
+   *
+   * @generated from field: string source = 3;
+   */
+  source: string;
+
+  /**
+   * True when groups has all groups of the person. If it is false, nothing is known of its groups.
+   *
+   * @generated from field: bool groups_known = 4;
+   */
+  groupsKnown: boolean;
+
+  /**
+   * Names of the groups, as the issuer has them.
+   *
+   * @generated from field: repeated string groups = 5;
+   */
+  groups: string[];
+
+  /**
+   * Texts, numbers, bools and lists of texts, by name: a JSON object; empty for none.
+   *
+   * @generated from field: bytes attributes = 6;
+   */
+  attributes: Uint8Array;
+
+  /**
+   * When the person has logged in; absent where that is not known.
+   *
+   * @generated from field: google.protobuf.Timestamp authenticated_at = 7;
+   */
+  authenticatedAt?: Timestamp | undefined;
+
+  /**
+   * When the facts end: from then on they are not known. Absent for never.
+   *
+   * @generated from field: google.protobuf.Timestamp expires = 8;
+   */
+  expires?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.policy.v1.Human.
+ * Use `create(HumanSchema)` to create a new message.
+ */
+export const HumanSchema: GenMessage<Human> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_decision, 2);
 
 /**
  * ShadowDecision is what a shadow would have decided, where that differs. The shadow
@@ -320,7 +513,7 @@ export type ShadowDecision = Message<"interlock.policy.v1.ShadowDecision"> & {
  * Use `create(ShadowDecisionSchema)` to create a new message.
  */
 export const ShadowDecisionSchema: GenMessage<ShadowDecision> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_decision, 1);
+  messageDesc(file_interlock_policy_v1_decision, 3);
 
 /**
  * ChainReport is what the verification of one hash chain found.
@@ -384,7 +577,7 @@ export type ChainReport = Message<"interlock.policy.v1.ChainReport"> & {
  * Use `create(ChainReportSchema)` to create a new message.
  */
 export const ChainReportSchema: GenMessage<ChainReport> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_decision, 2);
+  messageDesc(file_interlock_policy_v1_decision, 4);
 
 /**
  * Decision is the outcome of checking a tool call. A value that a client does not know
@@ -646,6 +839,28 @@ export enum DecisionCode {
    * @generated from enum value: DECISION_CODE_CALL_NOT_ALLOWED = 29;
    */
   CALL_NOT_ALLOWED = 29,
+
+  /**
+   * The session, one above it or the caller's token is narrowed to other calls (S22.24).
+   *
+   * @generated from enum value: DECISION_CODE_NARROWED = 30;
+   */
+  NARROWED = 30,
+
+  /**
+   * All work in the scope of the call is halted.
+   *
+   * @generated from enum value: DECISION_CODE_HALTED = 31;
+   */
+  HALTED = 31,
+
+  /**
+   * The call was made by a break-glass grant, while its client could not reach Interlock. It was not decided: the record was
+   * handed in afterwards.
+   *
+   * @generated from enum value: DECISION_CODE_UNGOVERNED = 32;
+   */
+  UNGOVERNED = 32,
 }
 
 /**

@@ -4,6 +4,10 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { CallRefused } from "../../event/v1/event_pb.js";
+import { file_interlock_event_v1_event } from "../../event/v1/event_pb.js";
 import type { ChainReport, DecisionRecord } from "./decision_pb.js";
 import { file_interlock_policy_v1_decision } from "./decision_pb.js";
 import type { Explanation } from "./explanation_pb.js";
@@ -14,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/decision_service.proto.
  */
 export const file_interlock_policy_v1_decision_service: GenFile = /*@__PURE__*/
-  fileDesc("CippbnRlcmxvY2svcG9saWN5L3YxL2RlY2lzaW9uX3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5wb2xpY3kudjEiWgoUTGlzdERlY2lzaW9uc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJEgsKA3JhdxgEIAEoCCJoChVMaXN0RGVjaXNpb25zUmVzcG9uc2USNgoJZGVjaXNpb25zGAEgAygLMiMuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvblJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkibAoSR2V0RGVjaXNpb25SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg8KB2NhbGxfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAMSDwoHZXhwbGFpbhgFIAEoCCKDAQoTR2V0RGVjaXNpb25SZXNwb25zZRI1CghkZWNpc2lvbhgBIAEoCzIjLmludGVybG9jay5wb2xpY3kudjEuRGVjaXNpb25SZWNvcmQSNQoLZXhwbGFuYXRpb24YAiABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkV4cGxhbmF0aW9uIj8KFlZlcmlmeURlY2lzaW9uc1JlcXVlc3QSEQoJcGFydGl0aW9uGAEgASgJEhIKCnBhZ2VfdG9rZW4YAiABKAkiZAoXVmVyaWZ5RGVjaXNpb25zUmVzcG9uc2USMAoGY2hhaW5zGAEgAygLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5DaGFpblJlcG9ydBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkyyQIKD0RlY2lzaW9uU2VydmljZRJmCg1MaXN0RGVjaXNpb25zEikuaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0RGVjaXNpb25zUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuTGlzdERlY2lzaW9uc1Jlc3BvbnNlEmAKC0dldERlY2lzaW9uEicuaW50ZXJsb2NrLnBvbGljeS52MS5HZXREZWNpc2lvblJlcXVlc3QaKC5pbnRlcmxvY2sucG9saWN5LnYxLkdldERlY2lzaW9uUmVzcG9uc2USbAoPVmVyaWZ5RGVjaXNpb25zEisuaW50ZXJsb2NrLnBvbGljeS52MS5WZXJpZnlEZWNpc2lvbnNSZXF1ZXN0GiwuaW50ZXJsb2NrLnBvbGljeS52MS5WZXJpZnlEZWNpc2lvbnNSZXNwb25zZUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM", [file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation]);
+  fileDesc("CippbnRlcmxvY2svcG9saWN5L3YxL2RlY2lzaW9uX3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5wb2xpY3kudjEiWgoUTGlzdERlY2lzaW9uc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJEgsKA3JhdxgEIAEoCCJoChVMaXN0RGVjaXNpb25zUmVzcG9uc2USNgoJZGVjaXNpb25zGAEgAygLMiMuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvblJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkibAoSR2V0RGVjaXNpb25SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg8KB2NhbGxfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAMSDwoHZXhwbGFpbhgFIAEoCCKDAQoTR2V0RGVjaXNpb25SZXNwb25zZRI1CghkZWNpc2lvbhgBIAEoCzIjLmludGVybG9jay5wb2xpY3kudjEuRGVjaXNpb25SZWNvcmQSNQoLZXhwbGFuYXRpb24YAiABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkV4cGxhbmF0aW9uIj8KFlZlcmlmeURlY2lzaW9uc1JlcXVlc3QSEQoJcGFydGl0aW9uGAEgASgJEhIKCnBhZ2VfdG9rZW4YAiABKAkiZAoXVmVyaWZ5RGVjaXNpb25zUmVzcG9uc2USMAoGY2hhaW5zGAEgAygLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5DaGFpblJlcG9ydBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiFQoTTGlzdFJlZnVzYWxzUmVxdWVzdCJGChRMaXN0UmVmdXNhbHNSZXNwb25zZRIuCghyZWZ1c2FscxgBIAMoCzIcLmludGVybG9jay5wb2xpY3kudjEuUmVmdXNhbCJ4CgdSZWZ1c2FsEigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXByaW5jaXBhbBgCIAEoCRIwCgdyZWZ1c2VkGAMgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLkNhbGxSZWZ1c2VkMq4DCg9EZWNpc2lvblNlcnZpY2USZgoNTGlzdERlY2lzaW9ucxIpLmludGVybG9jay5wb2xpY3kudjEuTGlzdERlY2lzaW9uc1JlcXVlc3QaKi5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3REZWNpc2lvbnNSZXNwb25zZRJgCgtHZXREZWNpc2lvbhInLmludGVybG9jay5wb2xpY3kudjEuR2V0RGVjaXNpb25SZXF1ZXN0GiguaW50ZXJsb2NrLnBvbGljeS52MS5HZXREZWNpc2lvblJlc3BvbnNlEmwKD1ZlcmlmeURlY2lzaW9ucxIrLmludGVybG9jay5wb2xpY3kudjEuVmVyaWZ5RGVjaXNpb25zUmVxdWVzdBosLmludGVybG9jay5wb2xpY3kudjEuVmVyaWZ5RGVjaXNpb25zUmVzcG9uc2USYwoMTGlzdFJlZnVzYWxzEiguaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0UmVmdXNhbHNSZXF1ZXN0GikuaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0UmVmdXNhbHNSZXNwb25zZUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_interlock_event_v1_event, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation]);
 
 /**
  * ListDecisionsRequest asks for one page of the log.
@@ -231,6 +235,77 @@ export const VerifyDecisionsResponseSchema: GenMessage<VerifyDecisionsResponse> 
   messageDesc(file_interlock_policy_v1_decision_service, 5);
 
 /**
+ * ListRefusalsRequest asks for the last refused callers of the namespace.
+ *
+ * @generated from message interlock.policy.v1.ListRefusalsRequest
+ */
+export type ListRefusalsRequest = Message<"interlock.policy.v1.ListRefusalsRequest"> & {
+};
+
+/**
+ * Describes the message interlock.policy.v1.ListRefusalsRequest.
+ * Use `create(ListRefusalsRequestSchema)` to create a new message.
+ */
+export const ListRefusalsRequestSchema: GenMessage<ListRefusalsRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_decision_service, 6);
+
+/**
+ * ListRefusalsResponse has the last refused callers.
+ *
+ * @generated from message interlock.policy.v1.ListRefusalsResponse
+ */
+export type ListRefusalsResponse = Message<"interlock.policy.v1.ListRefusalsResponse"> & {
+  /**
+   * The refusals, newest first.
+   *
+   * @generated from field: repeated interlock.policy.v1.Refusal refusals = 1;
+   */
+  refusals: Refusal[];
+};
+
+/**
+ * Describes the message interlock.policy.v1.ListRefusalsResponse.
+ * Use `create(ListRefusalsResponseSchema)` to create a new message.
+ */
+export const ListRefusalsResponseSchema: GenMessage<ListRefusalsResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_decision_service, 7);
+
+/**
+ * Refusal is a caller that was refused before there was a decision, as its event has it.
+ *
+ * @generated from message interlock.policy.v1.Refusal
+ */
+export type Refusal = Message<"interlock.policy.v1.Refusal"> & {
+  /**
+   * When it was refused.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * The principal; empty when it is not known.
+   *
+   * @generated from field: string principal = 2;
+   */
+  principal: string;
+
+  /**
+   * The refusal.
+   *
+   * @generated from field: interlock.event.v1.CallRefused refused = 3;
+   */
+  refused?: CallRefused | undefined;
+};
+
+/**
+ * Describes the message interlock.policy.v1.Refusal.
+ * Use `create(RefusalSchema)` to create a new message.
+ */
+export const RefusalSchema: GenMessage<Refusal> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_decision_service, 8);
+
+/**
  * DecisionService reads the log of decisions (S3, S7). Nothing edits it.
  *
  * @generated from service interlock.policy.v1.DecisionService
@@ -268,6 +343,17 @@ export const DecisionService: GenService<{
     methodKind: "unary";
     input: typeof VerifyDecisionsRequestSchema;
     output: typeof VerifyDecisionsResponseSchema;
+  },
+  /**
+   * ListRefusals returns the last callers that were refused before there was a decision, the
+   * newest first: at most 100 in a namespace.
+   *
+   * @generated from rpc interlock.policy.v1.DecisionService.ListRefusals
+   */
+  listRefusals: {
+    methodKind: "unary";
+    input: typeof ListRefusalsRequestSchema;
+    output: typeof ListRefusalsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_interlock_policy_v1_decision_service, 0);

@@ -12,7 +12,7 @@ import type { LegalEvent, Run } from "../../engine/v1/run_pb.js";
 import { file_interlock_engine_v1_run } from "../../engine/v1/run_pb.js";
 import type { CallRefused } from "../../event/v1/event_pb.js";
 import { file_interlock_event_v1_event } from "../../event/v1/event_pb.js";
-import type { Decision, DecisionCode } from "./decision_pb.js";
+import type { Decision, DecisionCode, Human } from "./decision_pb.js";
 import { file_interlock_policy_v1_decision } from "./decision_pb.js";
 import type { Explanation } from "./explanation_pb.js";
 import { file_interlock_policy_v1_explanation } from "./explanation_pb.js";
@@ -24,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/policy_enforcer_service.proto.
  */
 export const file_interlock_policy_v1_policy_enforcer_service: GenFile = /*@__PURE__*/
-  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIr0CChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJEhYKDmRlbmllZF9iZWNhdXNlGAwgASgJEhIKCmphaWxfbGV2ZWwYDSABKAUSMQoKcmVhbF9uYW1lcxgOIAMoCzIdLmludGVybG9jay5wb2xpY3kudjEuUmVhbE5hbWUiJgoIUmVhbE5hbWUSDAoEbmFtZRgBIAEoCRIMCgRyZWFsGAIgASgJIjYKBEphaWwSDQoFbGV2ZWwYASABKAUSDgoGZGlnZXN0GAIgASgJEg8KB3Byb2ZpbGUYAyABKAwi6AMKFUNoZWNrVG9vbENhbGxSZXNwb25zZRIvCghkZWNpc2lvbhgBIAEoDjIdLmludGVybG9jay5wb2xpY3kudjEuRGVjaXNpb24SLwoEY29kZRgCIAEoDjIhLmludGVybG9jay5wb2xpY3kudjEuRGVjaXNpb25Db2RlEg8KB21lc3NhZ2UYAyABKAkSGAoQdG9vbHNfcmVzdHJpY3RlZBgEIAEoCBIVCg1hbGxvd2VkX3Rvb2xzGAUgAygJEjUKDGxlZ2FsX2V2ZW50cxgGIAMoCzIfLmludGVybG9jay5lbmdpbmUudjEuTGVnYWxFdmVudBITCgthcHByb3ZhbF9pZBgHIAEoCRIPCgdjYWxsX2lkGAggASgJEg4KBnJ1bl9pZBgJIAEoCRITCgtydW5fdmVyc2lvbhgKIAEoAxINCgVzdGF0ZRgLIAEoCRIOCgZicmFuY2gYDCABKAkSEgoKaXRlcmF0aW9ucxgNIAEoAxIWCg5tYXhfaXRlcmF0aW9ucxgOIAEoAxI1CgtleHBsYW5hdGlvbhgPIAEoCzIgLmludGVybG9jay5wb2xpY3kudjEuRXhwbGFuYXRpb24SJwoEamFpbBgQIAEoCzIZLmludGVybG9jay5wb2xpY3kudjEuSmFpbCKiAgoVUmVwb3J0VG9vbENhbGxSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg4KBmJyYW5jaBgDIAEoCRIPCgdjYWxsX2lkGAQgASgJEgwKBHRvb2wYBSABKAkSCgoCb2sYBiABKAgSFQoNZmlsZXNfY2hhbmdlZBgHIAMoCRIUCgxyZXN1bHRfYnl0ZXMYCCABKAMSEAoIY29zdF91c2QYCSABKAkSDgoGb3V0cHV0GAogASgMEhcKD291dGNvbWVfdW5rbm93bhgLIAEoCBISCgpiYWNrZ3JvdW5kGAwgASgJEhgKEGJhY2tncm91bmRfZW5kZWQYDSABKAkSFAoMbm90X2V4ZWN1dGVkGA4gASgIIqoBChZSZXBvcnRUb29sQ2FsbFJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhEKCWFjY291bnRlZBgCIAEoCBIzCglpbnRlcnJ1cHQYAyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkludGVycnVwdGVkEg8KB3dhcm5pbmcYBCABKAkSEAoIZXZpZGVuY2UYBSADKAkiagoTU3RhcnRDb21tYW5kUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIPCgdjYWxsX2lkGAMgASgJEg8KB2NvbW1hbmQYBCABKAwSDQoFbGV2ZWwYBSABKAUiXAoUU3RhcnRDb21tYW5kUmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEicKBGphaWwYAiABKAsyGS5pbnRlcmxvY2sucG9saWN5LnYxLkphaWwSCwoDa2V5GAMgASgMIlsKFEZpbmlzaENvbW1hbmRSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIPCgdjYWxsX2lkGAIgASgJEg8KB3dpdG5lc3MYAyABKAwSEQoJc2lnbmF0dXJlGAQgASgMIjkKFUZpbmlzaENvbW1hbmRSZXNwb25zZRIQCghldmlkZW5jZRgBIAMoCRIOCgZub3RpY2UYAiABKAkiYQoRUmVwb3J0Q29zdFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSKAoFY29zdHMYAyADKAsyGS5pbnRlcmxvY2sucG9saWN5LnYxLkNvc3QiYAoEQ29zdBIKCgJpZBgBIAEoCRIQCghjb3N0X3VzZBgCIAEoCRINCgV0b3RhbBgDIAEoCBIrCgV0b29scxgEIAMoCzIcLmludGVybG9jay5wb2xpY3kudjEuVG9vbFVzZSImCgdUb29sVXNlEgwKBHRvb2wYASABKAkSDQoFaW5wdXQYAiABKAwiOAoSUmVwb3J0Q29zdFJlc3BvbnNlEg8KB2NvdW50ZWQYASABKAUSEQoJdG90YWxfdXNkGAIgASgJImkKFUNoZWNrVG9vbENhbGxzUmVxdWVzdBIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI4CgVjYWxscxgCIAMoCzIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlcXVlc3QibAoWQ2hlY2tUb29sQ2FsbHNSZXNwb25zZRIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI6CgdyZXN1bHRzGAIgAygLMikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1Jlc3VsdCKFAQoUQ2hlY2tUb29sQ2FsbHNSZXN1bHQSPgoIZGVjaXNpb24YASABKAsyKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXNwb25zZUgAEiMKBWVycm9yGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIICgZyZXN1bHQixQEKCE9wZW5DYWxsEg8KB2NhbGxfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEgwKBHRvb2wYAyABKAkSDAoEd2hhdBgEIAEoCRIPCgdtYWRlX2J5GAUgASgJEi4KCmFsbG93ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmR1ZV9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdW5rbm93bhgIIAEoCCImChRMaXN0T3BlbkNhbGxzUmVxdWVzdBIOCgZydW5faWQYASABKAkiRQoVTGlzdE9wZW5DYWxsc1Jlc3BvbnNlEiwKBWNhbGxzGAEgAygLMh0uaW50ZXJsb2NrLnBvbGljeS52MS5PcGVuQ2FsbCJXChVTZXR0bGVUb29sQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSDwoHb3V0Y29tZRgDIAEoCRIMCgRub3RlGAQgASgJIlYKFlNldHRsZVRvb2xDYWxsUmVzcG9uc2USKwoEY2FsbBgBIAEoCzIdLmludGVybG9jay5wb2xpY3kudjEuT3BlbkNhbGwSDwoHb3V0Y29tZRgCIAEoCSJuChRSZXBvcnRSZWZ1c2FsUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEjAKB3JlZnVzZWQYAyABKAsyHy5pbnRlcmxvY2suZXZlbnQudjEuQ2FsbFJlZnVzZWQiFwoVUmVwb3J0UmVmdXNhbFJlc3BvbnNlMsAHChVQb2xpY3lFbmZvcmNlclNlcnZpY2USZgoNQ2hlY2tUb29sQ2FsbBIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlcXVlc3QaKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXNwb25zZRJpCg5SZXBvcnRUb29sQ2FsbBIqLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0VG9vbENhbGxSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRUb29sQ2FsbFJlc3BvbnNlEmMKDFN0YXJ0Q29tbWFuZBIoLmludGVybG9jay5wb2xpY3kudjEuU3RhcnRDb21tYW5kUmVxdWVzdBopLmludGVybG9jay5wb2xpY3kudjEuU3RhcnRDb21tYW5kUmVzcG9uc2USZgoNRmluaXNoQ29tbWFuZBIpLmludGVybG9jay5wb2xpY3kudjEuRmluaXNoQ29tbWFuZFJlcXVlc3QaKi5pbnRlcmxvY2sucG9saWN5LnYxLkZpbmlzaENvbW1hbmRSZXNwb25zZRJdCgpSZXBvcnRDb3N0EiYuaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRDb3N0UmVxdWVzdBonLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0Q29zdFJlc3BvbnNlEmYKDUxpc3RPcGVuQ2FsbHMSKS5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3RPcGVuQ2FsbHNSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0T3BlbkNhbGxzUmVzcG9uc2USaQoOU2V0dGxlVG9vbENhbGwSKi5pbnRlcmxvY2sucG9saWN5LnYxLlNldHRsZVRvb2xDYWxsUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuU2V0dGxlVG9vbENhbGxSZXNwb25zZRJmCg1SZXBvcnRSZWZ1c2FsEikuaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRSZWZ1c2FsUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0UmVmdXNhbFJlc3BvbnNlEm0KDkNoZWNrVG9vbENhbGxzEiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1JlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVzcG9uc2UoATABQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_google_protobuf_timestamp, file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_event_v1_event, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
+  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIqIDChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJEhYKDmRlbmllZF9iZWNhdXNlGAwgASgJEhIKCmphaWxfbGV2ZWwYDSABKAUSMQoKcmVhbF9uYW1lcxgOIAMoCzIdLmludGVybG9jay5wb2xpY3kudjEuUmVhbE5hbWUSDwoHb2JzZXJ2ZRgPIAEoCBIpCgVodW1hbhhQIAEoCzIaLmludGVybG9jay5wb2xpY3kudjEuSHVtYW4SJwoCYXMYUSABKAsyGy5pbnRlcmxvY2sucG9saWN5LnYxLkNhbGxBcyJVCgZDYWxsQXMSEQoJcHJpbmNpcGFsGAEgASgJEikKBWh1bWFuGAIgASgLMhouaW50ZXJsb2NrLnBvbGljeS52MS5IdW1hbhINCgVhZ2VudBgDIAEoCSIjCg1XaG9BbUlSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAki4AIKDldob0FtSVJlc3BvbnNlEhEKCXByaW5jaXBhbBgBIAEoCRIMCgRyb2xlGAIgASgJEg0KBXRva2VuGAMgASgJEhAKCHRva2VuX2lkGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRISCgpuYW1lc3BhY2VzGAYgAygJEhIKCnNlc3Npb25faWQYByABKAkSDgoGYnJhbmNoGAggASgJEg4KBnBlcnNvbhgJIAEoCRIQCghwcmVzZW5jZRgKIAEoCRINCgVyZWxheRgLIAEoCRILCgN2aWEYDCABKAkSKwoHZXhwaXJlcxgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFaHVtYW4YDiABKAsyGi5pbnRlcmxvY2sucG9saWN5LnYxLkh1bWFuEg0KBWFnZW50GA8gASgJEg8KB2xpbmVhZ2UYECADKAkSCwoDbWF5GBEgASgJIiYKCFJlYWxOYW1lEgwKBG5hbWUYASABKAkSDAoEcmVhbBgCIAEoCSI2CgRKYWlsEg0KBWxldmVsGAEgASgFEg4KBmRpZ2VzdBgCIAEoCRIPCgdwcm9maWxlGAMgASgMIugDChVDaGVja1Rvb2xDYWxsUmVzcG9uc2USLwoIZGVjaXNpb24YASABKA4yHS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uEi8KBGNvZGUYAiABKA4yIS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uQ29kZRIPCgdtZXNzYWdlGAMgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYBCABKAgSFQoNYWxsb3dlZF90b29scxgFIAMoCRI1CgxsZWdhbF9ldmVudHMYBiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSEwoLYXBwcm92YWxfaWQYByABKAkSDwoHY2FsbF9pZBgIIAEoCRIOCgZydW5faWQYCSABKAkSEwoLcnVuX3ZlcnNpb24YCiABKAMSDQoFc3RhdGUYCyABKAkSDgoGYnJhbmNoGAwgASgJEhIKCml0ZXJhdGlvbnMYDSABKAMSFgoObWF4X2l0ZXJhdGlvbnMYDiABKAMSNQoLZXhwbGFuYXRpb24YDyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkV4cGxhbmF0aW9uEicKBGphaWwYECABKAsyGS5pbnRlcmxvY2sucG9saWN5LnYxLkphaWwiogIKFVJlcG9ydFRvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDwoHY2FsbF9pZBgEIAEoCRIMCgR0b29sGAUgASgJEgoKAm9rGAYgASgIEhUKDWZpbGVzX2NoYW5nZWQYByADKAkSFAoMcmVzdWx0X2J5dGVzGAggASgDEhAKCGNvc3RfdXNkGAkgASgJEg4KBm91dHB1dBgKIAEoDBIXCg9vdXRjb21lX3Vua25vd24YCyABKAgSEgoKYmFja2dyb3VuZBgMIAEoCRIYChBiYWNrZ3JvdW5kX2VuZGVkGA0gASgJEhQKDG5vdF9leGVjdXRlZBgOIAEoCCKqAQoWUmVwb3J0VG9vbENhbGxSZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIRCglhY2NvdW50ZWQYAiABKAgSMwoJaW50ZXJydXB0GAMgASgLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5JbnRlcnJ1cHRlZBIPCgd3YXJuaW5nGAQgASgJEhAKCGV2aWRlbmNlGAUgAygJImoKE1N0YXJ0Q29tbWFuZFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDwoHY2FsbF9pZBgDIAEoCRIPCgdjb21tYW5kGAQgASgMEg0KBWxldmVsGAUgASgFIlwKFFN0YXJ0Q29tbWFuZFJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRInCgRqYWlsGAIgASgLMhkuaW50ZXJsb2NrLnBvbGljeS52MS5KYWlsEgsKA2tleRgDIAEoDCJbChRGaW5pc2hDb21tYW5kUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHY2FsbF9pZBgCIAEoCRIPCgd3aXRuZXNzGAMgASgMEhEKCXNpZ25hdHVyZRgEIAEoDCI5ChVGaW5pc2hDb21tYW5kUmVzcG9uc2USEAoIZXZpZGVuY2UYASADKAkSDgoGbm90aWNlGAIgASgJImEKEVJlcG9ydENvc3RSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDgoGc291cmNlGAIgASgJEigKBWNvc3RzGAMgAygLMhkuaW50ZXJsb2NrLnBvbGljeS52MS5Db3N0ImAKBENvc3QSCgoCaWQYASABKAkSEAoIY29zdF91c2QYAiABKAkSDQoFdG90YWwYAyABKAgSKwoFdG9vbHMYBCADKAsyHC5pbnRlcmxvY2sucG9saWN5LnYxLlRvb2xVc2UiJgoHVG9vbFVzZRIMCgR0b29sGAEgASgJEg0KBWlucHV0GAIgASgMIjgKElJlcG9ydENvc3RSZXNwb25zZRIPCgdjb3VudGVkGAEgASgFEhEKCXRvdGFsX3VzZBgCIAEoCSJpChVDaGVja1Rvb2xDYWxsc1JlcXVlc3QSFgoOY29ycmVsYXRpb25faWQYASABKAQSOAoFY2FsbHMYAiADKAsyKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXF1ZXN0ImwKFkNoZWNrVG9vbENhbGxzUmVzcG9uc2USFgoOY29ycmVsYXRpb25faWQYASABKAQSOgoHcmVzdWx0cxgCIAMoCzIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXN1bHQihQEKFENoZWNrVG9vbENhbGxzUmVzdWx0Ej4KCGRlY2lzaW9uGAEgASgLMiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVzcG9uc2VIABIjCgVlcnJvchgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSABCCAoGcmVzdWx0IsUBCghPcGVuQ2FsbBIPCgdjYWxsX2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0b29sGAMgASgJEgwKBHdoYXQYBCABKAkSDwoHbWFkZV9ieRgFIAEoCRIuCgphbGxvd2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZkdWVfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Vua25vd24YCCABKAgiJgoUTGlzdE9wZW5DYWxsc1JlcXVlc3QSDgoGcnVuX2lkGAEgASgJIkUKFUxpc3RPcGVuQ2FsbHNSZXNwb25zZRIsCgVjYWxscxgBIAMoCzIdLmludGVybG9jay5wb2xpY3kudjEuT3BlbkNhbGwiVwoVU2V0dGxlVG9vbENhbGxSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIPCgdjYWxsX2lkGAIgASgJEg8KB291dGNvbWUYAyABKAkSDAoEbm90ZRgEIAEoCSJWChZTZXR0bGVUb29sQ2FsbFJlc3BvbnNlEisKBGNhbGwYASABKAsyHS5pbnRlcmxvY2sucG9saWN5LnYxLk9wZW5DYWxsEg8KB291dGNvbWUYAiABKAkibgoUUmVwb3J0UmVmdXNhbFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRIwCgdyZWZ1c2VkGAMgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLkNhbGxSZWZ1c2VkIhcKFVJlcG9ydFJlZnVzYWxSZXNwb25zZTKTCAoVUG9saWN5RW5mb3JjZXJTZXJ2aWNlEmYKDUNoZWNrVG9vbENhbGwSKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVzcG9uc2USaQoOUmVwb3J0VG9vbENhbGwSKi5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0VG9vbENhbGxSZXNwb25zZRJjCgxTdGFydENvbW1hbmQSKC5pbnRlcmxvY2sucG9saWN5LnYxLlN0YXJ0Q29tbWFuZFJlcXVlc3QaKS5pbnRlcmxvY2sucG9saWN5LnYxLlN0YXJ0Q29tbWFuZFJlc3BvbnNlEmYKDUZpbmlzaENvbW1hbmQSKS5pbnRlcmxvY2sucG9saWN5LnYxLkZpbmlzaENvbW1hbmRSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5GaW5pc2hDb21tYW5kUmVzcG9uc2USXQoKUmVwb3J0Q29zdBImLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0Q29zdFJlcXVlc3QaJy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydENvc3RSZXNwb25zZRJmCg1MaXN0T3BlbkNhbGxzEikuaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0T3BlbkNhbGxzUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuTGlzdE9wZW5DYWxsc1Jlc3BvbnNlEmkKDlNldHRsZVRvb2xDYWxsEiouaW50ZXJsb2NrLnBvbGljeS52MS5TZXR0bGVUb29sQ2FsbFJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlNldHRsZVRvb2xDYWxsUmVzcG9uc2USZgoNUmVwb3J0UmVmdXNhbBIpLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0UmVmdXNhbFJlcXVlc3QaKi5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFJlZnVzYWxSZXNwb25zZRJRCgZXaG9BbUkSIi5pbnRlcmxvY2sucG9saWN5LnYxLldob0FtSVJlcXVlc3QaIy5pbnRlcmxvY2sucG9saWN5LnYxLldob0FtSVJlc3BvbnNlEm0KDkNoZWNrVG9vbENhbGxzEiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1JlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVzcG9uc2UoATABQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_google_protobuf_timestamp, file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_event_v1_event, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
 
 /**
  * CheckToolCallRequest is a tool call that is to be made.
@@ -142,6 +142,30 @@ export type CheckToolCallRequest = Message<"interlock.policy.v1.CheckToolCallReq
    * @generated from field: repeated interlock.policy.v1.RealName real_names = 14;
    */
   realNames: RealName[];
+
+  /**
+   * Record the call also where nothing judges it: in a session without a run, to which no policy applies. It is
+   * allowed then, with the code NOT_ENFORCED and the message "observed". It has no effect on any other call.
+   *
+   * @generated from field: bool observe = 15;
+   */
+  observe: boolean;
+
+  /**
+   * The person on whose behalf the call is made, as the caller says. Its source is gateway if the
+   * caller may speak for people, or else claimed, whatever it has here.
+   * Absent for the human of the session and of interlock-for.
+   *
+   * @generated from field: interlock.policy.v1.Human human = 80;
+   */
+  human?: Human | undefined;
+
+  /**
+   * Whose call it is, for an operator's dry run; absent for the operator's own.
+   *
+   * @generated from field: interlock.policy.v1.CallAs as = 81;
+   */
+  as?: CallAs | undefined;
 };
 
 /**
@@ -150,6 +174,196 @@ export type CheckToolCallRequest = Message<"interlock.policy.v1.CheckToolCallReq
  */
 export const CheckToolCallRequestSchema: GenMessage<CheckToolCallRequest> = /*@__PURE__*/
   messageDesc(file_interlock_policy_v1_policy_enforcer_service, 0);
+
+/**
+ * CallAs is the caller of a call that an operator tries. What is empty is as for the operator's own
+ * call, except of the human: one that is given has all that is known, from an operator.
+ *
+ * @generated from message interlock.policy.v1.CallAs
+ */
+export type CallAs = Message<"interlock.policy.v1.CallAs"> & {
+  /**
+   * Name of the principal; its role is then agent.
+   *
+   * @generated from field: string principal = 1;
+   */
+  principal: string;
+
+  /**
+   * The human.
+   *
+   * @generated from field: interlock.policy.v1.Human human = 2;
+   */
+  human?: Human | undefined;
+
+  /**
+   * The agent that the session has started from.
+   *
+   * @generated from field: string agent = 3;
+   */
+  agent: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.CallAs.
+ * Use `create(CallAsSchema)` to create a new message.
+ */
+export const CallAsSchema: GenMessage<CallAs> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 1);
+
+/**
+ * WhoAmIRequest may name a session.
+ *
+ * @generated from message interlock.policy.v1.WhoAmIRequest
+ */
+export type WhoAmIRequest = Message<"interlock.policy.v1.WhoAmIRequest"> & {
+  /**
+   * The session that the caller acts in; empty for that of its token.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.WhoAmIRequest.
+ * Use `create(WhoAmIRequestSchema)` to create a new message.
+ */
+export const WhoAmIRequestSchema: GenMessage<WhoAmIRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 2);
+
+/**
+ * WhoAmIResponse is a caller.
+ *
+ * @generated from message interlock.policy.v1.WhoAmIResponse
+ */
+export type WhoAmIResponse = Message<"interlock.policy.v1.WhoAmIResponse"> & {
+  /**
+   * Name of the principal.
+   *
+   * @generated from field: string principal = 1;
+   */
+  principal: string;
+
+  /**
+   * Its role.
+   *
+   * @generated from field: string role = 2;
+   */
+  role: string;
+
+  /**
+   * Kind of its token: static, session, oidc or person; empty for a caller without one.
+   *
+   * @generated from field: string token = 3;
+   */
+  token: string;
+
+  /**
+   * Names its token without revealing it; may be empty.
+   *
+   * @generated from field: string token_id = 4;
+   */
+  tokenId: string;
+
+  /**
+   * The namespace of this call.
+   *
+   * @generated from field: string namespace = 5;
+   */
+  namespace: string;
+
+  /**
+   * The namespaces that it may call in; "*" is every one.
+   *
+   * @generated from field: repeated string namespaces = 6;
+   */
+  namespaces: string[];
+
+  /**
+   * The session that it acts in; empty for none.
+   *
+   * @generated from field: string session_id = 7;
+   */
+  sessionId: string;
+
+  /**
+   * The only branch of the session's run that it may act in; empty for any.
+   *
+   * @generated from field: string branch = 8;
+   */
+  branch: string;
+
+  /**
+   * The person that it is; empty for none.
+   *
+   * @generated from field: string person = 9;
+   */
+  person: string;
+
+  /**
+   * How that person has shown to be there: passkey, touch, passphrase or oidc; empty for nothing.
+   *
+   * @generated from field: string presence = 10;
+   */
+  presence: string;
+
+  /**
+   * The program that has passed on the person's request; empty for none.
+   *
+   * @generated from field: string relay = 11;
+   */
+  relay: string;
+
+  /**
+   * How the call came, as in Identity.
+   *
+   * @generated from field: string via = 12;
+   */
+  via: string;
+
+  /**
+   * When its token ends; absent where that is not known.
+   *
+   * @generated from field: google.protobuf.Timestamp expires = 13;
+   */
+  expires?: Timestamp | undefined;
+
+  /**
+   * On whose behalf it acts; absent where that is not known.
+   *
+   * @generated from field: interlock.policy.v1.Human human = 14;
+   */
+  human?: Human | undefined;
+
+  /**
+   * Name of the agent that the session has started from; empty for none.
+   *
+   * @generated from field: string agent = 15;
+   */
+  agent: string;
+
+  /**
+   * Names of the sessions above its own and of that, the root first.
+   *
+   * @generated from field: repeated string lineage = 16;
+   */
+  lineage: string[];
+
+  /**
+   * What it may do, in a sentence.
+   *
+   * @generated from field: string may = 17;
+   */
+  may: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.WhoAmIResponse.
+ * Use `create(WhoAmIResponseSchema)` to create a new message.
+ */
+export const WhoAmIResponseSchema: GenMessage<WhoAmIResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 3);
 
 /**
  * RealName is a file of a call.
@@ -177,7 +391,7 @@ export type RealName = Message<"interlock.policy.v1.RealName"> & {
  * Use `create(RealNameSchema)` to create a new message.
  */
 export const RealNameSchema: GenMessage<RealName> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 1);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 4);
 
 /**
  * Jail is what the kernel enforces on a command that is allowed.
@@ -212,7 +426,7 @@ export type Jail = Message<"interlock.policy.v1.Jail"> & {
  * Use `create(JailSchema)` to create a new message.
  */
 export const JailSchema: GenMessage<Jail> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 2);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 5);
 
 /**
  * CheckToolCallResponse is the decision on a tool call.
@@ -338,7 +552,7 @@ export type CheckToolCallResponse = Message<"interlock.policy.v1.CheckToolCallRe
  * Use `create(CheckToolCallResponseSchema)` to create a new message.
  */
 export const CheckToolCallResponseSchema: GenMessage<CheckToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 3);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 6);
 
 /**
  * ReportToolCallRequest is the result of a tool call.
@@ -458,7 +672,7 @@ export type ReportToolCallRequest = Message<"interlock.policy.v1.ReportToolCallR
  * Use `create(ReportToolCallRequestSchema)` to create a new message.
  */
 export const ReportToolCallRequestSchema: GenMessage<ReportToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 4);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 7);
 
 /**
  * ReportToolCallResponse is what follows from the result of a tool call.
@@ -508,7 +722,7 @@ export type ReportToolCallResponse = Message<"interlock.policy.v1.ReportToolCall
  * Use `create(ReportToolCallResponseSchema)` to create a new message.
  */
 export const ReportToolCallResponseSchema: GenMessage<ReportToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 5);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 8);
 
 /**
  * StartCommandRequest claims an allowed call.
@@ -557,7 +771,7 @@ export type StartCommandRequest = Message<"interlock.policy.v1.StartCommandReque
  * Use `create(StartCommandRequestSchema)` to create a new message.
  */
 export const StartCommandRequestSchema: GenMessage<StartCommandRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 6);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 9);
 
 /**
  * StartCommandResponse is what the jail enforces.
@@ -592,7 +806,7 @@ export type StartCommandResponse = Message<"interlock.policy.v1.StartCommandResp
  * Use `create(StartCommandResponseSchema)` to create a new message.
  */
 export const StartCommandResponseSchema: GenMessage<StartCommandResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 7);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 10);
 
 /**
  * FinishCommandRequest is what a jail has witnessed.
@@ -634,7 +848,7 @@ export type FinishCommandRequest = Message<"interlock.policy.v1.FinishCommandReq
  * Use `create(FinishCommandRequestSchema)` to create a new message.
  */
 export const FinishCommandRequestSchema: GenMessage<FinishCommandRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 8);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 11);
 
 /**
  * FinishCommandResponse is what follows from it.
@@ -662,7 +876,7 @@ export type FinishCommandResponse = Message<"interlock.policy.v1.FinishCommandRe
  * Use `create(FinishCommandResponseSchema)` to create a new message.
  */
 export const FinishCommandResponseSchema: GenMessage<FinishCommandResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 9);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 12);
 
 /**
  * ReportCostRequest is what a session has cost, as one source knows it.
@@ -698,7 +912,7 @@ export type ReportCostRequest = Message<"interlock.policy.v1.ReportCostRequest">
  * Use `create(ReportCostRequestSchema)` to create a new message.
  */
 export const ReportCostRequestSchema: GenMessage<ReportCostRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 10);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 13);
 
 /**
  * Cost is one amount.
@@ -743,7 +957,7 @@ export type Cost = Message<"interlock.policy.v1.Cost"> & {
  * Use `create(CostSchema)` to create a new message.
  */
 export const CostSchema: GenMessage<Cost> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 11);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 14);
 
 /**
  * ToolUse is a call of a tool, as CheckToolCall is asked about it.
@@ -771,7 +985,7 @@ export type ToolUse = Message<"interlock.policy.v1.ToolUse"> & {
  * Use `create(ToolUseSchema)` to create a new message.
  */
 export const ToolUseSchema: GenMessage<ToolUse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 12);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 15);
 
 /**
  * ReportCostResponse is what follows from costs.
@@ -800,7 +1014,7 @@ export type ReportCostResponse = Message<"interlock.policy.v1.ReportCostResponse
  * Use `create(ReportCostResponseSchema)` to create a new message.
  */
 export const ReportCostResponseSchema: GenMessage<ReportCostResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 13);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 16);
 
 /**
  * CheckToolCallsRequest is one message of tool calls.
@@ -828,7 +1042,7 @@ export type CheckToolCallsRequest = Message<"interlock.policy.v1.CheckToolCallsR
  * Use `create(CheckToolCallsRequestSchema)` to create a new message.
  */
 export const CheckToolCallsRequestSchema: GenMessage<CheckToolCallsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 14);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 17);
 
 /**
  * CheckToolCallsResponse is the outcome of one message of tool calls.
@@ -856,7 +1070,7 @@ export type CheckToolCallsResponse = Message<"interlock.policy.v1.CheckToolCalls
  * Use `create(CheckToolCallsResponseSchema)` to create a new message.
  */
 export const CheckToolCallsResponseSchema: GenMessage<CheckToolCallsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 15);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 18);
 
 /**
  * CheckToolCallsResult is the outcome of one call of a message.
@@ -893,7 +1107,7 @@ export type CheckToolCallsResult = Message<"interlock.policy.v1.CheckToolCallsRe
  * Use `create(CheckToolCallsResultSchema)` to create a new message.
  */
 export const CheckToolCallsResultSchema: GenMessage<CheckToolCallsResult> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 16);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 19);
 
 /**
  * OpenCall is an allowed call with an effect, whose outcome nobody has reported.
@@ -963,7 +1177,7 @@ export type OpenCall = Message<"interlock.policy.v1.OpenCall"> & {
  * Use `create(OpenCallSchema)` to create a new message.
  */
 export const OpenCallSchema: GenMessage<OpenCall> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 17);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 20);
 
 /**
  * ListOpenCallsRequest names a run.
@@ -984,7 +1198,7 @@ export type ListOpenCallsRequest = Message<"interlock.policy.v1.ListOpenCallsReq
  * Use `create(ListOpenCallsRequestSchema)` to create a new message.
  */
 export const ListOpenCallsRequestSchema: GenMessage<ListOpenCallsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 18);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 21);
 
 /**
  * ListOpenCallsResponse has the open calls of the run and of those that it has invoked or
@@ -1006,7 +1220,7 @@ export type ListOpenCallsResponse = Message<"interlock.policy.v1.ListOpenCallsRe
  * Use `create(ListOpenCallsResponseSchema)` to create a new message.
  */
 export const ListOpenCallsResponseSchema: GenMessage<ListOpenCallsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 19);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 22);
 
 /**
  * SettleToolCallRequest says how a call has ended.
@@ -1048,7 +1262,7 @@ export type SettleToolCallRequest = Message<"interlock.policy.v1.SettleToolCallR
  * Use `create(SettleToolCallRequestSchema)` to create a new message.
  */
 export const SettleToolCallRequestSchema: GenMessage<SettleToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 20);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 23);
 
 /**
  * SettleToolCallResponse is the call that is settled.
@@ -1076,7 +1290,7 @@ export type SettleToolCallResponse = Message<"interlock.policy.v1.SettleToolCall
  * Use `create(SettleToolCallResponseSchema)` to create a new message.
  */
 export const SettleToolCallResponseSchema: GenMessage<SettleToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 21);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 24);
 
 /**
  * ReportRefusalRequest is a refused caller, as the event call.refused has it.
@@ -1111,7 +1325,7 @@ export type ReportRefusalRequest = Message<"interlock.policy.v1.ReportRefusalReq
  * Use `create(ReportRefusalRequestSchema)` to create a new message.
  */
 export const ReportRefusalRequestSchema: GenMessage<ReportRefusalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 22);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 25);
 
 /**
  * ReportRefusalResponse is empty.
@@ -1126,7 +1340,7 @@ export type ReportRefusalResponse = Message<"interlock.policy.v1.ReportRefusalRe
  * Use `create(ReportRefusalResponseSchema)` to create a new message.
  */
 export const ReportRefusalResponseSchema: GenMessage<ReportRefusalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 23);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 26);
 
 /**
  * PolicyEnforcerService decides which tool calls may be made (S3).
@@ -1219,6 +1433,16 @@ export const PolicyEnforcerService: GenService<{
     methodKind: "unary";
     input: typeof ReportRefusalRequestSchema;
     output: typeof ReportRefusalResponseSchema;
+  },
+  /**
+   * WhoAmI returns who the caller is here, and on whose behalf it acts.
+   *
+   * @generated from rpc interlock.policy.v1.PolicyEnforcerService.WhoAmI
+   */
+  whoAmI: {
+    methodKind: "unary";
+    input: typeof WhoAmIRequestSchema;
+    output: typeof WhoAmIResponseSchema;
   },
   /**
    * CheckToolCalls is CheckToolCall for callers that keep one stream open. Every

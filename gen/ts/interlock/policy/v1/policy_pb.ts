@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/policy.proto.
  */
 export const file_interlock_policy_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("CiBpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeS5wcm90bxITaW50ZXJsb2NrLnBvbGljeS52MSLzAQoGUG9saWN5EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoAxIOCgZkaWdlc3QYAyABKAkSEgoKZGVmaW5pdGlvbhgEIAEoDBIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjcmVhdGVkX2J5GAYgASgJEhQKDGxpdmVfdmVyc2lvbhgHIAEoAxIWCg5zaGFkb3dfdmVyc2lvbhgIIAEoAxI0CgthdHRhY2htZW50cxgJIAMoCzIfLmludGVybG9jay5wb2xpY3kudjEuQXR0YWNobWVudCJLCgpBdHRhY2htZW50EjEKBGtpbmQYASABKA4yIy5pbnRlcmxvY2sucG9saWN5LnYxLkF0dGFjaG1lbnRLaW5kEgoKAmlkGAIgASgJIj8KDVBvbGljeVByb2JsZW0SDwoHcG9pbnRlchgBIAEoCRIMCgRjb2RlGAIgASgJEg8KB21lc3NhZ2UYAyABKAkirQIKBVVzYWdlEhIKCmNhcGFiaWxpdHkYASABKAkSLQoHbWVhc3VyZRgCIAEoDjIcLmludGVybG9jay5wb2xpY3kudjEuTWVhc3VyZRIuCgVzY29wZRgDIAEoDjIfLmludGVybG9jay5wb2xpY3kudjEuTGltaXRTY29wZRIPCgdzdWJqZWN0GAQgASgJEgwKBHVzZWQYBSABKAMSCwoDbWF4GAYgASgDEikKBndpbmRvdxgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIrCgZwZXJpb2QYCCABKA4yGy5pbnRlcmxvY2sucG9saWN5LnYxLlBlcmlvZBItCglyZXNldHNfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrsBCg9TaW11bGF0ZWRDaGFuZ2USNQoIcmVjb3JkZWQYASABKAsyIy5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uUmVjb3JkEi8KCGRlY2lzaW9uGAIgASgOMh0uaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbhIvCgRjb2RlGAMgASgOMiEuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbkNvZGUSDwoHbWVzc2FnZRgEIAEoCSqjAQoOQXR0YWNobWVudEtpbmQSHwobQVRUQUNITUVOVF9LSU5EX1VOU1BFQ0lGSUVEEAASHAoYQVRUQUNITUVOVF9LSU5EX1dPUktGTE9XEAESGwoXQVRUQUNITUVOVF9LSU5EX1BST0NFU1MQAhIbChdBVFRBQ0hNRU5UX0tJTkRfU0VTU0lPThADEhgKFEFUVEFDSE1FTlRfS0lORF9ST0xFEAQqtQEKB01lYXN1cmUSFwoTTUVBU1VSRV9VTlNQRUNJRklFRBAAEhEKDU1FQVNVUkVfQ0FMTFMQARIRCg1NRUFTVVJFX01PTkVZEAISEgoOTUVBU1VSRV9FTUFJTFMQAxIWChJNRUFTVVJFX0lURVJBVElPTlMQBBIYChRNRUFTVVJFX1JFU1VMVF9CWVRFUxAFEhEKDU1FQVNVUkVfRklMRVMQBhISCg5NRUFTVVJFX0FNT1VOVBAHKowBCgpMaW1pdFNjb3BlEhsKF0xJTUlUX1NDT1BFX1VOU1BFQ0lGSUVEEAASFgoSTElNSVRfU0NPUEVfUE9MSUNZEAESGQoVTElNSVRfU0NPUEVfUFJJTkNJUEFMEAISFwoTTElNSVRfU0NPUEVfU0VTU0lPThADEhUKEUxJTUlUX1NDT1BFX0VOVFJZEAQqWQoGUGVyaW9kEhYKElBFUklPRF9VTlNQRUNJRklFRBAAEhEKDVBFUklPRF9IT1VSTFkQARIQCgxQRVJJT0RfREFJTFkQAhISCg5QRVJJT0RfTU9OVEhMWRADQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_interlock_policy_v1_decision]);
+  fileDesc("CiBpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeS5wcm90bxITaW50ZXJsb2NrLnBvbGljeS52MSLzAQoGUG9saWN5EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoAxIOCgZkaWdlc3QYAyABKAkSEgoKZGVmaW5pdGlvbhgEIAEoDBIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjcmVhdGVkX2J5GAYgASgJEhQKDGxpdmVfdmVyc2lvbhgHIAEoAxIWCg5zaGFkb3dfdmVyc2lvbhgIIAEoAxI0CgthdHRhY2htZW50cxgJIAMoCzIfLmludGVybG9jay5wb2xpY3kudjEuQXR0YWNobWVudCJLCgpBdHRhY2htZW50EjEKBGtpbmQYASABKA4yIy5pbnRlcmxvY2sucG9saWN5LnYxLkF0dGFjaG1lbnRLaW5kEgoKAmlkGAIgASgJIj8KDVBvbGljeVByb2JsZW0SDwoHcG9pbnRlchgBIAEoCRIMCgRjb2RlGAIgASgJEg8KB21lc3NhZ2UYAyABKAkirQIKBVVzYWdlEhIKCmNhcGFiaWxpdHkYASABKAkSLQoHbWVhc3VyZRgCIAEoDjIcLmludGVybG9jay5wb2xpY3kudjEuTWVhc3VyZRIuCgVzY29wZRgDIAEoDjIfLmludGVybG9jay5wb2xpY3kudjEuTGltaXRTY29wZRIPCgdzdWJqZWN0GAQgASgJEgwKBHVzZWQYBSABKAMSCwoDbWF4GAYgASgDEikKBndpbmRvdxgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIrCgZwZXJpb2QYCCABKA4yGy5pbnRlcmxvY2sucG9saWN5LnYxLlBlcmlvZBItCglyZXNldHNfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrsBCg9TaW11bGF0ZWRDaGFuZ2USNQoIcmVjb3JkZWQYASABKAsyIy5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uUmVjb3JkEi8KCGRlY2lzaW9uGAIgASgOMh0uaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbhIvCgRjb2RlGAMgASgOMiEuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbkNvZGUSDwoHbWVzc2FnZRgEIAEoCSqxAgoOQXR0YWNobWVudEtpbmQSHwobQVRUQUNITUVOVF9LSU5EX1VOU1BFQ0lGSUVEEAASHAoYQVRUQUNITUVOVF9LSU5EX1dPUktGTE9XEAESGwoXQVRUQUNITUVOVF9LSU5EX1BST0NFU1MQAhIbChdBVFRBQ0hNRU5UX0tJTkRfU0VTU0lPThADEhgKFEFUVEFDSE1FTlRfS0lORF9ST0xFEAQSHQoZQVRUQUNITUVOVF9LSU5EX1BSSU5DSVBBTBAFEhkKFUFUVEFDSE1FTlRfS0lORF9IVU1BThAGEhkKFUFUVEFDSE1FTlRfS0lORF9HUk9VUBAHEhkKFUFUVEFDSE1FTlRfS0lORF9BR0VOVBAIEhwKGEFUVEFDSE1FTlRfS0lORF9FVkVSWU9ORRAJKrUBCgdNZWFzdXJlEhcKE01FQVNVUkVfVU5TUEVDSUZJRUQQABIRCg1NRUFTVVJFX0NBTExTEAESEQoNTUVBU1VSRV9NT05FWRACEhIKDk1FQVNVUkVfRU1BSUxTEAMSFgoSTUVBU1VSRV9JVEVSQVRJT05TEAQSGAoUTUVBU1VSRV9SRVNVTFRfQllURVMQBRIRCg1NRUFTVVJFX0ZJTEVTEAYSEgoOTUVBU1VSRV9BTU9VTlQQByqjAQoKTGltaXRTY29wZRIbChdMSU1JVF9TQ09QRV9VTlNQRUNJRklFRBAAEhYKEkxJTUlUX1NDT1BFX1BPTElDWRABEhkKFUxJTUlUX1NDT1BFX1BSSU5DSVBBTBACEhcKE0xJTUlUX1NDT1BFX1NFU1NJT04QAxIVChFMSU1JVF9TQ09QRV9FTlRSWRAEEhUKEUxJTUlUX1NDT1BFX0hVTUFOEAUqWQoGUGVyaW9kEhYKElBFUklPRF9VTlNQRUNJRklFRBAAEhEKDVBFUklPRF9IT1VSTFkQARIQCgxQRVJJT0RfREFJTFkQAhISCg5QRVJJT0RfTU9OVEhMWRADQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_interlock_policy_v1_decision]);
 
 /**
  * Policy is one immutable version of a policy (S7).
@@ -107,7 +107,8 @@ export type Attachment = Message<"interlock.policy.v1.Attachment"> & {
   kind: AttachmentKind;
 
   /**
-   * Name of the workflow, process or role; of a session its id or name.
+   * Name of the workflow, process, role, principal, person, group or agent; of a session its id
+   * or name. Empty or "*" for everyone.
    *
    * @generated from field: string id = 2;
    */
@@ -315,6 +316,43 @@ export enum AttachmentKind {
    * @generated from enum value: ATTACHMENT_KIND_ROLE = 4;
    */
   ROLE = 4,
+
+  /**
+   * One principal.
+   *
+   * @generated from enum value: ATTACHMENT_KIND_PRINCIPAL = 5;
+   */
+  PRINCIPAL = 5,
+
+  /**
+   * The calls that are made on behalf of a person. A call for which it is not known on whose
+   * behalf it is made counts as one.
+   *
+   * @generated from enum value: ATTACHMENT_KIND_HUMAN = 6;
+   */
+  HUMAN = 6,
+
+  /**
+   * The calls that are made on behalf of the people of a group. A call for which the groups are
+   * not known counts as one.
+   *
+   * @generated from enum value: ATTACHMENT_KIND_GROUP = 7;
+   */
+  GROUP = 7,
+
+  /**
+   * The sessions that were started from an agent, and all below them.
+   *
+   * @generated from enum value: ATTACHMENT_KIND_AGENT = 8;
+   */
+  AGENT = 8,
+
+  /**
+   * Every call in the namespace.
+   *
+   * @generated from enum value: ATTACHMENT_KIND_EVERYONE = 9;
+   */
+  EVERYONE = 9,
 }
 
 /**
@@ -432,6 +470,13 @@ export enum LimitScope {
    * @generated from enum value: LIMIT_SCOPE_ENTRY = 4;
    */
   ENTRY = 4,
+
+  /**
+   * The calls on behalf of one human.
+   *
+   * @generated from enum value: LIMIT_SCOPE_HUMAN = 5;
+   */
+  HUMAN = 5,
 }
 
 /**

@@ -6,6 +6,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { AddExceptionRequestSchema, AddExceptionResponseSchema, ConfirmExceptionRequestSchema, ConfirmExceptionResponseSchema, EndExceptionRequestSchema, EndExceptionResponseSchema, Exception, ListExceptionsRequestSchema, ListExceptionsResponseSchema } from "./exception_pb.js";
+import { file_interlock_policy_v1_exception } from "./exception_pb.js";
 import type { Attachment, Policy, PolicyProblem, SimulatedChange, Usage } from "./policy_pb.js";
 import { file_interlock_policy_v1_policy } from "./policy_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/policy_service.proto.
  */
 export const file_interlock_policy_v1_policy_service: GenFile = /*@__PURE__*/
-  fileDesc("CihpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxImIKFVJlZ2lzdGVyUG9saWN5UmVxdWVzdBIMCgRuYW1lGAEgASgJEhIKCmRlZmluaXRpb24YAiABKAwSDgoGc2hhZG93GAMgASgIEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCSKMAQoWUmVnaXN0ZXJQb2xpY3lSZXNwb25zZRIrCgZwb2xpY3kYASABKAsyGy5pbnRlcmxvY2sucG9saWN5LnYxLlBvbGljeRIPCgdjcmVhdGVkGAIgASgIEjQKCHdhcm5pbmdzGAMgAygLMiIuaW50ZXJsb2NrLnBvbGljeS52MS5Qb2xpY3lQcm9ibGVtIjEKEEdldFBvbGljeVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDIkAKEUdldFBvbGljeVJlc3BvbnNlEisKBnBvbGljeRgBIAEoCzIbLmludGVybG9jay5wb2xpY3kudjEuUG9saWN5IjwKE0xpc3RQb2xpY2llc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiXgoUTGlzdFBvbGljaWVzUmVzcG9uc2USLQoIcG9saWNpZXMYASADKAsyGy5pbnRlcmxvY2sucG9saWN5LnYxLlBvbGljeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiNQoUUHJvbW90ZVBvbGljeVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDIkQKFVByb21vdGVQb2xpY3lSZXNwb25zZRIrCgZwb2xpY3kYASABKAsyGy5pbnRlcmxvY2sucG9saWN5LnYxLlBvbGljeSIjChNEZWxldGVQb2xpY3lSZXF1ZXN0EgwKBG5hbWUYASABKAkiFgoURGVsZXRlUG9saWN5UmVzcG9uc2UiUAoTQXR0YWNoUG9saWN5UmVxdWVzdBIMCgRuYW1lGAEgASgJEisKAnRvGAIgASgLMh8uaW50ZXJsb2NrLnBvbGljeS52MS5BdHRhY2htZW50IkMKFEF0dGFjaFBvbGljeVJlc3BvbnNlEisKBnBvbGljeRgBIAEoCzIbLmludGVybG9jay5wb2xpY3kudjEuUG9saWN5IlIKE0RldGFjaFBvbGljeVJlcXVlc3QSDAoEbmFtZRgBIAEoCRItCgRmcm9tGAIgASgLMh8uaW50ZXJsb2NrLnBvbGljeS52MS5BdHRhY2htZW50IkMKFERldGFjaFBvbGljeVJlc3BvbnNlEisKBnBvbGljeRgBIAEoCzIbLmludGVybG9jay5wb2xpY3kudjEuUG9saWN5Ij0KFVNoYWRvd1dvcmtmbG93UmVxdWVzdBIQCgh3b3JrZmxvdxgBIAEoCRISCgpkZWZpbml0aW9uGAIgASgMIigKFlNoYWRvd1dvcmtmbG93UmVzcG9uc2USDgoGZGlnZXN0GAEgASgJIkwKFUdldFBvbGljeVVzYWdlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJIkQKFkdldFBvbGljeVVzYWdlUmVzcG9uc2USKgoGdXNhZ2VzGAEgAygLMhouaW50ZXJsb2NrLnBvbGljeS52MS5Vc2FnZSJmChVTaW11bGF0ZVBvbGljeVJlcXVlc3QSEgoKZGVmaW5pdGlvbhgBIAEoDBIpCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcnVuX2lkGAMgASgJIocBChZTaW11bGF0ZVBvbGljeVJlc3BvbnNlEhAKCHJlcGxheWVkGAEgASgDEjUKB2NoYW5nZXMYAiADKAsyJC5pbnRlcmxvY2sucG9saWN5LnYxLlNpbXVsYXRlZENoYW5nZRIRCgl0cnVuY2F0ZWQYAyABKAgSEQoJdW5kZWNpZGVkGAQgASgDMpMICg1Qb2xpY3lTZXJ2aWNlEmkKDlJlZ2lzdGVyUG9saWN5EiouaW50ZXJsb2NrLnBvbGljeS52MS5SZWdpc3RlclBvbGljeVJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlJlZ2lzdGVyUG9saWN5UmVzcG9uc2USWgoJR2V0UG9saWN5EiUuaW50ZXJsb2NrLnBvbGljeS52MS5HZXRQb2xpY3lSZXF1ZXN0GiYuaW50ZXJsb2NrLnBvbGljeS52MS5HZXRQb2xpY3lSZXNwb25zZRJjCgxMaXN0UG9saWNpZXMSKC5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3RQb2xpY2llc1JlcXVlc3QaKS5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3RQb2xpY2llc1Jlc3BvbnNlEmYKDVByb21vdGVQb2xpY3kSKS5pbnRlcmxvY2sucG9saWN5LnYxLlByb21vdGVQb2xpY3lSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5Qcm9tb3RlUG9saWN5UmVzcG9uc2USYwoMRGVsZXRlUG9saWN5EiguaW50ZXJsb2NrLnBvbGljeS52MS5EZWxldGVQb2xpY3lSZXF1ZXN0GikuaW50ZXJsb2NrLnBvbGljeS52MS5EZWxldGVQb2xpY3lSZXNwb25zZRJjCgxBdHRhY2hQb2xpY3kSKC5pbnRlcmxvY2sucG9saWN5LnYxLkF0dGFjaFBvbGljeVJlcXVlc3QaKS5pbnRlcmxvY2sucG9saWN5LnYxLkF0dGFjaFBvbGljeVJlc3BvbnNlEmMKDERldGFjaFBvbGljeRIoLmludGVybG9jay5wb2xpY3kudjEuRGV0YWNoUG9saWN5UmVxdWVzdBopLmludGVybG9jay5wb2xpY3kudjEuRGV0YWNoUG9saWN5UmVzcG9uc2USaQoOU2hhZG93V29ya2Zsb3cSKi5pbnRlcmxvY2sucG9saWN5LnYxLlNoYWRvd1dvcmtmbG93UmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuU2hhZG93V29ya2Zsb3dSZXNwb25zZRJpCg5HZXRQb2xpY3lVc2FnZRIqLmludGVybG9jay5wb2xpY3kudjEuR2V0UG9saWN5VXNhZ2VSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5HZXRQb2xpY3lVc2FnZVJlc3BvbnNlEmkKDlNpbXVsYXRlUG9saWN5EiouaW50ZXJsb2NrLnBvbGljeS52MS5TaW11bGF0ZVBvbGljeVJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlNpbXVsYXRlUG9saWN5UmVzcG9uc2VCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3BvbGljeS92MTtwb2xpY3l2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_interlock_policy_v1_policy]);
+  fileDesc("CihpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIrYBChVSZWdpc3RlclBvbGljeVJlcXVlc3QSDAoEbmFtZRgBIAEoCRISCgpkZWZpbml0aW9uGAIgASgMEg4KBnNoYWRvdxgDIAEoCBIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkSDgoGc3RhZ2VkGAUgASgIEhgKEGV4cGVjdGVkX3ZlcnNpb24YBiABKAMSFwoPZXhwZWN0ZWRfZGlnZXN0GAcgASgJEg8KB2RyeV9ydW4YCCABKAgijAEKFlJlZ2lzdGVyUG9saWN5UmVzcG9uc2USKwoGcG9saWN5GAEgASgLMhsuaW50ZXJsb2NrLnBvbGljeS52MS5Qb2xpY3kSDwoHY3JlYXRlZBgCIAEoCBI0Cgh3YXJuaW5ncxgDIAMoCzIiLmludGVybG9jay5wb2xpY3kudjEuUG9saWN5UHJvYmxlbSIxChBHZXRQb2xpY3lSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoAyJAChFHZXRQb2xpY3lSZXNwb25zZRIrCgZwb2xpY3kYASABKAsyGy5pbnRlcmxvY2sucG9saWN5LnYxLlBvbGljeSI8ChNMaXN0UG9saWNpZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIl4KFExpc3RQb2xpY2llc1Jlc3BvbnNlEi0KCHBvbGljaWVzGAEgAygLMhsuaW50ZXJsb2NrLnBvbGljeS52MS5Qb2xpY3kSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIk8KFFByb21vdGVQb2xpY3lSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoAxIYChBleHBlY3RlZF92ZXJzaW9uGAMgASgDIkQKFVByb21vdGVQb2xpY3lSZXNwb25zZRIrCgZwb2xpY3kYASABKAsyGy5pbnRlcmxvY2sucG9saWN5LnYxLlBvbGljeSIjChNEZWxldGVQb2xpY3lSZXF1ZXN0EgwKBG5hbWUYASABKAkiFgoURGVsZXRlUG9saWN5UmVzcG9uc2UiUAoTQXR0YWNoUG9saWN5UmVxdWVzdBIMCgRuYW1lGAEgASgJEisKAnRvGAIgAygLMh8uaW50ZXJsb2NrLnBvbGljeS52MS5BdHRhY2htZW50IkMKFEF0dGFjaFBvbGljeVJlc3BvbnNlEisKBnBvbGljeRgBIAEoCzIbLmludGVybG9jay5wb2xpY3kudjEuUG9saWN5IlIKE0RldGFjaFBvbGljeVJlcXVlc3QSDAoEbmFtZRgBIAEoCRItCgRmcm9tGAIgAygLMh8uaW50ZXJsb2NrLnBvbGljeS52MS5BdHRhY2htZW50IkMKFERldGFjaFBvbGljeVJlc3BvbnNlEisKBnBvbGljeRgBIAEoCzIbLmludGVybG9jay5wb2xpY3kudjEuUG9saWN5Ij0KFVNoYWRvd1dvcmtmbG93UmVxdWVzdBIQCgh3b3JrZmxvdxgBIAEoCRISCgpkZWZpbml0aW9uGAIgASgMIigKFlNoYWRvd1dvcmtmbG93UmVzcG9uc2USDgoGZGlnZXN0GAEgASgJIlsKFUdldFBvbGljeVVzYWdlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg0KBWh1bWFuGFAgASgJIngKFkdldFBvbGljeVVzYWdlUmVzcG9uc2USKgoGdXNhZ2VzGAEgAygLMhouaW50ZXJsb2NrLnBvbGljeS52MS5Vc2FnZRIyCgpleGNlcHRpb25zGAIgAygLMh4uaW50ZXJsb2NrLnBvbGljeS52MS5FeGNlcHRpb24iZgoVU2ltdWxhdGVQb2xpY3lSZXF1ZXN0EhIKCmRlZmluaXRpb24YASABKAwSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJ1bl9pZBgDIAEoCSKHAQoWU2ltdWxhdGVQb2xpY3lSZXNwb25zZRIQCghyZXBsYXllZBgBIAEoAxI1CgdjaGFuZ2VzGAIgAygLMiQuaW50ZXJsb2NrLnBvbGljeS52MS5TaW11bGF0ZWRDaGFuZ2USEQoJdHJ1bmNhdGVkGAMgASgIEhEKCXVuZGVjaWRlZBgEIAEoAzK5CwoNUG9saWN5U2VydmljZRJpCg5SZWdpc3RlclBvbGljeRIqLmludGVybG9jay5wb2xpY3kudjEuUmVnaXN0ZXJQb2xpY3lSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5SZWdpc3RlclBvbGljeVJlc3BvbnNlEloKCUdldFBvbGljeRIlLmludGVybG9jay5wb2xpY3kudjEuR2V0UG9saWN5UmVxdWVzdBomLmludGVybG9jay5wb2xpY3kudjEuR2V0UG9saWN5UmVzcG9uc2USYwoMTGlzdFBvbGljaWVzEiguaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0UG9saWNpZXNSZXF1ZXN0GikuaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0UG9saWNpZXNSZXNwb25zZRJmCg1Qcm9tb3RlUG9saWN5EikuaW50ZXJsb2NrLnBvbGljeS52MS5Qcm9tb3RlUG9saWN5UmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuUHJvbW90ZVBvbGljeVJlc3BvbnNlEmMKDERlbGV0ZVBvbGljeRIoLmludGVybG9jay5wb2xpY3kudjEuRGVsZXRlUG9saWN5UmVxdWVzdBopLmludGVybG9jay5wb2xpY3kudjEuRGVsZXRlUG9saWN5UmVzcG9uc2USYwoMQXR0YWNoUG9saWN5EiguaW50ZXJsb2NrLnBvbGljeS52MS5BdHRhY2hQb2xpY3lSZXF1ZXN0GikuaW50ZXJsb2NrLnBvbGljeS52MS5BdHRhY2hQb2xpY3lSZXNwb25zZRJjCgxEZXRhY2hQb2xpY3kSKC5pbnRlcmxvY2sucG9saWN5LnYxLkRldGFjaFBvbGljeVJlcXVlc3QaKS5pbnRlcmxvY2sucG9saWN5LnYxLkRldGFjaFBvbGljeVJlc3BvbnNlEmkKDlNoYWRvd1dvcmtmbG93EiouaW50ZXJsb2NrLnBvbGljeS52MS5TaGFkb3dXb3JrZmxvd1JlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlNoYWRvd1dvcmtmbG93UmVzcG9uc2USaQoOR2V0UG9saWN5VXNhZ2USKi5pbnRlcmxvY2sucG9saWN5LnYxLkdldFBvbGljeVVzYWdlUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuR2V0UG9saWN5VXNhZ2VSZXNwb25zZRJpCg5TaW11bGF0ZVBvbGljeRIqLmludGVybG9jay5wb2xpY3kudjEuU2ltdWxhdGVQb2xpY3lSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5TaW11bGF0ZVBvbGljeVJlc3BvbnNlEmMKDEFkZEV4Y2VwdGlvbhIoLmludGVybG9jay5wb2xpY3kudjEuQWRkRXhjZXB0aW9uUmVxdWVzdBopLmludGVybG9jay5wb2xpY3kudjEuQWRkRXhjZXB0aW9uUmVzcG9uc2USaQoOTGlzdEV4Y2VwdGlvbnMSKi5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3RFeGNlcHRpb25zUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuTGlzdEV4Y2VwdGlvbnNSZXNwb25zZRJvChBDb25maXJtRXhjZXB0aW9uEiwuaW50ZXJsb2NrLnBvbGljeS52MS5Db25maXJtRXhjZXB0aW9uUmVxdWVzdBotLmludGVybG9jay5wb2xpY3kudjEuQ29uZmlybUV4Y2VwdGlvblJlc3BvbnNlEmMKDEVuZEV4Y2VwdGlvbhIoLmludGVybG9jay5wb2xpY3kudjEuRW5kRXhjZXB0aW9uUmVxdWVzdBopLmludGVybG9jay5wb2xpY3kudjEuRW5kRXhjZXB0aW9uUmVzcG9uc2VCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3BvbGljeS92MTtwb2xpY3l2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_interlock_policy_v1_exception, file_interlock_policy_v1_policy]);
 
 /**
  * RegisterPolicyRequest is the definition to register.
@@ -50,6 +52,35 @@ export type RegisterPolicyRequest = Message<"interlock.policy.v1.RegisterPolicyR
    * @generated from field: string idempotency_key = 4;
    */
   idempotencyKey: string;
+
+  /**
+   * True to store the version without making it live: calls are judged by it once its set is applied,
+   * or it is promoted.
+   *
+   * @generated from field: bool staged = 5;
+   */
+  staged: boolean;
+
+  /**
+   * The version that must be live, else ABORTED with VERSION_CONFLICT; 0 for any.
+   *
+   * @generated from field: int64 expected_version = 6;
+   */
+  expectedVersion: bigint;
+
+  /**
+   * The digest that must be live, else ABORTED with VERSION_CONFLICT; empty for any.
+   *
+   * @generated from field: string expected_digest = 7;
+   */
+  expectedDigest: string;
+
+  /**
+   * True to store nothing and answer what would be stored.
+   *
+   * @generated from field: bool dry_run = 8;
+   */
+  dryRun: boolean;
 };
 
 /**
@@ -218,6 +249,13 @@ export type PromotePolicyRequest = Message<"interlock.policy.v1.PromotePolicyReq
    * @generated from field: int64 version = 2;
    */
   version: bigint;
+
+  /**
+   * The version that must be live now, else ABORTED with VERSION_CONFLICT; 0 for any.
+   *
+   * @generated from field: int64 expected_version = 3;
+   */
+  expectedVersion: bigint;
 };
 
 /**
@@ -300,9 +338,9 @@ export type AttachPolicyRequest = Message<"interlock.policy.v1.AttachPolicyReque
   /**
    * What to attach it to.
    *
-   * @generated from field: interlock.policy.v1.Attachment to = 2;
+   * @generated from field: repeated interlock.policy.v1.Attachment to = 2;
    */
-  to?: Attachment | undefined;
+  to: Attachment[];
 };
 
 /**
@@ -349,9 +387,9 @@ export type DetachPolicyRequest = Message<"interlock.policy.v1.DetachPolicyReque
   /**
    * What to detach it from.
    *
-   * @generated from field: interlock.policy.v1.Attachment from = 2;
+   * @generated from field: repeated interlock.policy.v1.Attachment from = 2;
    */
-  from?: Attachment | undefined;
+  from: Attachment[];
 };
 
 /**
@@ -459,6 +497,14 @@ export type GetPolicyUsageRequest = Message<"interlock.policy.v1.GetPolicyUsageR
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
+
+  /**
+   * A human, for limits per human: the name of a person, or the issuer, # and the name
+   * there. Empty leaves those out; for an agent it is the human of its session.
+   *
+   * @generated from field: string human = 80;
+   */
+  human: string;
 };
 
 /**
@@ -480,6 +526,13 @@ export type GetPolicyUsageResponse = Message<"interlock.policy.v1.GetPolicyUsage
    * @generated from field: repeated interlock.policy.v1.Usage usages = 1;
    */
   usages: Usage[];
+
+  /**
+   * The exceptions from its rules that have not ended.
+   *
+   * @generated from field: repeated interlock.policy.v1.Exception exceptions = 2;
+   */
+  exceptions: Exception[];
 };
 
 /**
@@ -631,8 +684,8 @@ export const PolicyService: GenService<{
     output: typeof DeletePolicyResponseSchema;
   },
   /**
-   * AttachPolicy makes a policy judge the calls of a workflow, a process, a session with
-   * all below it, or a role.
+   * AttachPolicy makes a policy judge the calls of workflows, processes, sessions with all
+   * below them, agents, roles, principals, people, groups or everyone, in one commit.
    *
    * @generated from rpc interlock.policy.v1.PolicyService.AttachPolicy
    */
@@ -683,6 +736,48 @@ export const PolicyService: GenService<{
     methodKind: "unary";
     input: typeof SimulatePolicyRequestSchema;
     output: typeof SimulatePolicyResponseSchema;
+  },
+  /**
+   * AddException lets calls pass one rule of a policy until a time. The rule must permit
+   * exceptions. Where the policy demands four eyes, it counts once another operator has
+   * confirmed it.
+   *
+   * @generated from rpc interlock.policy.v1.PolicyService.AddException
+   */
+  addException: {
+    methodKind: "unary";
+    input: typeof AddExceptionRequestSchema;
+    output: typeof AddExceptionResponseSchema;
+  },
+  /**
+   * ListExceptions returns the exceptions that have not ended.
+   *
+   * @generated from rpc interlock.policy.v1.PolicyService.ListExceptions
+   */
+  listExceptions: {
+    methodKind: "unary";
+    input: typeof ListExceptionsRequestSchema;
+    output: typeof ListExceptionsResponseSchema;
+  },
+  /**
+   * ConfirmException is the second operator's consent to an exception.
+   *
+   * @generated from rpc interlock.policy.v1.PolicyService.ConfirmException
+   */
+  confirmException: {
+    methodKind: "unary";
+    input: typeof ConfirmExceptionRequestSchema;
+    output: typeof ConfirmExceptionResponseSchema;
+  },
+  /**
+   * EndException ends an exception before its time.
+   *
+   * @generated from rpc interlock.policy.v1.PolicyService.EndException
+   */
+  endException: {
+    methodKind: "unary";
+    input: typeof EndExceptionRequestSchema;
+    output: typeof EndExceptionResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_interlock_policy_v1_policy_service, 0);

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/state/v1/component.proto.
  */
 export const file_interlock_state_v1_component: GenFile = /*@__PURE__*/
-  fileDesc("CiJpbnRlcmxvY2svc3RhdGUvdjEvY29tcG9uZW50LnByb3RvEhJpbnRlcmxvY2suc3RhdGUudjEiugIKCUNvbXBvbmVudBIMCgRzbHVnGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSDAoEdGFncxgEIAMoCRIZChFzY2hlbWFfZGVmaW5pdGlvbhgFIAEoDBI0CgtwZXJzaXN0ZW5jZRgGIAEoDjIfLmludGVybG9jay5zdGF0ZS52MS5QZXJzaXN0ZW5jZRIWCg5pbml0aWFsX3ZhbHVlcxgHIAEoDBIPCgd2ZXJzaW9uGAggASgDEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGNvbXBvbmVudF9pZBgLIAEoCSK6AQoJRXhlY3V0aW9uEhQKDGV4ZWN1dGlvbl9pZBgBIAEoCRIMCgRzbHVnGAIgASgJEg4KBnZhbHVlcxgDIAEoDBIPCgd2ZXJzaW9uGAQgASgDEjQKC3BlcnNpc3RlbmNlGAUgASgOMh8uaW50ZXJsb2NrLnN0YXRlLnYxLlBlcnNpc3RlbmNlEhIKCnNlc3Npb25faWQYBiABKAkSDwoHc3ViamVjdBgHIAEoCRINCgV1bnNldBgIIAMoCSp0CgtQZXJzaXN0ZW5jZRIbChdQRVJTSVNURU5DRV9VTlNQRUNJRklFRBAAEhQKEFBFUlNJU1RFTkNFX05PTkUQARIXChNQRVJTSVNURU5DRV9TRVNTSU9OEAISGQoVUEVSU0lTVEVOQ0VfTE9OR19URVJNEANCRlpEZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3N0YXRlL3YxO3N0YXRldjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiJpbnRlcmxvY2svc3RhdGUvdjEvY29tcG9uZW50LnByb3RvEhJpbnRlcmxvY2suc3RhdGUudjEi8gIKCUNvbXBvbmVudBIMCgRzbHVnGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSDAoEdGFncxgEIAMoCRIZChFzY2hlbWFfZGVmaW5pdGlvbhgFIAEoDBI0CgtwZXJzaXN0ZW5jZRgGIAEoDjIfLmludGVybG9jay5zdGF0ZS52MS5QZXJzaXN0ZW5jZRIWCg5pbml0aWFsX3ZhbHVlcxgHIAEoDBIPCgd2ZXJzaW9uGAggASgDEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGNvbXBvbmVudF9pZBgLIAEoCRISCgpkZWZpbml0aW9uGAwgASgMEg4KBmRpZ2VzdBgNIAEoCRISCgp1cGRhdGVkX2J5GA4gASgJIroBCglFeGVjdXRpb24SFAoMZXhlY3V0aW9uX2lkGAEgASgJEgwKBHNsdWcYAiABKAkSDgoGdmFsdWVzGAMgASgMEg8KB3ZlcnNpb24YBCABKAMSNAoLcGVyc2lzdGVuY2UYBSABKA4yHy5pbnRlcmxvY2suc3RhdGUudjEuUGVyc2lzdGVuY2USEgoKc2Vzc2lvbl9pZBgGIAEoCRIPCgdzdWJqZWN0GAcgASgJEg0KBXVuc2V0GAggAygJKnQKC1BlcnNpc3RlbmNlEhsKF1BFUlNJU1RFTkNFX1VOU1BFQ0lGSUVEEAASFAoQUEVSU0lTVEVOQ0VfTk9ORRABEhcKE1BFUlNJU1RFTkNFX1NFU1NJT04QAhIZChVQRVJTSVNURU5DRV9MT05HX1RFUk0QA0JGWkRnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svc3RhdGUvdjE7c3RhdGV2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Component is the definition of a state component (S12).
@@ -70,7 +70,7 @@ export type Component = Message<"interlock.state.v1.Component"> & {
   initialValues: Uint8Array;
 
   /**
-   * Counts the changes of the definition, from 1.
+   * Number of this version of the definition, from 1.
    *
    * @generated from field: int64 version = 8;
    */
@@ -97,6 +97,27 @@ export type Component = Message<"interlock.state.v1.Component"> & {
    * @generated from field: string component_id = 11;
    */
   componentId: string;
+
+  /**
+   * The definition as it was given: UTF-8 JSON. Empty in lists.
+   *
+   * @generated from field: bytes definition = 12;
+   */
+  definition: Uint8Array;
+
+  /**
+   * Hex SHA-256 of the canonical JSON (RFC 8785) of the definition.
+   *
+   * @generated from field: string digest = 13;
+   */
+  digest: string;
+
+  /**
+   * Name of the principal that stored this version.
+   *
+   * @generated from field: string updated_by = 14;
+   */
+  updatedBy: string;
 };
 
 /**

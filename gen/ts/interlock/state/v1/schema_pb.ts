@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/state/v1/schema.proto.
  */
 export const file_interlock_state_v1_schema: GenFile = /*@__PURE__*/
-  fileDesc("Ch9pbnRlcmxvY2svc3RhdGUvdjEvc2NoZW1hLnByb3RvEhJpbnRlcmxvY2suc3RhdGUudjEiuAEKBlNjaGVtYRIRCglzY2hlbWFfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgDEhMKC2pzb25fc2NoZW1hGAQgASgMEhMKC2Rlc2NyaXB0aW9uGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYByABKAkSDgoGZGlnZXN0GAggASgJQkZaRGdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9zdGF0ZS92MTtzdGF0ZXYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Ch9pbnRlcmxvY2svc3RhdGUvdjEvc2NoZW1hLnByb3RvEhJpbnRlcmxvY2suc3RhdGUudjEihQIKBlNjaGVtYRIRCglzY2hlbWFfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgDEhMKC2pzb25fc2NoZW1hGAQgASgMEhMKC2Rlc2NyaXB0aW9uGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYByABKAkSDgoGZGlnZXN0GAggASgJEhQKDGxpdmVfdmVyc2lvbhgJIAEoAxI1CgdyZXRpcmVkGAogASgLMiQuaW50ZXJsb2NrLnN0YXRlLnYxLlNjaGVtYVJldGlyZW1lbnQiVgoQU2NoZW1hUmV0aXJlbWVudBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYAiABKAkSDgoGcmVhc29uGAMgASgJQkZaRGdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9zdGF0ZS92MTtzdGF0ZXYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Schema is one immutable version of a JSON Schema (S10.1).
@@ -75,6 +75,20 @@ export type Schema = Message<"interlock.state.v1.Schema"> & {
    * @generated from field: string digest = 8;
    */
   digest: string;
+
+  /**
+   * The version that new states get; 0 when none is live yet.
+   *
+   * @generated from field: int64 live_version = 9;
+   */
+  liveVersion: bigint;
+
+  /**
+   * Set when no new state gets the schema.
+   *
+   * @generated from field: interlock.state.v1.SchemaRetirement retired = 10;
+   */
+  retired?: SchemaRetirement | undefined;
 };
 
 /**
@@ -83,4 +97,39 @@ export type Schema = Message<"interlock.state.v1.Schema"> & {
  */
 export const SchemaSchema: GenMessage<Schema> = /*@__PURE__*/
   messageDesc(file_interlock_state_v1_schema, 0);
+
+/**
+ * SchemaRetirement is the end of the new states of a schema. Those that are there stay.
+ *
+ * @generated from message interlock.state.v1.SchemaRetirement
+ */
+export type SchemaRetirement = Message<"interlock.state.v1.SchemaRetirement"> & {
+  /**
+   * When it was retired.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * Name of the principal that retired it.
+   *
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * Why; may be empty.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message interlock.state.v1.SchemaRetirement.
+ * Use `create(SchemaRetirementSchema)` to create a new message.
+ */
+export const SchemaRetirementSchema: GenMessage<SchemaRetirement> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_schema, 1);
 

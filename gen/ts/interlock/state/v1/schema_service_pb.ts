@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/state/v1/schema_service.proto.
  */
 export const file_interlock_state_v1_schema_service: GenFile = /*@__PURE__*/
-  fileDesc("CidpbnRlcmxvY2svc3RhdGUvdjEvc2NoZW1hX3NlcnZpY2UucHJvdG8SEmludGVybG9jay5zdGF0ZS52MSJoChVSZWdpc3RlclNjaGVtYVJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgtqc29uX3NjaGVtYRgCIAEoDBITCgtkZXNjcmlwdGlvbhgDIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkiVQoWUmVnaXN0ZXJTY2hlbWFSZXNwb25zZRIqCgZzY2hlbWEYASABKAsyGi5pbnRlcmxvY2suc3RhdGUudjEuU2NoZW1hEg8KB2NyZWF0ZWQYAiABKAgiMQoQR2V0U2NoZW1hUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAMiPwoRR2V0U2NoZW1hUmVzcG9uc2USKgoGc2NoZW1hGAEgASgLMhouaW50ZXJsb2NrLnN0YXRlLnYxLlNjaGVtYSI7ChJMaXN0U2NoZW1hc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiWwoTTGlzdFNjaGVtYXNSZXNwb25zZRIrCgdzY2hlbWFzGAEgAygLMhouaW50ZXJsb2NrLnN0YXRlLnYxLlNjaGVtYRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiUAoZTGlzdFNjaGVtYVZlcnNpb25zUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJImIKGkxpc3RTY2hlbWFWZXJzaW9uc1Jlc3BvbnNlEisKB3NjaGVtYXMYASADKAsyGi5pbnRlcmxvY2suc3RhdGUudjEuU2NoZW1hEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTKnAwoNU2NoZW1hU2VydmljZRJnCg5SZWdpc3RlclNjaGVtYRIpLmludGVybG9jay5zdGF0ZS52MS5SZWdpc3RlclNjaGVtYVJlcXVlc3QaKi5pbnRlcmxvY2suc3RhdGUudjEuUmVnaXN0ZXJTY2hlbWFSZXNwb25zZRJYCglHZXRTY2hlbWESJC5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2NoZW1hUmVxdWVzdBolLmludGVybG9jay5zdGF0ZS52MS5HZXRTY2hlbWFSZXNwb25zZRJeCgtMaXN0U2NoZW1hcxImLmludGVybG9jay5zdGF0ZS52MS5MaXN0U2NoZW1hc1JlcXVlc3QaJy5pbnRlcmxvY2suc3RhdGUudjEuTGlzdFNjaGVtYXNSZXNwb25zZRJzChJMaXN0U2NoZW1hVmVyc2lvbnMSLS5pbnRlcmxvY2suc3RhdGUudjEuTGlzdFNjaGVtYVZlcnNpb25zUmVxdWVzdBouLmludGVybG9jay5zdGF0ZS52MS5MaXN0U2NoZW1hVmVyc2lvbnNSZXNwb25zZUJGWkRnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svc3RhdGUvdjE7c3RhdGV2MWIGcHJvdG8z", [file_interlock_state_v1_schema]);
+  fileDesc("CidpbnRlcmxvY2svc3RhdGUvdjEvc2NoZW1hX3NlcnZpY2UucHJvdG8SEmludGVybG9jay5zdGF0ZS52MSJ4ChVSZWdpc3RlclNjaGVtYVJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgtqc29uX3NjaGVtYRgCIAEoDBITCgtkZXNjcmlwdGlvbhgDIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkSDgoGc3RhZ2VkGAUgASgIIlUKFlJlZ2lzdGVyU2NoZW1hUmVzcG9uc2USKgoGc2NoZW1hGAEgASgLMhouaW50ZXJsb2NrLnN0YXRlLnYxLlNjaGVtYRIPCgdjcmVhdGVkGAIgASgIIjEKEEdldFNjaGVtYVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDIj8KEUdldFNjaGVtYVJlc3BvbnNlEioKBnNjaGVtYRgBIAEoCzIaLmludGVybG9jay5zdGF0ZS52MS5TY2hlbWEiOwoSTGlzdFNjaGVtYXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlsKE0xpc3RTY2hlbWFzUmVzcG9uc2USKwoHc2NoZW1hcxgBIAMoCzIaLmludGVybG9jay5zdGF0ZS52MS5TY2hlbWESFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlAKGUxpc3RTY2hlbWFWZXJzaW9uc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJiChpMaXN0U2NoZW1hVmVyc2lvbnNSZXNwb25zZRIrCgdzY2hlbWFzGAEgAygLMhouaW50ZXJsb2NrLnN0YXRlLnYxLlNjaGVtYRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkypwMKDVNjaGVtYVNlcnZpY2USZwoOUmVnaXN0ZXJTY2hlbWESKS5pbnRlcmxvY2suc3RhdGUudjEuUmVnaXN0ZXJTY2hlbWFSZXF1ZXN0GiouaW50ZXJsb2NrLnN0YXRlLnYxLlJlZ2lzdGVyU2NoZW1hUmVzcG9uc2USWAoJR2V0U2NoZW1hEiQuaW50ZXJsb2NrLnN0YXRlLnYxLkdldFNjaGVtYVJlcXVlc3QaJS5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2NoZW1hUmVzcG9uc2USXgoLTGlzdFNjaGVtYXMSJi5pbnRlcmxvY2suc3RhdGUudjEuTGlzdFNjaGVtYXNSZXF1ZXN0GicuaW50ZXJsb2NrLnN0YXRlLnYxLkxpc3RTY2hlbWFzUmVzcG9uc2UScwoSTGlzdFNjaGVtYVZlcnNpb25zEi0uaW50ZXJsb2NrLnN0YXRlLnYxLkxpc3RTY2hlbWFWZXJzaW9uc1JlcXVlc3QaLi5pbnRlcmxvY2suc3RhdGUudjEuTGlzdFNjaGVtYVZlcnNpb25zUmVzcG9uc2VCRlpEZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3N0YXRlL3YxO3N0YXRldjFiBnByb3RvMw", [file_interlock_state_v1_schema]);
 
 /**
  * RegisterSchemaRequest is the schema to register.
@@ -47,6 +47,13 @@ export type RegisterSchemaRequest = Message<"interlock.state.v1.RegisterSchemaRe
    * @generated from field: string idempotency_key = 4;
    */
   idempotencyKey: string;
+
+  /**
+   * True to store the version without making it live: an application of a set does that.
+   *
+   * @generated from field: bool staged = 5;
+   */
+  staged: boolean;
 };
 
 /**
@@ -70,7 +77,7 @@ export type RegisterSchemaResponse = Message<"interlock.state.v1.RegisterSchemaR
   schema?: Schema | undefined;
 
   /**
-   * False when exactly this content was the latest version already.
+   * False when exactly this content was the live version, or with staged the latest, already.
    *
    * @generated from field: bool created = 2;
    */
@@ -98,7 +105,7 @@ export type GetSchemaRequest = Message<"interlock.state.v1.GetSchemaRequest"> & 
   name: string;
 
   /**
-   * Number of the version; 0 for the latest.
+   * Number of the version; 0 for the live one.
    *
    * @generated from field: int64 version = 2;
    */
@@ -168,7 +175,7 @@ export const ListSchemasRequestSchema: GenMessage<ListSchemasRequest> = /*@__PUR
  */
 export type ListSchemasResponse = Message<"interlock.state.v1.ListSchemasResponse"> & {
   /**
-   * The latest version of each schema, by name, without json_schema.
+   * The live version of each schema, or else the latest, by name, without json_schema.
    *
    * @generated from field: repeated interlock.state.v1.Schema schemas = 1;
    */
@@ -259,8 +266,8 @@ export const ListSchemaVersionsResponseSchema: GenMessage<ListSchemaVersionsResp
  */
 export const SchemaService: GenService<{
   /**
-   * RegisterSchema stores a schema as the next version of its name. The content of the
-   * latest version returns that version with created = false.
+   * RegisterSchema stores a schema as the next version of its name, and makes it live. The
+   * content of the live version returns that version with created = false.
    *
    * @generated from rpc interlock.state.v1.SchemaService.RegisterSchema
    */
@@ -270,7 +277,7 @@ export const SchemaService: GenService<{
     output: typeof RegisterSchemaResponseSchema;
   },
   /**
-   * GetSchema returns one version of a schema, by default the latest. NOT_FOUND when
+   * GetSchema returns one version of a schema, by default the live one. NOT_FOUND when
    * there is none.
    *
    * @generated from rpc interlock.state.v1.SchemaService.GetSchema
@@ -281,7 +288,7 @@ export const SchemaService: GenService<{
     output: typeof GetSchemaResponseSchema;
   },
   /**
-   * ListSchemas returns the latest version of every schema. It is a registry: ordered by
+   * ListSchemas returns the live version of every schema. It is a registry: ordered by
    * name, without a filter.
    *
    * @generated from rpc interlock.state.v1.SchemaService.ListSchemas

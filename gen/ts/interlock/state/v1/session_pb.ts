@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/state/v1/session.proto.
  */
 export const file_interlock_state_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("CiBpbnRlcmxvY2svc3RhdGUvdjEvc2Vzc2lvbi5wcm90bxISaW50ZXJsb2NrLnN0YXRlLnYxIt4GCgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSDAoEbmFtZRgCIAEoCRIZChFwYXJlbnRfc2Vzc2lvbl9pZBgDIAEoCRIbChNwYXJlbnRfc2Vzc2lvbl9uYW1lGAQgASgJEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgFIAEoCRINCgVkZXB0aBgGIAEoBRIxCgZzdGF0dXMYByABKA4yIS5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvblN0YXR1cxIZChF3b3JrZmxvd19zdGF0ZV9pZBgIIAEoCRJCChNzdGF0ZV91cGRhdGVfc3RhdHVzGAkgASgOMiUuaW50ZXJsb2NrLnN0YXRlLnYxLlN0YXRlVXBkYXRlU3RhdHVzEhAKCGF0dGVtcHRzGAogASgFEjUKDHN0YXRlX3VwZGF0ZRgLIAEoDjIfLmludGVybG9jay5zdGF0ZS52MS5TdGF0ZVVwZGF0ZRIbChNhY2NlcHRfZWFybHlfdXBkYXRlGAwgASgIEhUKDW9wZW5fY2hpbGRyZW4YDSABKAUSLwoJY2FsbGJhY2tzGA4gAygLMhwuaW50ZXJsb2NrLnN0YXRlLnYxLkNhbGxiYWNrEg8KB3Rhc2tfaWQYDyABKAkSNwoGbGFiZWxzGBAgAygLMicuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24uTGFiZWxzRW50cnkSEQoJc3RhdGVfcmVmGBEgASgJEg0KBWFnZW50GCAgASgJEg8KB3ZlcnNpb24YEiABKAMSLgoKY3JlYXRlZF9hdBgTIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmdyYW50cxgWIAMoCRIPCgdzdWJqZWN0GBcgASgJEg0KBWVycm9yGBggASgJEhIKCmhhc19yZXN1bHQYHiABKAgSEwoLbm9fY2FsbGJhY2sYHyABKAgaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKHAgoIQ2FsbGJhY2sSEwoLY2FsbGJhY2tfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIUCgxzZXNzaW9uX25hbWUYAyABKAkSQgoTc3RhdGVfdXBkYXRlX3N0YXR1cxgEIAEoDjIlLmludGVybG9jay5zdGF0ZS52MS5TdGF0ZVVwZGF0ZVN0YXR1cxIVCg1zdGF0ZV92ZXJzaW9uGAUgASgDEg0KBWVycm9yGAYgASgJEigKBHRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlc3VsdBgUIAEoCRIYChByZXN1bHRfdHJ1bmNhdGVkGBUgASgIKoIBCg1TZXNzaW9uU3RhdHVzEh4KGlNFU1NJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASGgoWU0VTU0lPTl9TVEFUVVNfUlVOTklORxABEhsKF1NFU1NJT05fU1RBVFVTX0ZJTklTSEVEEAISGAoUU0VTU0lPTl9TVEFUVVNfRU5ERUQQAyrbAQoRU3RhdGVVcGRhdGVTdGF0dXMSIwofU1RBVEVfVVBEQVRFX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGFNUQVRFX1VQREFURV9TVEFUVVNfTk9ORRABEh8KG1NUQVRFX1VQREFURV9TVEFUVVNfUEVORElORxACEiEKHVNUQVRFX1VQREFURV9TVEFUVVNfQ09NUExFVEVEEAMSHgoaU1RBVEVfVVBEQVRFX1NUQVRVU19GQUlMRUQQBBIfChtTVEFURV9VUERBVEVfU1RBVFVTX1NLSVBQRUQQBSpdCgtTdGF0ZVVwZGF0ZRIcChhTVEFURV9VUERBVEVfVU5TUEVDSUZJRUQQABIZChVTVEFURV9VUERBVEVfUkVRVUlSRUQQARIVChFTVEFURV9VUERBVEVfU0tJUBACQkZaRGdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9zdGF0ZS92MTtzdGF0ZXYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("CiBpbnRlcmxvY2svc3RhdGUvdjEvc2Vzc2lvbi5wcm90bxISaW50ZXJsb2NrLnN0YXRlLnYxIp0HCgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSDAoEbmFtZRgCIAEoCRIZChFwYXJlbnRfc2Vzc2lvbl9pZBgDIAEoCRIbChNwYXJlbnRfc2Vzc2lvbl9uYW1lGAQgASgJEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgFIAEoCRINCgVkZXB0aBgGIAEoBRIxCgZzdGF0dXMYByABKA4yIS5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvblN0YXR1cxIZChF3b3JrZmxvd19zdGF0ZV9pZBgIIAEoCRJCChNzdGF0ZV91cGRhdGVfc3RhdHVzGAkgASgOMiUuaW50ZXJsb2NrLnN0YXRlLnYxLlN0YXRlVXBkYXRlU3RhdHVzEhAKCGF0dGVtcHRzGAogASgFEjUKDHN0YXRlX3VwZGF0ZRgLIAEoDjIfLmludGVybG9jay5zdGF0ZS52MS5TdGF0ZVVwZGF0ZRIbChNhY2NlcHRfZWFybHlfdXBkYXRlGAwgASgIEhUKDW9wZW5fY2hpbGRyZW4YDSABKAUSLwoJY2FsbGJhY2tzGA4gAygLMhwuaW50ZXJsb2NrLnN0YXRlLnYxLkNhbGxiYWNrEg8KB3Rhc2tfaWQYDyABKAkSNwoGbGFiZWxzGBAgAygLMicuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24uTGFiZWxzRW50cnkSEQoJc3RhdGVfcmVmGBEgASgJEg0KBWFnZW50GCAgASgJEg8KB3ZlcnNpb24YEiABKAMSLgoKY3JlYXRlZF9hdBgTIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmdyYW50cxgWIAMoCRIPCgdzdWJqZWN0GBcgASgJEg0KBWVycm9yGBggASgJEhIKCmhhc19yZXN1bHQYHiABKAgSEwoLbm9fY2FsbGJhY2sYHyABKAgSDAoEb25seRghIAEoDBIvCgVodW1hbhgoIAEoCzIgLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uSHVtYW4aLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLZAgoMU2Vzc2lvblRva2VuEhAKCHRva2VuX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHc2Vzc2lvbhgDIAEoCRIOCgZicmFuY2gYBCABKAkSDAoEb25seRgFIAEoDBIRCgltaW50ZWRfYnkYBiABKAkSEwoLbWludGVkX3dpdGgYByABKAkSLQoJaXNzdWVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXZva2VkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpyZXZva2VkX2J5GAsgASgJEi8KBWh1bWFuGFAgASgLMiAuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb25IdW1hbiLZAQoMU2Vzc2lvbkh1bWFuEgwKBG5hbWUYASABKAkSDgoGaXNzdWVyGAIgASgJEg4KBnNvdXJjZRgDIAEoCRIUCgxncm91cHNfa25vd24YBCABKAgSDgoGZ3JvdXBzGAUgAygJEhIKCmF0dHJpYnV0ZXMYBiABKAwSNAoQYXV0aGVudGljYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHZXhwaXJlcxgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAihwIKCENhbGxiYWNrEhMKC2NhbGxiYWNrX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSFAoMc2Vzc2lvbl9uYW1lGAMgASgJEkIKE3N0YXRlX3VwZGF0ZV9zdGF0dXMYBCABKA4yJS5pbnRlcmxvY2suc3RhdGUudjEuU3RhdGVVcGRhdGVTdGF0dXMSFQoNc3RhdGVfdmVyc2lvbhgFIAEoAxINCgVlcnJvchgGIAEoCRIoCgR0aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZXN1bHQYFCABKAkSGAoQcmVzdWx0X3RydW5jYXRlZBgVIAEoCCqCAQoNU2Vzc2lvblN0YXR1cxIeChpTRVNTSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFlNFU1NJT05fU1RBVFVTX1JVTk5JTkcQARIbChdTRVNTSU9OX1NUQVRVU19GSU5JU0hFRBACEhgKFFNFU1NJT05fU1RBVFVTX0VOREVEEAMq2wEKEVN0YXRlVXBkYXRlU3RhdHVzEiMKH1NUQVRFX1VQREFURV9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhTVEFURV9VUERBVEVfU1RBVFVTX05PTkUQARIfChtTVEFURV9VUERBVEVfU1RBVFVTX1BFTkRJTkcQAhIhCh1TVEFURV9VUERBVEVfU1RBVFVTX0NPTVBMRVRFRBADEh4KGlNUQVRFX1VQREFURV9TVEFUVVNfRkFJTEVEEAQSHwobU1RBVEVfVVBEQVRFX1NUQVRVU19TS0lQUEVEEAUqXQoLU3RhdGVVcGRhdGUSHAoYU1RBVEVfVVBEQVRFX1VOU1BFQ0lGSUVEEAASGQoVU1RBVEVfVVBEQVRFX1JFUVVJUkVEEAESFQoRU1RBVEVfVVBEQVRFX1NLSVAQAkJGWkRnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svc3RhdGUvdjE7c3RhdGV2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Session is the conversation of one agent (S11).
@@ -209,6 +209,22 @@ export type Session = Message<"interlock.state.v1.Session"> & {
    * @generated from field: bool no_callback = 31;
    */
   noCallback: boolean;
+
+  /**
+   * Entries that all calls of it and of those below it must meet, as a JSON list (S22.24);
+   * empty for none.
+   *
+   * @generated from field: bytes only = 33;
+   */
+  only: Uint8Array;
+
+  /**
+   * On whose behalf it works: set when it was created, and inherited by its children. Absent where
+   * that is not known.
+   *
+   * @generated from field: interlock.state.v1.SessionHuman human = 40;
+   */
+  human?: SessionHuman | undefined;
 };
 
 /**
@@ -217,6 +233,176 @@ export type Session = Message<"interlock.state.v1.Session"> & {
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
   messageDesc(file_interlock_state_v1_session, 0);
+
+/**
+ * SessionToken is a token that is bound to a session and that the session's record lists
+ * (S22.20). It is shown without its secret.
+ *
+ * @generated from message interlock.state.v1.SessionToken
+ */
+export type SessionToken = Message<"interlock.state.v1.SessionToken"> & {
+  /**
+   * Unique id of the token.
+   *
+   * @generated from field: string token_id = 1;
+   */
+  tokenId: string;
+
+  /**
+   * Name of the principal.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * The only session that it may act in.
+   *
+   * @generated from field: string session = 3;
+   */
+  session: string;
+
+  /**
+   * The only branch of the session's run; empty for any.
+   *
+   * @generated from field: string branch = 4;
+   */
+  branch: string;
+
+  /**
+   * Entries that its calls must meet in addition to those of its session, as a JSON list;
+   * empty for none.
+   *
+   * @generated from field: bytes only = 5;
+   */
+  only: Uint8Array;
+
+  /**
+   * Who asked for it.
+   *
+   * @generated from field: string minted_by = 6;
+   */
+  mintedBy: string;
+
+  /**
+   * The session token that it was asked for with, and with which it ends; empty for none.
+   *
+   * @generated from field: string minted_with = 7;
+   */
+  mintedWith: string;
+
+  /**
+   * When it was minted.
+   *
+   * @generated from field: google.protobuf.Timestamp issued_at = 8;
+   */
+  issuedAt?: Timestamp | undefined;
+
+  /**
+   * When it ends.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 9;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * When it was revoked. Absent if it was not.
+   *
+   * @generated from field: google.protobuf.Timestamp revoked_at = 10;
+   */
+  revokedAt?: Timestamp | undefined;
+
+  /**
+   * Who has revoked it; empty if nobody has.
+   *
+   * @generated from field: string revoked_by = 11;
+   */
+  revokedBy: string;
+
+  /**
+   * On whose behalf it acts; absent for the human of its session.
+   *
+   * @generated from field: interlock.state.v1.SessionHuman human = 80;
+   */
+  human?: SessionHuman | undefined;
+};
+
+/**
+ * Describes the message interlock.state.v1.SessionToken.
+ * Use `create(SessionTokenSchema)` to create a new message.
+ */
+export const SessionTokenSchema: GenMessage<SessionToken> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session, 1);
+
+/**
+ * SessionHuman is the person on whose behalf a session works.
+ *
+ * @generated from message interlock.state.v1.SessionHuman
+ */
+export type SessionHuman = Message<"interlock.state.v1.SessionHuman"> & {
+  /**
+   * Unique among the people of its issuer.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Who vouches for it; empty for people of this deployment.
+   *
+   * @generated from field: string issuer = 2;
+   */
+  issuer: string;
+
+  /**
+   * How far the facts are trusted: claimed, gateway, issuer or operator.
+   *
+   * @generated from field: string source = 3;
+   */
+  source: string;
+
+  /**
+   * True when groups has all groups of the person.
+   *
+   * @generated from field: bool groups_known = 4;
+   */
+  groupsKnown: boolean;
+
+  /**
+   * Names of the groups, as the issuer has them.
+   *
+   * @generated from field: repeated string groups = 5;
+   */
+  groups: string[];
+
+  /**
+   * Texts, numbers, bools and lists of texts, by name: a JSON object; empty for none.
+   *
+   * @generated from field: bytes attributes = 6;
+   */
+  attributes: Uint8Array;
+
+  /**
+   * When the person has logged in; absent where that is not known.
+   *
+   * @generated from field: google.protobuf.Timestamp authenticated_at = 7;
+   */
+  authenticatedAt?: Timestamp | undefined;
+
+  /**
+   * When the facts end: from then on they are not known. Absent for never.
+   *
+   * @generated from field: google.protobuf.Timestamp expires = 8;
+   */
+  expires?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.state.v1.SessionHuman.
+ * Use `create(SessionHumanSchema)` to create a new message.
+ */
+export const SessionHumanSchema: GenMessage<SessionHuman> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session, 2);
 
 /**
  * Callback tells a parent how a child ended (S11.2). It may be delivered more than
@@ -295,7 +481,7 @@ export type Callback = Message<"interlock.state.v1.Callback"> & {
  * Use `create(CallbackSchema)` to create a new message.
  */
 export const CallbackSchema: GenMessage<Callback> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_session, 1);
+  messageDesc(file_interlock_state_v1_session, 3);
 
 /**
  * SessionStatus is whether a session's agent is at work.

@@ -6,7 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Session, StateUpdate } from "./session_pb.js";
+import type { Session, SessionToken, StateUpdate } from "./session_pb.js";
 import { file_interlock_state_v1_session } from "./session_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/state/v1/session_service.proto.
  */
 export const file_interlock_state_v1_session_service: GenFile = /*@__PURE__*/
-  fileDesc("CihpbnRlcmxvY2svc3RhdGUvdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEhJpbnRlcmxvY2suc3RhdGUudjEilQMKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDAoEbmFtZRgCIAEoCRIOCgZwYXJlbnQYAyABKAkSGQoRd29ya2Zsb3dfc3RhdGVfaWQYBCABKAkSNQoMc3RhdGVfdXBkYXRlGAUgASgOMh8uaW50ZXJsb2NrLnN0YXRlLnYxLlN0YXRlVXBkYXRlEhsKE2FjY2VwdF9lYXJseV91cGRhdGUYBiABKAgSRAoGbGFiZWxzGAcgAygLMjQuaW50ZXJsb2NrLnN0YXRlLnYxLkNyZWF0ZVNlc3Npb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhEKCXN0YXRlX3JlZhgIIAEoCRIPCgdzdWJqZWN0GAkgASgJEg4KBnByb21wdBgKIAEoCRIPCgdzZXNzaW9uGAsgASgJEhMKC25vX2NhbGxiYWNrGBQgASgIEg0KBWFnZW50GBUgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiVgoVQ3JlYXRlU2Vzc2lvblJlc3BvbnNlEiwKB3Nlc3Npb24YASABKAsyGy5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvbhIPCgdjcmVhdGVkGAIgASgIIjgKEUdldFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCSJCChJHZXRTZXNzaW9uUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uIl0KE0xpc3RTZXNzaW9uc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJEg8KB3Nlc3Npb24YBCABKAkiXgoUTGlzdFNlc3Npb25zUmVzcG9uc2USLQoIc2Vzc2lvbnMYASADKAsyGy5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkikAEKElN0b3BTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJEhAKCGluX3BsYWNlGAQgASgIEgsKA2VuZBgFIAEoCBINCgVlcnJvchgGIAEoCRIOCgZyZXN1bHQYFCABKAwiOwoURGVsZXRlU2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIPCgdjYXNjYWRlGAIgASgIIikKFURlbGV0ZVNlc3Npb25SZXNwb25zZRIQCghzZXNzaW9ucxgBIAMoCSI+ChdHZXRTZXNzaW9uUmVzdWx0UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkikQEKGEdldFNlc3Npb25SZXN1bHRSZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24SDgoGcmVzdWx0GAIgASgMEg0KBWdpdmVuGAMgASgIEigKBHRpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlMKE1N0b3BTZXNzaW9uUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uEg4KBnByb21wdBgCIAEoCSJkChRSZXN1bWVTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJEg4KBnByb21wdBgEIAEoCSJFChVSZXN1bWVTZXNzaW9uUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uIk8KF0dyYW50U3RhdGVBY2Nlc3NSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEAoIc3RhdGVfaWQYAiABKAkSDgoGcmV2b2tlGAMgASgIIkgKGEdyYW50U3RhdGVBY2Nlc3NSZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24ywAYKDlNlc3Npb25TZXJ2aWNlEmQKDUNyZWF0ZVNlc3Npb24SKC5pbnRlcmxvY2suc3RhdGUudjEuQ3JlYXRlU2Vzc2lvblJlcXVlc3QaKS5pbnRlcmxvY2suc3RhdGUudjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlElsKCkdldFNlc3Npb24SJS5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlcXVlc3QaJi5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlc3BvbnNlEmEKDExpc3RTZXNzaW9ucxInLmludGVybG9jay5zdGF0ZS52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiguaW50ZXJsb2NrLnN0YXRlLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlEl4KC1N0b3BTZXNzaW9uEiYuaW50ZXJsb2NrLnN0YXRlLnYxLlN0b3BTZXNzaW9uUmVxdWVzdBonLmludGVybG9jay5zdGF0ZS52MS5TdG9wU2Vzc2lvblJlc3BvbnNlEmQKDVJlc3VtZVNlc3Npb24SKC5pbnRlcmxvY2suc3RhdGUudjEuUmVzdW1lU2Vzc2lvblJlcXVlc3QaKS5pbnRlcmxvY2suc3RhdGUudjEuUmVzdW1lU2Vzc2lvblJlc3BvbnNlEm0KEEdldFNlc3Npb25SZXN1bHQSKy5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlc3VsdFJlcXVlc3QaLC5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlc3VsdFJlc3BvbnNlEmQKDURlbGV0ZVNlc3Npb24SKC5pbnRlcmxvY2suc3RhdGUudjEuRGVsZXRlU2Vzc2lvblJlcXVlc3QaKS5pbnRlcmxvY2suc3RhdGUudjEuRGVsZXRlU2Vzc2lvblJlc3BvbnNlEm0KEEdyYW50U3RhdGVBY2Nlc3MSKy5pbnRlcmxvY2suc3RhdGUudjEuR3JhbnRTdGF0ZUFjY2Vzc1JlcXVlc3QaLC5pbnRlcmxvY2suc3RhdGUudjEuR3JhbnRTdGF0ZUFjY2Vzc1Jlc3BvbnNlQkZaRGdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9zdGF0ZS92MTtzdGF0ZXYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_interlock_state_v1_session]);
+  fileDesc("CihpbnRlcmxvY2svc3RhdGUvdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEhJpbnRlcmxvY2suc3RhdGUudjEiowMKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDAoEbmFtZRgCIAEoCRIOCgZwYXJlbnQYAyABKAkSGQoRd29ya2Zsb3dfc3RhdGVfaWQYBCABKAkSNQoMc3RhdGVfdXBkYXRlGAUgASgOMh8uaW50ZXJsb2NrLnN0YXRlLnYxLlN0YXRlVXBkYXRlEhsKE2FjY2VwdF9lYXJseV91cGRhdGUYBiABKAgSRAoGbGFiZWxzGAcgAygLMjQuaW50ZXJsb2NrLnN0YXRlLnYxLkNyZWF0ZVNlc3Npb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhEKCXN0YXRlX3JlZhgIIAEoCRIPCgdzdWJqZWN0GAkgASgJEg4KBnByb21wdBgKIAEoCRIPCgdzZXNzaW9uGAsgASgJEhMKC25vX2NhbGxiYWNrGBQgASgIEg0KBWFnZW50GBUgASgJEgwKBG9ubHkYFiABKAwaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJWChVDcmVhdGVTZXNzaW9uUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uEg8KB2NyZWF0ZWQYAiABKAgiOAoRR2V0U2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIPCgdzZXNzaW9uGAIgASgJIkIKEkdldFNlc3Npb25SZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24iXQoTTGlzdFNlc3Npb25zUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIOCgZmaWx0ZXIYAyABKAkSDwoHc2Vzc2lvbhgEIAEoCSJeChRMaXN0U2Vzc2lvbnNSZXNwb25zZRItCghzZXNzaW9ucxgBIAMoCzIbLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKQAQoSU3RvcFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkSEAoIaW5fcGxhY2UYBCABKAgSCwoDZW5kGAUgASgIEg0KBWVycm9yGAYgASgJEg4KBnJlc3VsdBgUIAEoDCI7ChREZWxldGVTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB2Nhc2NhZGUYAiABKAgiKQoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEhAKCHNlc3Npb25zGAEgAygJIj4KF0dldFNlc3Npb25SZXN1bHRSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCSKRAQoYR2V0U2Vzc2lvblJlc3VsdFJlc3BvbnNlEiwKB3Nlc3Npb24YASABKAsyGy5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvbhIOCgZyZXN1bHQYAiABKAwSDQoFZ2l2ZW4YAyABKAgSKAoEdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiUwoTU3RvcFNlc3Npb25SZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24SDgoGcHJvbXB0GAIgASgJImQKFFJlc3VtZVNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkSDgoGcHJvbXB0GAQgASgJIkUKFVJlc3VtZVNlc3Npb25SZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24iTwoXR3JhbnRTdGF0ZUFjY2Vzc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIQCghzdGF0ZV9pZBgCIAEoCRIOCgZyZXZva2UYAyABKAgiSAoYR3JhbnRTdGF0ZUFjY2Vzc1Jlc3BvbnNlEiwKB3Nlc3Npb24YASABKAsyGy5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvbiJaChROYXJyb3dTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSDAoEb25seRgDIAEoDBIPCgdyZXBsYWNlGAQgASgIIkUKFU5hcnJvd1Nlc3Npb25SZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24iowEKF01pbnRTZXNzaW9uVG9rZW5SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRITCgtmb3Jfc2Vzc2lvbhgDIAEoCRIOCgZicmFuY2gYBCABKAkSDAoEbmFtZRgFIAEoCRITCgt0dGxfc2Vjb25kcxgGIAEoAxIMCgRvbmx5GAcgASgMEg0KBWh1bWFuGFAgASgJIlsKGE1pbnRTZXNzaW9uVG9rZW5SZXNwb25zZRIvCgV0b2tlbhgBIAEoCzIgLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uVG9rZW4SDgoGc2VjcmV0GAIgASgJIj8KGExpc3RTZXNzaW9uVG9rZW5zUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkigAEKGUxpc3RTZXNzaW9uVG9rZW5zUmVzcG9uc2USMAoGdG9rZW5zGAEgAygLMiAuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb25Ub2tlbhIxCg1yZXZva2VkX3VudGlsGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJTChpSZXZva2VTZXNzaW9uVG9rZW5zUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSEAoIdG9rZW5faWQYAyABKAkiTwobUmV2b2tlU2Vzc2lvblRva2Vuc1Jlc3BvbnNlEjAKBnRva2VucxgBIAMoCzIgLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uVG9rZW4y/wkKDlNlc3Npb25TZXJ2aWNlEmQKDUNyZWF0ZVNlc3Npb24SKC5pbnRlcmxvY2suc3RhdGUudjEuQ3JlYXRlU2Vzc2lvblJlcXVlc3QaKS5pbnRlcmxvY2suc3RhdGUudjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlElsKCkdldFNlc3Npb24SJS5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlcXVlc3QaJi5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlc3BvbnNlEmEKDExpc3RTZXNzaW9ucxInLmludGVybG9jay5zdGF0ZS52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiguaW50ZXJsb2NrLnN0YXRlLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlEl4KC1N0b3BTZXNzaW9uEiYuaW50ZXJsb2NrLnN0YXRlLnYxLlN0b3BTZXNzaW9uUmVxdWVzdBonLmludGVybG9jay5zdGF0ZS52MS5TdG9wU2Vzc2lvblJlc3BvbnNlEmQKDVJlc3VtZVNlc3Npb24SKC5pbnRlcmxvY2suc3RhdGUudjEuUmVzdW1lU2Vzc2lvblJlcXVlc3QaKS5pbnRlcmxvY2suc3RhdGUudjEuUmVzdW1lU2Vzc2lvblJlc3BvbnNlEm0KEEdldFNlc3Npb25SZXN1bHQSKy5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlc3VsdFJlcXVlc3QaLC5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlc3VsdFJlc3BvbnNlEmQKDURlbGV0ZVNlc3Npb24SKC5pbnRlcmxvY2suc3RhdGUudjEuRGVsZXRlU2Vzc2lvblJlcXVlc3QaKS5pbnRlcmxvY2suc3RhdGUudjEuRGVsZXRlU2Vzc2lvblJlc3BvbnNlEm0KEEdyYW50U3RhdGVBY2Nlc3MSKy5pbnRlcmxvY2suc3RhdGUudjEuR3JhbnRTdGF0ZUFjY2Vzc1JlcXVlc3QaLC5pbnRlcmxvY2suc3RhdGUudjEuR3JhbnRTdGF0ZUFjY2Vzc1Jlc3BvbnNlEmQKDU5hcnJvd1Nlc3Npb24SKC5pbnRlcmxvY2suc3RhdGUudjEuTmFycm93U2Vzc2lvblJlcXVlc3QaKS5pbnRlcmxvY2suc3RhdGUudjEuTmFycm93U2Vzc2lvblJlc3BvbnNlEm0KEE1pbnRTZXNzaW9uVG9rZW4SKy5pbnRlcmxvY2suc3RhdGUudjEuTWludFNlc3Npb25Ub2tlblJlcXVlc3QaLC5pbnRlcmxvY2suc3RhdGUudjEuTWludFNlc3Npb25Ub2tlblJlc3BvbnNlEnAKEUxpc3RTZXNzaW9uVG9rZW5zEiwuaW50ZXJsb2NrLnN0YXRlLnYxLkxpc3RTZXNzaW9uVG9rZW5zUmVxdWVzdBotLmludGVybG9jay5zdGF0ZS52MS5MaXN0U2Vzc2lvblRva2Vuc1Jlc3BvbnNlEnYKE1Jldm9rZVNlc3Npb25Ub2tlbnMSLi5pbnRlcmxvY2suc3RhdGUudjEuUmV2b2tlU2Vzc2lvblRva2Vuc1JlcXVlc3QaLy5pbnRlcmxvY2suc3RhdGUudjEuUmV2b2tlU2Vzc2lvblRva2Vuc1Jlc3BvbnNlQkZaRGdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9zdGF0ZS92MTtzdGF0ZXYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_interlock_state_v1_session]);
 
 /**
  * CreateSessionRequest is the session to make.
@@ -116,6 +116,14 @@ export type CreateSessionRequest = Message<"interlock.state.v1.CreateSessionRequ
    * @generated from field: string agent = 21;
    */
   agent: string;
+
+  /**
+   * Entries that all calls of it and of those below it must meet, as a JSON list (S22.24);
+   * empty for none.
+   *
+   * @generated from field: bytes only = 22;
+   */
+  only: Uint8Array;
 };
 
 /**
@@ -608,6 +616,284 @@ export const GrantStateAccessResponseSchema: GenMessage<GrantStateAccessResponse
   messageDesc(file_interlock_state_v1_session_service, 15);
 
 /**
+ * NarrowSessionRequest says which calls a session is narrowed to.
+ *
+ * @generated from message interlock.state.v1.NarrowSessionRequest
+ */
+export type NarrowSessionRequest = Message<"interlock.state.v1.NarrowSessionRequest"> & {
+  /**
+   * The session, by id or name.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * The session that acts, by id or name; empty for none.
+   *
+   * @generated from field: string session = 2;
+   */
+  session: string;
+
+  /**
+   * Entries, as a JSON list: they are added to those that there are.
+   *
+   * @generated from field: bytes only = 3;
+   */
+  only: Uint8Array;
+
+  /**
+   * True for the entries to replace those that there are; without entries, the session is
+   * not narrowed any more. Operators only.
+   *
+   * @generated from field: bool replace = 4;
+   */
+  replace: boolean;
+};
+
+/**
+ * Describes the message interlock.state.v1.NarrowSessionRequest.
+ * Use `create(NarrowSessionRequestSchema)` to create a new message.
+ */
+export const NarrowSessionRequestSchema: GenMessage<NarrowSessionRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 16);
+
+/**
+ * NarrowSessionResponse is the session with its entries.
+ *
+ * @generated from message interlock.state.v1.NarrowSessionResponse
+ */
+export type NarrowSessionResponse = Message<"interlock.state.v1.NarrowSessionResponse"> & {
+  /**
+   * The session.
+   *
+   * @generated from field: interlock.state.v1.Session session = 1;
+   */
+  session?: Session | undefined;
+};
+
+/**
+ * Describes the message interlock.state.v1.NarrowSessionResponse.
+ * Use `create(NarrowSessionResponseSchema)` to create a new message.
+ */
+export const NarrowSessionResponseSchema: GenMessage<NarrowSessionResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 17);
+
+/**
+ * MintSessionTokenRequest says what a token is for.
+ *
+ * @generated from message interlock.state.v1.MintSessionTokenRequest
+ */
+export type MintSessionTokenRequest = Message<"interlock.state.v1.MintSessionTokenRequest"> & {
+  /**
+   * The session, by id or name.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * The session that acts, by id or name; empty for none.
+   *
+   * @generated from field: string session = 2;
+   */
+  session: string;
+
+  /**
+   * The session that the token is for, if that is one below: by id or name. It need not be
+   * there yet if its name begins with the session's and a slash. Empty for the session itself.
+   *
+   * @generated from field: string for_session = 3;
+   */
+  forSession: string;
+
+  /**
+   * The only branch of the session's run; empty for any.
+   *
+   * @generated from field: string branch = 4;
+   */
+  branch: string;
+
+  /**
+   * Name of the principal: of a token that an agent mints, its own. Empty for the caller's own, or
+   * of an operator for the session's name.
+   *
+   * @generated from field: string name = 5;
+   */
+  name: string;
+
+  /**
+   * How long the token lasts; 0 for an hour, or for what is left of the caller's own token.
+   *
+   * @generated from field: int64 ttl_seconds = 6;
+   */
+  ttlSeconds: bigint;
+
+  /**
+   * Entries that its calls must meet in addition to those of its session, as a JSON list;
+   * empty for none.
+   *
+   * @generated from field: bytes only = 7;
+   */
+  only: Uint8Array;
+
+  /**
+   * The person of this deployment on whose behalf the token acts; only an operator gives one.
+   * Empty for the person whose token is in interlock-for, or for nobody.
+   *
+   * @generated from field: string human = 80;
+   */
+  human: string;
+};
+
+/**
+ * Describes the message interlock.state.v1.MintSessionTokenRequest.
+ * Use `create(MintSessionTokenRequestSchema)` to create a new message.
+ */
+export const MintSessionTokenRequestSchema: GenMessage<MintSessionTokenRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 18);
+
+/**
+ * MintSessionTokenResponse is the token, which is shown this once.
+ *
+ * @generated from message interlock.state.v1.MintSessionTokenResponse
+ */
+export type MintSessionTokenResponse = Message<"interlock.state.v1.MintSessionTokenResponse"> & {
+  /**
+   * What the token is for.
+   *
+   * @generated from field: interlock.state.v1.SessionToken token = 1;
+   */
+  token?: SessionToken | undefined;
+
+  /**
+   * The token itself.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+};
+
+/**
+ * Describes the message interlock.state.v1.MintSessionTokenResponse.
+ * Use `create(MintSessionTokenResponseSchema)` to create a new message.
+ */
+export const MintSessionTokenResponseSchema: GenMessage<MintSessionTokenResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 19);
+
+/**
+ * ListSessionTokensRequest names a session.
+ *
+ * @generated from message interlock.state.v1.ListSessionTokensRequest
+ */
+export type ListSessionTokensRequest = Message<"interlock.state.v1.ListSessionTokensRequest"> & {
+  /**
+   * The session, by id or name.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * The session that acts, by id or name; empty for none.
+   *
+   * @generated from field: string session = 2;
+   */
+  session: string;
+};
+
+/**
+ * Describes the message interlock.state.v1.ListSessionTokensRequest.
+ * Use `create(ListSessionTokensRequestSchema)` to create a new message.
+ */
+export const ListSessionTokensRequestSchema: GenMessage<ListSessionTokensRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 20);
+
+/**
+ * ListSessionTokensResponse has the tokens of a session.
+ *
+ * @generated from message interlock.state.v1.ListSessionTokensResponse
+ */
+export type ListSessionTokensResponse = Message<"interlock.state.v1.ListSessionTokensResponse"> & {
+  /**
+   * The tokens that were minted at it and have not expired, oldest first.
+   *
+   * @generated from field: repeated interlock.state.v1.SessionToken tokens = 1;
+   */
+  tokens: SessionToken[];
+
+  /**
+   * All tokens of it and of those below it that were issued until then are revoked. Absent if they never were.
+   *
+   * @generated from field: google.protobuf.Timestamp revoked_until = 2;
+   */
+  revokedUntil?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.state.v1.ListSessionTokensResponse.
+ * Use `create(ListSessionTokensResponseSchema)` to create a new message.
+ */
+export const ListSessionTokensResponseSchema: GenMessage<ListSessionTokensResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 21);
+
+/**
+ * RevokeSessionTokensRequest names a token, or a session.
+ *
+ * @generated from message interlock.state.v1.RevokeSessionTokensRequest
+ */
+export type RevokeSessionTokensRequest = Message<"interlock.state.v1.RevokeSessionTokensRequest"> & {
+  /**
+   * The session, by id or name.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * The session that acts, by id or name; empty for none.
+   *
+   * @generated from field: string session = 2;
+   */
+  session: string;
+
+  /**
+   * The token, by its id; empty for all tokens of the session and of those below it.
+   *
+   * @generated from field: string token_id = 3;
+   */
+  tokenId: string;
+};
+
+/**
+ * Describes the message interlock.state.v1.RevokeSessionTokensRequest.
+ * Use `create(RevokeSessionTokensRequestSchema)` to create a new message.
+ */
+export const RevokeSessionTokensRequestSchema: GenMessage<RevokeSessionTokensRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 22);
+
+/**
+ * RevokeSessionTokensResponse has the tokens that are left.
+ *
+ * @generated from message interlock.state.v1.RevokeSessionTokensResponse
+ */
+export type RevokeSessionTokensResponse = Message<"interlock.state.v1.RevokeSessionTokensResponse"> & {
+  /**
+   * The tokens that were minted at the session and have not expired, oldest first.
+   *
+   * @generated from field: repeated interlock.state.v1.SessionToken tokens = 1;
+   */
+  tokens: SessionToken[];
+};
+
+/**
+ * Describes the message interlock.state.v1.RevokeSessionTokensResponse.
+ * Use `create(RevokeSessionTokensResponseSchema)` to create a new message.
+ */
+export const RevokeSessionTokensResponseSchema: GenMessage<RevokeSessionTokensResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 23);
+
+/**
  * SessionService owns the trees of sessions and makes children report before they are
  * done (S11).
  *
@@ -698,6 +984,49 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof GrantStateAccessRequestSchema;
     output: typeof GrantStateAccessResponseSchema;
+  },
+  /**
+   * NarrowSession adds entries that all calls of a session and of those below it must meet
+   * (S22.24). Only an operator replaces or removes entries.
+   *
+   * @generated from rpc interlock.state.v1.SessionService.NarrowSession
+   */
+  narrowSession: {
+    methodKind: "unary";
+    input: typeof NarrowSessionRequestSchema;
+    output: typeof NarrowSessionResponseSchema;
+  },
+  /**
+   * MintSessionToken makes a token for a session or one below it, with no more rights than
+   * the caller's own (S22.20).
+   *
+   * @generated from rpc interlock.state.v1.SessionService.MintSessionToken
+   */
+  mintSessionToken: {
+    methodKind: "unary";
+    input: typeof MintSessionTokenRequestSchema;
+    output: typeof MintSessionTokenResponseSchema;
+  },
+  /**
+   * ListSessionTokens returns the tokens that were minted at a session and have not expired.
+   *
+   * @generated from rpc interlock.state.v1.SessionService.ListSessionTokens
+   */
+  listSessionTokens: {
+    methodKind: "unary";
+    input: typeof ListSessionTokensRequestSchema;
+    output: typeof ListSessionTokensResponseSchema;
+  },
+  /**
+   * RevokeSessionTokens ends one token, or all tokens of a session and of those below it
+   * (S22.21).
+   *
+   * @generated from rpc interlock.state.v1.SessionService.RevokeSessionTokens
+   */
+  revokeSessionTokens: {
+    methodKind: "unary";
+    input: typeof RevokeSessionTokensRequestSchema;
+    output: typeof RevokeSessionTokensResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_interlock_state_v1_session_service, 0);

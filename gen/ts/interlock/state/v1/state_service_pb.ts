@@ -30,7 +30,7 @@ export type CreateStateRequest = Message<"interlock.state.v1.CreateStateRequest"
   schemaName: string;
 
   /**
-   * Version of that schema; 0 for the latest.
+   * Version of that schema; 0 for the live one.
    *
    * @generated from field: int64 schema_version = 2;
    */
@@ -365,7 +365,7 @@ export type MigrateStateRequest = Message<"interlock.state.v1.MigrateStateReques
   session: string;
 
   /**
-   * Version of the schema; 0 for the latest.
+   * Version of the schema; 0 for the live one.
    *
    * @generated from field: int64 schema_version = 3;
    */

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime, timezone
 from typing import Any
 
-from .. import _convert, _json
+from .. import _convert, _json, _who
 from ..errors import Fault
 from ..gen.approval.v1 import approval_pb2, approval_service_pb2, approval_service_pb2_grpc
-from ..types import Approval, Lease
+from ..types import Approval, ApprovalStatement, ApprovalStats, Lease
 from .base import Base, Service, key_of
 
 _APPROVAL = Service("/interlock.approval.v1.ApprovalService/", approval_service_pb2_grpc.ApprovalServiceStub)
+
+
+def _lease(lease: Mapping[str, Any] | None) -> approval_pb2.LeaseTerms | None:
+    if lease is None:
+        return None
+    return approval_pb2.LeaseTerms(**{**lease, "only": _json.encode("lease", lease.get("only"))})
 
 
 class Approvals(Base):
@@ -21,6 +28,14 @@ class Approvals(Base):
         """Returns an approval as it stands."""
         request = approval_service_pb2.GetApprovalRequest(approval_id=approval_id)
         return _convert.approval((await self._call(_APPROVAL, "GetApproval", request, timeout)).approval)
+
+    async def approval_stats(self, *, since: datetime | None = None, timeout: float | None = None) -> ApprovalStats:
+        """Counts the questions that people were asked since then, by default in the last 30 days, and their answers, for operators,
+        approvers and observers."""
+        request = approval_service_pb2.GetApprovalStatsRequest()
+        if since is not None:
+            request.since.FromDatetime(since.astimezone(timezone.utc))
+        return _convert.approval_stats(await self._call(_APPROVAL, "GetApprovalStats", request, timeout))
 
     async def list_approvals(self, filter: str = "", *, timeout: float | None = None) -> AsyncIterator[Approval]:
         """Yields the approvals of the namespace, newest first, for operators, approvers and observers. The filter has key=value
@@ -42,6 +57,8 @@ class Approvals(Base):
         note: str = "",
         digest: str = "",
         edited_data: Any = None,
+        lease: Mapping[str, Any] | None = None,
+        signature: Mapping[str, Any] | None = None,
         idempotency_key: str = "",
         timeout: float | None = None,
     ) -> Approval:
@@ -53,14 +70,38 @@ class Approvals(Base):
             note: A text for the agent.
             digest: The digest of the request that the human has seen: a vote on another one has no effect.
             edited_data: Replaces the data, where it is editable.
+            lease: Approves later calls that are like this one too (S9.6): `pattern` of commands, or `only`, a condition on what calls
+                do; `calls` and `minutes`.
+            signature: The signature of the vote: `statement` of `approval_statement`, and `ssh` or `passkey`, as the contract's
+                DecisionSignature has them.
             idempotency_key: The caller's, so that a repeat after a restart is no second vote; a new one without it.
             timeout: Seconds that the call is tried for.
         """
         request = approval_service_pb2.DecideApprovalRequest(
             approval_id=approval_id, approve=approve, note=note, digest=digest, edited_data=_json.encode("data", edited_data),
             idempotency_key=key_of(idempotency_key),
+            lease=_lease(lease), signature=None if signature is None else approval_pb2.DecisionSignature(**signature),
         )  # fmt: skip
         return _convert.approval((await self._call(_APPROVAL, "DecideApproval", request, timeout)).approval)
+
+    async def approval_statement(
+        self,
+        approval_id: str,
+        approve: bool,
+        *,
+        note: str = "",
+        digest: str = "",
+        edited_data: Any = None,
+        lease: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> ApprovalStatement:
+        """Returns the statement of a vote, for the caller's person to sign. Without a digest it is of the present request."""
+        seen = digest or (await self.get_approval(approval_id, timeout=timeout)).digest
+        item = approval_service_pb2.DecideApprovalsItem(approval_id=approval_id, digest=seen)
+        request = approval_service_pb2.GetApprovalStatementRequest(
+            approve=approve, note=note, edited_data=_json.encode("data", edited_data), items=[item], lease=_lease(lease)
+        )
+        return _who.approval_statement(await self._call(_APPROVAL, "GetApprovalStatement", request, timeout))
 
     async def cancel_approval(self, approval_id: str, *, reason: str = "", timeout: float | None = None) -> Approval:
         """Withdraws a question, where the caller's role may do that."""

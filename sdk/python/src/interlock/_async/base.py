@@ -45,7 +45,7 @@ class Base:
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """The metadata of every call: the token and the namespace."""
+        """The metadata of every call: the token, the namespace, and the token of the person on whose behalf it is made."""
         return self._metadata
 
     @property
@@ -66,6 +66,12 @@ class Base:
         """A client on the same connection that is judged by one run."""
         return self._with(run=run)
 
+    def for_human(self, token: str) -> Self:
+        """A client on the same connection that acts on behalf of a person: calls are judged, and recorded, as made for that person,
+        and sessions that it creates work for them. The token is the person's own, of the deployment's OpenID Connect issuer or of
+        `interlock login`; empty for nobody."""
+        return self._with(human=token)
+
     def twin(self) -> Twin:
         """A client of the same settings for programs without an event loop, and back. It has a connection of its own."""
         if self._channel is not None:
@@ -75,6 +81,7 @@ class Base:
     def _with(self, **changes: str) -> Self:
         other = copy.copy(self)
         other._settings = dataclasses.replace(self._settings, **changes)  # type: ignore[arg-type]
+        other._metadata = _target.metadata(other._settings)
         return other
 
     def _driven(self) -> tuple[str, str]:

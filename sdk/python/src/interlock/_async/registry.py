@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Literal
+from datetime import datetime
+from typing import Any
 
-from .. import _convert, _json
+from .. import _convert, _json, _who
 from ..gen.engine.v1 import process_service_pb2, process_service_pb2_grpc, workflow_service_pb2, workflow_service_pb2_grpc
-from ..gen.policy.v1 import policy_pb2, policy_service_pb2, policy_service_pb2_grpc
+from ..gen.policy.v1 import exception_pb2, policy_pb2, policy_service_pb2, policy_service_pb2_grpc
 from ..gen.state.v1 import (
     agent_pb2,
     agent_service_pb2,
@@ -17,7 +18,7 @@ from ..gen.state.v1 import (
     schema_service_pb2,
     schema_service_pb2_grpc,
 )
-from ..types import Agent, Component, Definition, Execution, Turn, Usage
+from ..types import Agent, Attachment, Component, Definition, Execution, PolicyException, Turn, Usage
 from .base import Base, Service, body_of, key_of
 
 WORKFLOW = Service("/interlock.engine.v1.WorkflowService/", workflow_service_pb2_grpc.WorkflowServiceStub)
@@ -31,17 +32,21 @@ Document = Mapping[str, Any] | str | bytes
 """A definition: an object, or the JSON text of one."""
 
 
+def _attached(to: Attachment) -> policy_pb2.Attachment:
+    return policy_pb2.Attachment(kind=policy_pb2.AttachmentKind.Value("ATTACHMENT_KIND_" + to.kind.upper()), id=to.id)
+
+
 class Registry(Base):
     """Definitions, and the objects that are made of them."""
 
     # Workflows
 
     async def register_workflow(
-        self, definition: Document, *, idempotency_key: str = "", timeout: float | None = None
+        self, definition: Document, *, staged: bool = False, idempotency_key: str = "", timeout: float | None = None
     ) -> Definition:
         """Validates and stores a workflow. A definition with errors is an `INVALID_REQUEST` with its `violations`."""
         request = workflow_service_pb2.RegisterWorkflowRequest(
-            definition=body_of("workflow", definition), idempotency_key=key_of(idempotency_key)
+            definition=body_of("workflow", definition), staged=staged, idempotency_key=key_of(idempotency_key)
         )
         answer = await self._call(WORKFLOW, "RegisterWorkflow", request, timeout)
         made = answer.workflow
@@ -72,16 +77,18 @@ class Registry(Base):
         *,
         name: str = "",
         shadow: bool = False,
+        staged: bool = False,
         idempotency_key: str = "",
         timeout: float | None = None,
     ) -> Definition:
         """Validates and stores a policy, for operators. A shadow makes no decisions: it is logged where it would have decided
-        otherwise. The name is by default that of the definition."""
+        otherwise. A staged version is not live: `apply_set` makes it live. The name is by default that of the definition."""
         text = body_of("policy", definition)
         request = policy_service_pb2.RegisterPolicyRequest(
             name=name or _json.loads(text).get("name", ""),
             definition=text,
             shadow=shadow,
+            staged=staged,
             idempotency_key=key_of(idempotency_key),
         )
         answer = await self._call(_POLICY, "RegisterPolicy", request, timeout)
@@ -105,32 +112,78 @@ class Registry(Base):
             if not request.page_token:
                 return
 
-    async def attach_policy(
-        self, name: str, kind: Literal["workflow", "process", "session", "role"], id: str, *, timeout: float | None = None
-    ) -> Definition:
-        """Lets a policy judge a workflow, a process, a session or a role, for operators."""
-        to = policy_pb2.Attachment(kind=policy_pb2.AttachmentKind.Value("ATTACHMENT_KIND_" + kind.upper()), id=id)
-        found = (
-            await self._call(_POLICY, "AttachPolicy", policy_service_pb2.AttachPolicyRequest(name=name, to=to), timeout)
-        ).policy
+    async def attach_policy(self, name: str, *to: Attachment, timeout: float | None = None) -> Definition:
+        """Lets a policy judge the calls of things, in one commit, for operators."""
+        request = policy_service_pb2.AttachPolicyRequest(name=name, to=map(_attached, to))
+        found = (await self._call(_POLICY, "AttachPolicy", request, timeout)).policy
         return _convert.definition(found, found.definition)
 
-    async def detach_policy(
-        self, name: str, kind: Literal["workflow", "process", "session", "role"], id: str, *, timeout: float | None = None
-    ) -> Definition:
-        """Takes an attachment of `attach_policy` back, for operators."""
-        source = policy_pb2.Attachment(kind=policy_pb2.AttachmentKind.Value("ATTACHMENT_KIND_" + kind.upper()), id=id)
+    async def detach_policy(self, name: str, *source: Attachment, timeout: float | None = None) -> Definition:
+        """Takes attachments of `attach_policy` back, in one commit, for operators."""
         request = policy_service_pb2.DetachPolicyRequest(name=name)
-        getattr(request, "from").CopyFrom(source)
+        getattr(request, "from").extend(map(_attached, source))
         found = (await self._call(_POLICY, "DetachPolicy", request, timeout)).policy
         return _convert.definition(found, found.definition)
 
     async def policy_usage(
-        self, name: str, *, principal: str = "", session: str = "", timeout: float | None = None
+        self, name: str, *, principal: str = "", human: str = "", session: str = "", timeout: float | None = None
     ) -> Sequence[Usage]:
-        """Returns how much of the limits of a policy is spent."""
-        request = policy_service_pb2.GetPolicyUsageRequest(name=name, principal=principal, session_id=session)
+        """Returns how much of the limits of a policy is spent, by default of the client's session. Limits per principal and per human
+        are only in it with these; a human is the name of a person, or the issuer, # and the name there."""
+        request = policy_service_pb2.GetPolicyUsageRequest(
+            name=name, principal=principal, human=human, session_id=session or self.session
+        )
         return tuple(map(_convert.usage, (await self._call(_POLICY, "GetPolicyUsage", request, timeout)).usages))
+
+    async def add_exception(
+        self,
+        policy: str,
+        rule: str,
+        *,
+        until: datetime,
+        reason: str,
+        principal: str = "",
+        human: str = "",
+        group: str = "",
+        session: str = "",
+        when: Any = None,
+        timeout: float | None = None,
+    ) -> PolicyException:
+        """Lets some calls pass a rule of a policy that has `"exceptable": true`, for operators. It waits for a second operator
+        where the policy says so (S22.13).
+
+        Args:
+            policy: Name of the policy.
+            rule: JSON Pointer of the rule in it, such as "/deny/0".
+            until: Its end, at most 7 days from now: a time with a zone.
+            reason: Why it is made.
+            principal: The calls of one principal. All members that are set must fit.
+            human: The calls on behalf of one human.
+            group: The calls on behalf of the humans of a group.
+            session: The calls of a session, with all below it.
+            when: A condition on the call.
+            timeout: Seconds that the call is tried for.
+        """
+        scope = exception_pb2.ExceptionScope(
+            principal=principal, human=human, group=group, session_id=session, when=_json.encode("condition", when)
+        )
+        request = exception_pb2.AddExceptionRequest(policy=policy, rule=rule, scope=scope, reason=reason)
+        request.until.FromDatetime(until)
+        return _who.policy_exception((await self._call(_POLICY, "AddException", request, timeout)).exception)
+
+    async def list_exceptions(self, policy: str = "", *, timeout: float | None = None) -> Sequence[PolicyException]:
+        """Returns the exceptions of a policy that have not ended; of all policies without one."""
+        request = exception_pb2.ListExceptionsRequest(policy=policy)
+        return tuple(map(_who.policy_exception, (await self._call(_POLICY, "ListExceptions", request, timeout)).exceptions))
+
+    async def confirm_exception(self, id: str, *, timeout: float | None = None) -> PolicyException:
+        """Confirms an exception that another operator has made."""
+        request = exception_pb2.ConfirmExceptionRequest(exception_id=id)
+        return _who.policy_exception((await self._call(_POLICY, "ConfirmException", request, timeout)).exception)
+
+    async def end_exception(self, id: str, *, timeout: float | None = None) -> None:
+        """Ends an exception before its time, for operators."""
+        await self._call(_POLICY, "EndException", exception_pb2.EndExceptionRequest(exception_id=id), timeout)
 
     # Schemas
 
@@ -159,11 +212,11 @@ class Registry(Base):
     # Processes
 
     async def register_process(
-        self, definition: Document, *, idempotency_key: str = "", timeout: float | None = None
+        self, definition: Document, *, staged: bool = False, idempotency_key: str = "", timeout: float | None = None
     ) -> Definition:
         """Validates and stores a process (S8)."""
         request = process_service_pb2.RegisterProcessRequest(
-            definition=body_of("process", definition), idempotency_key=key_of(idempotency_key)
+            definition=body_of("process", definition), staged=staged, idempotency_key=key_of(idempotency_key)
         )
         answer = await self._call(_PROCESS, "RegisterProcess", request, timeout)
         made = answer.process

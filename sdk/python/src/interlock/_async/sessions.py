@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from .. import _convert, _json
+from .. import _convert, _json, _who
 from ..gen.state.v1 import session_pb2, session_service_pb2, session_service_pb2_grpc
-from ..types import Session, Stopped
+from ..types import Session, SessionToken, Stopped
 from .base import Base, Service, key_of, no_session
 
 _SESSION = Service("/interlock.state.v1.SessionService/", session_service_pb2_grpc.SessionServiceStub)
@@ -29,6 +29,7 @@ class Sessions(Base):
         state_ref: str = "",
         subject: str = "",
         agent: str = "",
+        only: Any = None,
         timeout: float | None = None,
     ) -> Session:
         """Makes a session. The same request again answers the same session, so give it a name to find it again.
@@ -44,6 +45,7 @@ class Sessions(Base):
             state_ref: The component that its executions begin and end with.
             subject: The subject whose long-term values it uses (S12).
             agent: Name of the agent that it starts from.
+            only: Entries that all calls of it and of those below it must meet (S22.24). They narrow, so agents may use them.
             timeout: Seconds that the call is tried for.
         """
         if not id and not name:
@@ -52,6 +54,7 @@ class Sessions(Base):
         request = session_service_pb2.CreateSessionRequest(
             session_id=id, name=name, parent=parent, accept_early_update=accept_early_update, labels=labels, state_ref=state_ref,
             subject=subject, prompt=prompt, session=self.session, agent=agent,
+            only=_json.encode("only", only),
             state_update=session_pb2.STATE_UPDATE_SKIP if skip_state_update else session_pb2.STATE_UPDATE_UNSPECIFIED,
         )  # fmt: skip
         answer = await self._call(_SESSION, "CreateSession", request, timeout)
@@ -104,6 +107,67 @@ class Sessions(Base):
             request.page_token = page.next_page_token
             if not request.page_token:
                 return
+
+    async def delete_session(self, id: str, *, cascade: bool = False, timeout: float | None = None) -> None:
+        """Deletes a session that has ended, by id or name; with `cascade`, those below it too."""
+        await self._call(
+            _SESSION, "DeleteSession", session_service_pb2.DeleteSessionRequest(session_id=id, cascade=cascade), timeout
+        )
+
+    async def narrow_session(
+        self, only: Any = None, *, id: str = "", replace: bool = False, timeout: float | None = None
+    ) -> Session:
+        """Adds entries that all calls of a session, by default the client's, and of those below it must meet (S22.24). With `replace`,
+        for operators, they are in place of those that there are."""
+        request = session_service_pb2.NarrowSessionRequest(
+            session_id=id or self.session, session=self.session, only=_json.encode("only", only), replace=replace
+        )
+        return _convert.session((await self._call(_SESSION, "NarrowSession", request, timeout)).session)
+
+    async def mint_session_token(
+        self,
+        id: str = "",
+        *,
+        session: str = "",
+        branch: str = "",
+        name: str = "",
+        ttl: float = 0,
+        only: Any = None,
+        timeout: float | None = None,
+    ) -> SessionToken:
+        """Mints a token at a session, by default the client's. It can do no more than the caller's own (S22.20).
+
+        Args:
+            id: The session, by id or name.
+            session: The session that the token is for, if that is one below. It need not be there yet if its name begins with the
+                session's and a slash.
+            branch: The only branch of the session's run; empty for any.
+            name: Name of the principal; empty for the caller's own, or of an operator for the session's name.
+            ttl: Seconds that it lasts; 0 for an hour, or for what is left of the caller's own token.
+            only: Entries that its calls must meet.
+            timeout: Seconds that the call is tried for.
+        """
+        request = session_service_pb2.MintSessionTokenRequest(
+            session_id=id or self.session, session=self.session, for_session=session, branch=branch, name=name,
+            ttl_seconds=int(ttl), only=_json.encode("only", only),
+        )  # fmt: skip
+        answer = await self._call(_SESSION, "MintSessionToken", request, timeout)
+        return _who.session_token(answer.token, answer.secret)
+
+    async def list_session_tokens(self, id: str = "", *, timeout: float | None = None) -> Sequence[SessionToken]:
+        """Returns the tokens that were minted at a session, by default the client's, and have not expired, oldest first."""
+        request = session_service_pb2.ListSessionTokensRequest(session_id=id or self.session, session=self.session)
+        return tuple(map(_who.session_token, (await self._call(_SESSION, "ListSessionTokens", request, timeout)).tokens))
+
+    async def revoke_session_tokens(
+        self, token_id: str = "", *, id: str = "", timeout: float | None = None
+    ) -> Sequence[SessionToken]:
+        """Revokes a token that was minted at a session, by default the client's, with those that were minted with it. Without a
+        token, it revokes all of the session and of the sessions below it. It returns the tokens of the session."""
+        request = session_service_pb2.RevokeSessionTokensRequest(
+            session_id=id or self.session, session=self.session, token_id=token_id
+        )
+        return tuple(map(_who.session_token, (await self._call(_SESSION, "RevokeSessionTokens", request, timeout)).tokens))
 
     async def session_result(self, id: str = "", *, timeout: float | None = None) -> Any:
         """Returns the result of a session, by id or name, by default the client's; None when it has given none (S15.3)."""

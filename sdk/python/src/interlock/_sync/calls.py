@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from .. import _command, _convert, _ids, _json, _retry
+from .. import _command, _convert, _glass, _ids, _json, _retry
 from .._outcome import result_of
 from ..errors import TRANSIENT, ConfigurationError, Denied, Fault, ReportError, Unavailable, fault_of, mended
 from ..gen.policy.v1 import (
@@ -149,7 +149,7 @@ class Calls(Runs):
             )
         question = self._question(tool, {"command": line}, folder, qualified_tool, estimated_cost, call_id)
         question.jail_level = level
-        decision = self._settled(question, call_id, timeout)
+        decision = self._settled(question, call_id, timeout, jailed=required)
         decision.require()
         if required and decision.jail is None:
             self.abandon(decision)
@@ -214,27 +214,40 @@ class Calls(Runs):
         )  # fmt: skip
 
     def _settled(
-        self, question: policy_enforcer_service_pb2.CheckToolCallRequest, call_id: str, timeout: float | None
+        self,
+        question: policy_enforcer_service_pb2.CheckToolCallRequest,
+        call_id: str,
+        timeout: float | None,
+        *,
+        jailed: bool = False,
     ) -> Decision:
-        """Puts a question. A call that may have been allowed without that its caller knows is withdrawn."""
+        """Puts a question. A call that may have been allowed without that its caller knows is withdrawn. One that must be jailed
+        passes by no break-glass grant."""
         try:
-            return self._ask(question, call_id, self._until(timeout))
+            return self._ask(question, call_id, self._until(timeout), jailed=jailed)
         except BaseException as err:
             if _may_be_allowed(err):
                 io.background(lambda: self._withdraw(question), lambda: self._withdraw_at_the_end(question))
             raise
 
-    def _ask(self, question: policy_enforcer_service_pb2.CheckToolCallRequest, call_id: str, until: float) -> Decision:
+    def _ask(
+        self, question: policy_enforcer_service_pb2.CheckToolCallRequest, call_id: str, until: float, *, jailed: bool = False
+    ) -> Decision:
         asked = 1
         while True:
             question.call_id = call_id or _ids.call_id()
             try:
                 answer = self._call_until(_POLICY, "CheckToolCall", question, until)
-                return _convert.decision(question, answer)
+                decision = _convert.decision(question, answer)
+                self._keep_refusal(question, decision)
+                return decision
             except Unavailable:
                 raise
             except Exception as err:
                 fault = fault_of(err)
+            passed = None if jailed else self._through_glass(question, fault)
+            if passed is not None:
+                return passed
             # The run has moved on since a decision whose answer was lost, or faster than it could be followed. The tool has not
             # run, so it is a new question.
             again = fault.reason in {"IDEMPOTENCY_MISMATCH", "VERSION_CONFLICT"} and not call_id
@@ -248,6 +261,38 @@ class Calls(Runs):
             io.sleep(wait)
             asked += 1
 
+    def _through_glass(self, question: policy_enforcer_service_pb2.CheckToolCallRequest, fault: Fault) -> Decision | None:
+        """Allows a call by the break-glass grant where no connection could be made. It is written down before."""
+        granted = self._settings.break_glass
+        if granted is None or question.dry_run or not _glass.unreachable(fault):
+            return None
+
+        def use() -> str:
+            glass = _glass.Glass(granted, self._settings.namespace)
+            glass.use(_glass_call(question))
+            return glass.id
+
+        try:
+            grant = io.aside(use)
+        except Exception as err:
+            message = f"the call was not made: {fault.message}; {err}"
+            raise Unavailable(message, call_id=question.call_id) from fault
+        return Decision(
+            "ALLOW", question.tool, question.call_id, question.run_id, _glass.UNGOVERNED,
+            f"the server cannot be reached: break-glass grant {grant} lets the call pass, and it is written down",
+            session_id=question.session_id,
+        )  # fmt: skip
+
+    def _keep_refusal(self, question: policy_enforcer_service_pb2.CheckToolCallRequest, decision: Decision) -> None:
+        """Writes down that the server has refused a call, so that no grant lets it pass later."""
+        granted = self._settings.break_glass
+        if granted is None or question.dry_run or decision.decision == "ALLOW":
+            return
+        try:
+            io.aside(lambda: _glass.Glass(granted, self._settings.namespace).deny(_glass_call(question)))
+        except Exception as err:
+            log.warning("a refused call was not written into the spool of the break-glass grant: %s: %s", question.tool, err)
+
     def _undecided(self, call_id: str, fault: Fault) -> Denied:
         message = "the call was not made: " + fault.message
         how = mended(fault, token=bool(self._settings.token), driven=any(self._driven()))
@@ -258,7 +303,7 @@ class Calls(Runs):
     def abandon(self, decision: Decision) -> None:
         """Says that an allowed call was not made and will not be, so that no report of it is due any more. `report` is for calls
         that were made."""
-        if decision.allowed:
+        if decision.allowed and decision.code != _glass.UNGOVERNED:
             io.shielded(self._withdraw(decision))  # type: ignore[func-returns-value, unused-ignore]
 
     def _withdraw(self, call: Decision | policy_enforcer_service_pb2.CheckToolCallRequest) -> None:
@@ -276,7 +321,7 @@ class Calls(Runs):
 
     def _withdraw_at_the_end(self, call: Decision | policy_enforcer_service_pb2.CheckToolCallRequest) -> None:
         """`_withdraw` where the event loop of the program ends."""
-        if self._channel is None:
+        if self._channel is None and getattr(call, "code", "") != _glass.UNGOVERNED:
             io.end_with(self._settings, call)
 
     def report(self, decision: Decision, result: Result | None = None, *, ok: bool = True) -> Report:
@@ -287,6 +332,8 @@ class Calls(Runs):
         return io.shielded(self._report(decision, result or Result(), ok))
 
     def _report(self, decision: Decision, result: Result, ok: bool) -> Report:
+        if decision.code == _glass.UNGOVERNED:
+            return Report(accounted=False, interrupt=None, warning="", evidence=(), run=None, notice="")
         try:
             output = result.output.encode() if isinstance(result.output, str) else result.output
             # It names the run that was decided on: the session may drive another one by now.
@@ -364,3 +411,8 @@ def _may_be_allowed(err: BaseException) -> bool:
     if isinstance(err, Unavailable):
         return err.__cause__ is None or (isinstance(err.__cause__, Fault) and err.__cause__.reason in TRANSIENT | {"INTERNAL"})
     return not isinstance(err, Exception)
+
+
+def _glass_call(question: policy_enforcer_service_pb2.CheckToolCallRequest) -> _glass.GlassCall:
+    """A call as the spool has it."""
+    return _glass.GlassCall(question.qualified_tool or question.tool, question.input, question.session_id, question.run_id)

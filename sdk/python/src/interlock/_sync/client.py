@@ -8,18 +8,22 @@ from types import TracebackType
 from typing import Any
 
 from .. import _target
+from .._glass import BreakGlass
 from ..errors import ConfigurationError, Fault, mended
 from ..gen.engine.v1 import workflow_service_pb2
 from ..types import Ping, Run
 from . import io
 from .approvals import Approvals
 from .calls import Calls
+from .identity import Identities
 from .registry import WORKFLOW, Registry
+from .schedules import Schedules
 from .sessions import Sessions
+from .sets import Sets
 from .states import States
 
 
-class Interlock(Calls, Approvals, States, Sessions, Registry):
+class Interlock(Calls, Approvals, States, Sessions, Registry, Identities, Schedules, Sets):
     """Calls Interlock for one session or run.
 
     It makes no decisions. A failure to get an answer is a refusal: a tool runs after an ALLOW and never otherwise. What it
@@ -38,12 +42,14 @@ class Interlock(Calls, Approvals, States, Sessions, Registry):
         session: str = "",
         run: str = "",
         state: str = "",
+        human: str = "",
         tls: _target.TLS | None = None,
         insecure: bool = False,
         timeout: float = 30.0,
         tracer_provider: Any = None,
         jail_program: str = "interlock",
         jail_level: int | None = None,
+        break_glass: BreakGlass | None = None,
         channel: io.Channel | None = None,
     ) -> None:
         """Makes a client, which connects when it is first used.
@@ -57,17 +63,20 @@ class Interlock(Calls, Approvals, States, Sessions, Registry):
                 shares the state of its tree.
             run: The run that judges the calls, instead of the one that the session drives.
             state: The state that is meant wherever a state's id is left empty; by default the session's.
+            human: The own token of the person on whose behalf the caller acts, see `for_human`; empty for nobody.
             tls: Files of TLS; `TLS()` uses the system's CAs.
             insecure: Allows another machine without TLS, where the network itself is trusted. The token then travels in the clear.
             timeout: Seconds that a call is tried for.
             tracer_provider: Makes spans of OpenTelemetry; there are none without it.
             jail_program: Interlock's program, which runs the result of `guard_command`: a path, or a name in PATH.
             jail_level: The level of the jails, 0 for none to 3. Without it, the program is asked once for this machine's level.
+            break_glass: A signed grant by which some calls pass while no connection can be made; without it, none does.
             channel: A connection of the caller's, which stays open. Server, TLS and insecure are its business.
         """
         settings = _target.Settings(
             server=server, token=token, namespace=namespace, session=session, run=run, state=state, tls=tls, insecure=insecure,
-            timeout=timeout, tracer_provider=tracer_provider, jail_program=jail_program, jail_level=jail_level,
+            timeout=timeout, tracer_provider=tracer_provider, jail_program=jail_program, jail_level=jail_level, human=human,
+            break_glass=break_glass,
         )  # fmt: skip
         if channel is None:
             _target.check(settings)
@@ -84,8 +93,8 @@ class Interlock(Calls, Approvals, States, Sessions, Registry):
     @classmethod
     def from_env(cls, *, timeout: float = 30.0, tracer_provider: Any = None) -> Interlock:
         """Makes a client from the environment, by the names that the command line reads: INTERLOCK_SERVER,
-        INTERLOCK_TOKEN, INTERLOCK_NAMESPACE, INTERLOCK_CA, INTERLOCK_INSECURE, INTERLOCK_SESSION, INTERLOCK_RUN and
-        WORKFLOW_STATE_ID."""
+        INTERLOCK_TOKEN, INTERLOCK_NAMESPACE, INTERLOCK_CA, INTERLOCK_INSECURE, INTERLOCK_SESSION, INTERLOCK_RUN,
+        WORKFLOW_STATE_ID, INTERLOCK_BREAKGLASS, INTERLOCK_BREAKGLASS_KEY, INTERLOCK_BREAKGLASS_SPOOL and INTERLOCK_PRINCIPAL."""
         return cls._of(dataclasses.replace(_target.settings_of(), timeout=timeout, tracer_provider=tracer_provider))
 
     def __enter__(self) -> Interlock:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from .. import _convert
@@ -126,10 +127,13 @@ class Runs(Base):
                 return
             request.after_version, request.after_result = page.next_after_version, page.next_after_result
 
-    def list_runs(self, filter: str = "", *, timeout: float | None = None) -> Iterator[Run]:
+    def list_runs(self, filter: str = "", *, stale_for: float = 0, timeout: float | None = None) -> Iterator[Run]:
         """Yields the runs that the caller may see, newest first. The filter has key=value terms joined by " AND ": status, workflow,
-        session_id, text, not_status, not_workflow, updated_after, updated_before."""
+        session_id, text, not_status, not_workflow, updated_after, updated_before. With `stale_for` it yields active runs that have
+        made no progress for so many seconds, at least 1, the most silent first, at most 1000."""
         request = run_service_pb2.ListRunsRequest(page_size=1000, filter=filter)
+        if stale_for:
+            request.stale_for.FromTimedelta(timedelta(seconds=stale_for))
         while True:
             page = self._call(_RUN, "ListRuns", request, timeout)
             for run in page.runs:

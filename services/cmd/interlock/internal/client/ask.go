@@ -38,7 +38,11 @@ func (c *Connection) Do(ctx context.Context, io console.Streams, role auth.Role,
 		return err
 	}
 	defer conn.Close()
-	return c.demoted(io, role, do(conn))
+	as, err := c.caller(io, role)
+	if err != nil {
+		return err
+	}
+	return c.demoted(io, role, do(&proving{conn, c, as}))
 }
 
 // Ask does something as an operator. It prints a refusal, and then returns

@@ -49,7 +49,15 @@ func Explain(err error) string {
 	case f.Reason == fault.SessionRequired:
 		text += "; here that is --as-session or INTERLOCK_SESSION"
 	}
-	if errors.As(err, new(errAsAgent)) {
+	switch as := (errAsAgent{}); {
+	case errors.As(err, &errVariable{}):
+		text += "; the token is that of the variable " + TokenVariable + ", which counts more than a log-in: `unset " + TokenVariable +
+			"`, or give --as or --token"
+	case !errors.As(err, &as):
+	case as.alone:
+		text += "; no person has logged in, so only the agent's token was taken from the data folder: run `interlock login` " +
+			"(the first person: with `--code`, as `interlock up` has printed), or give --token or INTERLOCK_TOKEN"
+	default:
 		text += "; neither standard input nor standard error is a terminal, so only the agent's token was taken " +
 			"from the data folder: give --token or INTERLOCK_TOKEN with another"
 	}

@@ -23,6 +23,11 @@ var ErrNo = errors.New("no")
 // human. The command has already printed that.
 var ErrWaits = errors.New("waits for a human")
 
+// Exit is an exit code of a command that has said why already.
+type Exit int
+
+func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
 // misused is an error of the command line itself.
 type misused struct{ error }
 

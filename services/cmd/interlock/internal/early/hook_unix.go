@@ -12,13 +12,16 @@ func init() {
 	if len(os.Args) < 2 || os.Args[1] != "hook" {
 		return
 	}
-	call := hookclient.FromEnv(os.Getenv)
-	if !call.Parse(os.Args[2:]) {
+	client := hookclient.FromEnv(os.Getenv)
+	if !client.Parse(os.Args[2:]) {
 		return // the full parser explains, or helps
 	}
-	if target, err := call.Target(); err == nil && target.Socket == "" {
+	if target, err := client.Target(); err == nil && target.Socket == "" {
 		return // TCP and TLS take the whole program
 	}
-	call.Jail = hookclient.Self{}
-	os.Exit(call.Run(os.Stdin, os.Stdout, os.Stderr, hookclient.Socket))
+	if client.BreakGlass != "" {
+		return // and so do grants
+	}
+	client.Jail = hookclient.Self{}
+	os.Exit(client.Run(os.Stdin, os.Stdout, os.Stderr, hookclient.Socket))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
 // Connection is a server that has proved itself, and the caller's name there.
@@ -17,7 +18,7 @@ type Connection struct {
 }
 
 // Connect finds the server, for questions that have to be asked before a deadline.
-func (c *Call) Connect(deadline time.Time, post Transport) (*Connection, error) {
+func (c *Client) Connect(deadline time.Time, post Transport) (*Connection, error) {
 	target, err := c.Target()
 	if err != nil {
 		return nil, err
@@ -29,17 +30,17 @@ func (c *Call) Connect(deadline time.Time, post Transport) (*Connection, error) 
 		if err != nil {
 			return nil, err
 		}
-		if token, err = auth.FileToken(folder.Tokens(), auth.Agent); err != nil {
+		if token, err = auth.FileToken(folder.Local(), auth.Agent); err != nil {
 			return nil, fmt.Errorf("no token: %w; give INTERLOCK_TOKEN, or --data-dir with the folder of `interlock up`", err)
 		}
 	}
 	witness := c.witness()
 	headers := [][2]string{{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}}
 	if c.Namespace != "" {
-		headers = append(headers, [2]string{"X-Interlock-Namespace", c.Namespace})
+		headers = append(headers, [2]string{hookwire.NamespaceHeader, c.Namespace})
 	}
 	if witness != "" {
-		headers = append(headers, [2]string{"X-Interlock-Witness", "Bearer " + witness})
+		headers = append(headers, [2]string{hookwire.WitnessHeader, "Bearer " + witness})
 	}
 	if traceparent(c.Trace) {
 		headers = append(headers, [2]string{"Traceparent", c.Trace})

@@ -20,7 +20,7 @@ const costsEach = 256
 // costs reports the cost of the agent's messages since the last event (S15.1). Only Claude
 // Code names a transcript whose form is known. A failed report is an error: a budget would
 // not hold. warning informs the user of uncounted costs.
-func (c *Call) costs(event []byte, post func(path string, body []byte) (int, []byte, error)) (warning string, err error) {
+func (c *Client) costs(event []byte, post func(path string, body []byte) (int, []byte, error)) (warning string, err error) {
 	var named struct {
 		Session    string `json:"session_id"`
 		Transcript string `json:"transcript_path"`
@@ -48,7 +48,7 @@ func (c *Call) costs(event []byte, post func(path string, body []byte) (int, []b
 	return strings.Join(warnings, "\n"), nil
 }
 
-func (c *Call) costsOf(session, path string, post func(path string, body []byte) (int, []byte, error)) (warning string, err error) {
+func (c *Client) costsOf(session, path string, post func(path string, body []byte) (int, []byte, error)) (warning string, err error) {
 	folder, err := c.positions()
 	if err != nil {
 		return "", err
@@ -100,7 +100,7 @@ func escaped(name string) string {
 
 // positions returns the folder of how far transcripts have been read: in the data folder,
 // which agents cannot write to, or where there is none, in the user's cache.
-func (c *Call) positions() (string, error) {
+func (c *Client) positions() (string, error) {
 	if c.Data == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
@@ -115,7 +115,7 @@ func (c *Call) positions() (string, error) {
 	return filepath.Join(string(folder), "costs"), nil
 }
 
-func (c *Call) prices() (*pricing.Table, error) {
+func (c *Client) prices() (*pricing.Table, error) {
 	if c.Prices == "" {
 		return pricing.Shipped(), nil
 	}

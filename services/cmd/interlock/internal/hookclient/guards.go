@@ -17,7 +17,7 @@ type Restorer interface {
 }
 
 // Guards returns the folder of files that jails are to restore while their commands run.
-func (c *Call) Guards() (string, error) {
+func (c *Client) Guards() (string, error) {
 	folder, err := c.Kept()
 	if err != nil {
 		return "", err
@@ -26,7 +26,7 @@ func (c *Call) Guards() (string, error) {
 }
 
 // putBack restores the files that killed jails have left. It returns a notice; empty for none.
-func (c *Call) putBack() string {
+func (c *Client) putBack() string {
 	restorer, can := c.Jail.(Restorer)
 	folder, err := c.Guards()
 	if err != nil || !can {

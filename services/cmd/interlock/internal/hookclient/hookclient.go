@@ -21,6 +21,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 	"github.com/interlock-run/interlock/services/internal/hookevent"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
 // Exit codes of a hook command. Agents continue after any code but 2.
@@ -37,8 +38,8 @@ const (
 	maxMessage = 8 << 20
 )
 
-// Call is one command line of the hook, with the environment as its defaults.
-type Call struct {
+// Client is one run of the hook: its command line, with the environment as its defaults.
+type Client struct {
 	Agent    string
 	Workflow string // for sessions that drive no run; may be empty
 	Session  string // to work on instead of the event's; may be empty
@@ -57,27 +58,37 @@ type Call struct {
 	// Strict blocks events that only inform, too, when Interlock cannot be reached.
 	Strict bool
 
+	// Observe records calls of sessions without a run, also where no policy applies.
+	Observe bool
+
 	// Prices is a file with the prices of models; empty for the table that is shipped.
 	Prices string
+
+	// BreakGlass is a grant that lets calls pass while no connection can be made; empty for none. See breakglass.Settings.
+	BreakGlass, BreakGlassKey, BreakGlassSpool, Principal string
 
 	// Trace is the W3C traceparent of the agent's act; other text is left out.
 	Trace string
 
-	// Client is the program that runs the hook and its version, as Claude Code says it in AI_AGENT.
-	Client string
+	// Program is the one that runs the hook and its version, as Claude Code says it in AI_AGENT.
+	Program string
 
 	// Jail finds out the jail of this machine; nil if there is none.
 	Jail Prober
+	// Glass opens the break-glass grant; nil where none is used.
+	Glass Opener
 }
 
-// FromEnv returns a call with the settings of the environment.
-func FromEnv(getenv func(string) string) Call {
-	c := Call{
+// FromEnv returns a client with the settings of the environment.
+func FromEnv(getenv func(string) string) Client {
+	c := Client{
 		Agent: hookevent.ClaudeCode, Workflow: getenv("INTERLOCK_WORKFLOW"), Server: getenv("INTERLOCK_HTTP_SERVER"),
 		Token: getenv("INTERLOCK_TOKEN"), CA: getenv("INTERLOCK_CA"), Data: getenv("INTERLOCK_DATA"),
 		Project:   getenv("CLAUDE_PROJECT_DIR"),
 		Namespace: getenv("INTERLOCK_NAMESPACE"), Patience: getenv("INTERLOCK_HOOK_PATIENCE"),
-		Prices: getenv("INTERLOCK_PRICES"), Trace: getenv("TRACEPARENT"), Client: getenv("AI_AGENT"),
+		Prices: getenv("INTERLOCK_PRICES"), Trace: getenv("TRACEPARENT"), Program: getenv("AI_AGENT"),
+		BreakGlass: getenv("INTERLOCK_BREAKGLASS"), BreakGlassKey: getenv("INTERLOCK_BREAKGLASS_KEY"),
+		BreakGlassSpool: getenv("INTERLOCK_BREAKGLASS_SPOOL"), Principal: getenv("INTERLOCK_PRINCIPAL"),
 	}
 	if c.Server == "" {
 		c.Server = getenv("INTERLOCK_SERVER")
@@ -87,16 +98,17 @@ func FromEnv(getenv func(string) string) Call {
 
 // Parse takes the plain flags, those that `interlock init` writes among them. It
 // answers false for anything else, which is for the full parser.
-func (c *Call) Parse(args []string) bool {
+func (c *Client) Parse(args []string) bool {
 	flags := map[string]*string{
 		"--agent": &c.Agent, "--workflow": &c.Workflow, "--server": &c.Server, "--token": &c.Token, "--ca": &c.CA,
 		"--data-dir": &c.Data, "--session": &c.Session, "--namespace": &c.Namespace, "--patience": &c.Patience,
-		"--prices": &c.Prices,
+		"--prices": &c.Prices, "--breakglass": &c.BreakGlass, "--breakglass-key": &c.BreakGlassKey, "--breakglass-spool": &c.BreakGlassSpool,
+		"--principal": &c.Principal,
 	}
 	given := map[string]bool{}
 	for ; len(args) > 0; args = args[1:] {
-		if args[0] == "--strict" {
-			c.Strict = true
+		if set, known := map[string]*bool{"--strict": &c.Strict, "--observe": &c.Observe}[args[0]]; known {
+			*set = true
 			continue
 		}
 		name, value, joined := strings.Cut(args[0], "=")
@@ -115,13 +127,16 @@ func (c *Call) Parse(args []string) bool {
 		given[name] = true
 	}
 	c.KeepTo(given["--data-dir"], given["--server"], given["--namespace"])
+	if given["--data-dir"] {
+		c.KeepGlass(given["--breakglass"], given["--breakglass-key"], given["--breakglass-spool"], given["--principal"])
+	}
 	return hookevent.Known(c.Agent)
 }
 
 // KeepTo drops the environment's settings of the server where the command line names the data
 // folder: settings that come with a workspace can set variables, and would lead the hook to a server
 // of their own. The namespace of the environment counts with a token of the environment only.
-func (c *Call) KeepTo(data, server, namespace bool) {
+func (c *Client) KeepTo(data, server, namespace bool) {
 	if !data {
 		return
 	}
@@ -133,15 +148,22 @@ func (c *Call) KeepTo(data, server, namespace bool) {
 	}
 }
 
-// Paths on the edge: of the hook, and of where it proves that it knows a token.
-const (
-	Path      = "/v1/hook"
-	ProofPath = "/.well-known/interlock-proof"
-)
+// KeepGlass drops the environment's settings of break glass where the command line names the data folder, but those that it
+// names too: a grant of the workspace's own would let anything pass.
+func (c *Client) KeepGlass(grant, key, spool, principal bool) {
+	for _, setting := range []struct {
+		given bool
+		value *string
+	}{{grant, &c.BreakGlass}, {key, &c.BreakGlassKey}, {spool, &c.BreakGlassSpool}, {principal, &c.Principal}} {
+		if !setting.given {
+			*setting.value = ""
+		}
+	}
+}
 
 // folder returns the data folder. It is never searched for: an agent that may make a
 // folder on the way up from the workspace could put a server of its own there.
-func (c *Call) folder() (datadir.Dir, error) {
+func (c *Client) folder() (datadir.Dir, error) {
 	switch {
 	case c.Data == "":
 		return "", errors.New("the hook does not say where the data folder is: give --data-dir with its absolute path, " +
@@ -158,7 +180,7 @@ func (c *Call) folder() (datadir.Dir, error) {
 
 // Run reads the event, asks the edge and answers the exit code. It takes at most
 // its patience, however slow its parts are.
-func (c *Call) Run(in io.Reader, out, errs io.Writer, post Transport) int {
+func (c *Client) Run(in io.Reader, out, errs io.Writer, post Transport) int {
 	patience, err := c.patience()
 	if err != nil {
 		fmt.Fprintf(errs, "Interlock blocks this: %v\n", err)
@@ -171,7 +193,7 @@ func (c *Call) Run(in io.Reader, out, errs io.Writer, post Transport) int {
 // and some time to ask.
 const longestPatience = 3660
 
-func (c *Call) patience() (time.Duration, error) {
+func (c *Client) patience() (time.Duration, error) {
 	if c.Patience == "" {
 		return Timeout, nil
 	}
@@ -182,7 +204,7 @@ func (c *Call) patience() (time.Duration, error) {
 	return max(Timeout, time.Duration(n)*time.Second), nil
 }
 
-func (c *Call) answerEvent(in io.Reader, out, errs io.Writer, post Transport, deadline time.Time) int {
+func (c *Client) answerEvent(in io.Reader, out, errs io.Writer, post Transport, deadline time.Time) int {
 	type result struct {
 		answer *answer
 		err    error
@@ -197,7 +219,8 @@ func (c *Call) answerEvent(in io.Reader, out, errs io.Writer, post Transport, de
 		case c.passes(event):
 			r.answer = &answer{Exit: new(int)}
 		default:
-			r.answer, r.err = c.ask(deadline, event, post)
+			r.answer, r.err = c.send(deadline, event, post)
+			r.answer, r.err = c.throughGlass(event, r.answer, r.err)
 			if old := c.outdated(); old != nil {
 				r.err = old // the server has it in its log, where it could be asked
 			}
@@ -233,8 +256,8 @@ func (c *Call) answerEvent(in io.Reader, out, errs io.Writer, post Transport, de
 	return r.answer.give(out, errs)
 }
 
-// header has the fields that show the kind of an event.
-type header struct {
+// kindFields has the fields that show the kind of an event.
+type kindFields struct {
 	Name    string `json:"hook_event_name"`
 	Tool    string `json:"tool_name"`
 	OwnTool string `json:"toolName"` // of Copilot
@@ -242,15 +265,15 @@ type header struct {
 	Loops   int64  `json:"loop_count"` // of Cursor
 }
 
-// headerOf reads strictly: a key that is written twice, or in another case, could mean one
+// kindFieldsOf reads strictly: a key that is written twice, or in another case, could mean one
 // thing here and another to the server.
-func headerOf(event []byte) (h header, ok bool) {
+func kindFieldsOf(event []byte) (h kindFields, ok bool) {
 	ok = strict.Unmarshal(event, &h) == nil
 	return h, ok
 }
 
-func (c *Call) kind(event []byte) hookevent.Kind {
-	h, ok := headerOf(event)
+func (c *Client) kind(event []byte) hookevent.Kind {
+	h, ok := kindFieldsOf(event)
 	if !ok {
 		return hookevent.Unknown
 	}
@@ -260,8 +283,8 @@ func (c *Call) kind(event []byte) hookevent.Kind {
 // passes reports whether an event needs no question: it is neither about a call that Interlock
 // judges, nor a report that it keeps. One that is not known passes when it cannot be about a
 // call of a tool (S13.9). The server judges unreadable ones.
-func (c *Call) passes(event []byte) bool {
-	h, ok := headerOf(event)
+func (c *Client) passes(event []byte) bool {
+	h, ok := kindFieldsOf(event)
 	switch kind := hookevent.Of(c.Agent, h.Name); {
 	case !ok:
 		return false
@@ -274,7 +297,7 @@ func (c *Call) passes(event []byte) bool {
 
 // warn shows the user why the agent got no text. The user's prompt needs no permission: each
 // tool call after it does, and is asked about.
-func (c *Call) warn(out, errs io.Writer, why string) int {
+func (c *Client) warn(out, errs io.Writer, why string) int {
 	message := "Interlock could not send the agent the state of its run: " + why + ". Tool calls are denied until it can be reached."
 	if c.Agent != hookevent.ClaudeCode && c.Agent != hookevent.Gemini {
 		fmt.Fprintln(errs, message)
@@ -303,8 +326,8 @@ func read(in io.Reader) ([]byte, error) {
 
 // stopped reports whether the event is an agent's second try to stop. Blocking that too
 // would keep it going forever (Claude Code's documentation of stop_hook_active).
-func (c *Call) stopped(event []byte) bool {
-	h, ok := headerOf(event)
+func (c *Client) stopped(event []byte) bool {
+	h, ok := kindFieldsOf(event)
 	kind := hookevent.Of(c.Agent, h.Name)
 	return ok && (h.Active || h.Loops > 0) && (kind == hookevent.Stop || kind == hookevent.SubagentStop)
 }
@@ -314,18 +337,23 @@ func traceparent(text string) bool {
 	return len(text) == 55 && strings.Trim(text, "0123456789abcdef-") == ""
 }
 
-func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, error) {
-	refusal := ""
+// send sends an event to the server, after what else the server must know for its answer: witnesses and costs.
+func (c *Client) send(deadline time.Time, event []byte, post Transport) (*answer, error) {
+	refusal, observe := "", ""
+	if c.Observe {
+		observe = "true"
+	}
 	if old := c.outdated(); old != nil {
 		refusal = old.Error()
 	}
-	req := Request{Path: Path, Body: event}
+	req := Request{Path: hookwire.EventPath, Body: event}
 	for _, h := range append(c.jailHeaders(), [][2]string{
-		{"X-Interlock-Agent", c.Agent},
-		{"X-Interlock-Workflow", c.Workflow},
-		{"X-Interlock-Session", c.Session},
-		{"X-Interlock-Patience", c.Patience},
-		{"X-Interlock-Refused", refusal},
+		{hookwire.AgentHeader, c.Agent},
+		{hookwire.WorkflowHeader, c.Workflow},
+		{hookwire.SessionHeader, c.Session},
+		{hookwire.PatienceHeader, c.Patience},
+		{hookwire.ObserveHeader, observe},
+		{hookwire.RefusedHeader, refusal},
 	}...) {
 		if h[1] != "" {
 			req.Headers = append(req.Headers, h)
@@ -338,7 +366,7 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 	if err != nil {
 		return nil, err
 	}
-	// Observations of jails while the server was away count for the decision.
+	// Witnesses of jails from the time when the server was away count for the decision.
 	unheard := strings.TrimSpace(c.putBack() + "\n" + c.HandIn(to))
 	// The agent's costs until now count for the decision.
 	warning, err := c.costs(event, func(path string, body []byte) (int, []byte, error) {
@@ -365,7 +393,7 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 // witness returns the token of the runtime, which vouches for the hook's reports (S14.4).
 // It goes to the server of the data folder only, and is empty where there is no such
 // file, or none that this user may read: then reports are the agent's word.
-func (c *Call) witness() string {
+func (c *Client) witness() string {
 	if c.Server != "" || c.Data == "" {
 		return ""
 	}
@@ -373,7 +401,7 @@ func (c *Call) witness() string {
 	if err != nil {
 		return ""
 	}
-	token, err := auth.FileToken(folder.Tokens(), auth.Runtime)
+	token, err := auth.FileToken(folder.Local(), auth.Runtime)
 	if err != nil {
 		return ""
 	}

@@ -39,7 +39,7 @@ func folder(t *testing.T, e datadir.Endpoints) datadir.Dir {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(name) })
 	d := datadir.Dir(name)
-	if err := os.WriteFile(d.Tokens(), []byte(`{"agent":"`+token+`"}`), 0o600); err != nil {
+	if err := os.WriteFile(d.Local(), []byte(`{"agent":"`+token+`"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if e != (datadir.Endpoints{}) {
@@ -51,7 +51,7 @@ func folder(t *testing.T, e datadir.Endpoints) datadir.Dir {
 }
 
 // hook runs one call with the given transport.
-func hook(c Call, event string, post Transport) (code int, out, errs string) {
+func hook(c Client, event string, post Transport) (code int, out, errs string) {
 	var stdout, stderr bytes.Buffer
 	code = c.answerEvent(strings.NewReader(event), &stdout, &stderr, post, time.Now().Add(time.Minute))
 	return code, stdout.String(), stderr.String()
@@ -71,7 +71,7 @@ func answering(status int, body string) Transport {
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	c := Call{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token}
+	c := Client{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token}
 	for name, tc := range map[string]struct {
 		status    int
 		body      string
@@ -116,28 +116,28 @@ func TestFailuresBlock(t *testing.T) {
 	refused := func(time.Time, Target, Request, int64) (int, []byte, error) { return 0, nil, errors.New("refused") }
 	never := func(time.Time, Target, Request, int64) (int, []byte, error) { panic("asked") }
 	for name, tc := range map[string]struct {
-		call  Call
+		call  Client
 		event string
 		post  Transport
 		words string
 	}{
-		"unreachable":    {Call{Data: string(running)}, preTool, refused, "interlock up"},
-		"no server":      {Call{Data: string(folder(t, datadir.Endpoints{}))}, preTool, never, "start `interlock up --data-dir "},
-		"no folder":      {Call{Project: t.TempDir()}, preTool, never, "--data-dir"},
-		"relative":       {Call{Data: ".interlock"}, preTool, never, "not an absolute path"},
-		"open to others": {Call{Data: open}, preTool, never, "chmod 700"},
-		"no token":       {Call{Data: string(noToken)}, preTool, never, "INTERLOCK_TOKEN"},
-		"gRPC address":   {Call{Server: "127.0.0.1:7421", Token: token}, preTool, never, "http://"},
-		"header in flag": {Call{Data: string(running), Workflow: "x\r\nAuthorization: y"}, preTool, never, "control characters"},
-		"empty":          {Call{Data: string(running)}, "", never, "no event"},
-		"blank":          {Call{Data: string(running)}, " \n", never, "no event"},
-		"too large":      {Call{Data: string(running)}, strings.Repeat(" ", maxMessage) + "{}", never, "more than"},
+		"unreachable":    {Client{Data: string(running)}, preTool, refused, "interlock up"},
+		"no server":      {Client{Data: string(folder(t, datadir.Endpoints{}))}, preTool, never, "start `interlock up --data-dir "},
+		"no folder":      {Client{Project: t.TempDir()}, preTool, never, "--data-dir"},
+		"relative":       {Client{Data: ".interlock"}, preTool, never, "not an absolute path"},
+		"open to others": {Client{Data: open}, preTool, never, "chmod 700"},
+		"no token":       {Client{Data: string(noToken)}, preTool, never, "INTERLOCK_TOKEN"},
+		"gRPC address":   {Client{Server: "127.0.0.1:7421", Token: token}, preTool, never, "http://"},
+		"header in flag": {Client{Data: string(running), Workflow: "x\r\nAuthorization: y"}, preTool, never, "control characters"},
+		"empty":          {Client{Data: string(running)}, "", never, "no event"},
+		"blank":          {Client{Data: string(running)}, " \n", never, "no event"},
+		"too large":      {Client{Data: string(running)}, strings.Repeat(" ", maxMessage) + "{}", never, "more than"},
 		"not yet stopped": {
-			Call{Data: string(running)},
+			Client{Data: string(running)},
 			`{"hook_event_name":"Stop","session_id":"s","stop_hook_active":false}`, refused, "refused",
 		},
 		"active elsewhere": {
-			Call{Data: string(running)},
+			Client{Data: string(running)},
 			`{"hook_event_name":"PreToolUse","session_id":"s","stop_hook_active":true}`, refused, "refused",
 		},
 	} {
@@ -148,12 +148,12 @@ func TestFailuresBlock(t *testing.T) {
 	}
 	// A second try to stop is let go, or the agent would continue forever.
 	for _, event := range []string{stopping, strings.Replace(stopping, "Stop", "SubagentStop", 1)} {
-		if code, _, errs := hook(Call{Data: string(running)}, event, refused); code != ExitDone || !strings.Contains(errs, "refused") {
+		if code, _, errs := hook(Client{Data: string(running)}, event, refused); code != ExitDone || !strings.Contains(errs, "refused") {
 			t.Errorf("%s: exit %d, stderr %q", event, code, errs)
 		}
 	}
 	var errs bytes.Buffer
-	c := Call{Data: string(running)}
+	c := Client{Data: string(running)}
 	if code := c.Run(iotest.ErrReader(errors.New("torn")), io.Discard, &errs, never); code != ExitBlock || !strings.Contains(errs.String(), "torn") {
 		t.Errorf("exit %d, %s", code, &errs)
 	}
@@ -176,7 +176,7 @@ func TestAmbiguousEvents(t *testing.T) {
 		call + `}{}`,
 	} {
 		for _, agent := range []string{hookevent.ClaudeCode, hookevent.Copilot} {
-			code, out, errs := hook(Call{Agent: agent, Server: "http://edge", Token: token}, event, refused)
+			code, out, errs := hook(Client{Agent: agent, Server: "http://edge", Token: token}, event, refused)
 			if code != ExitBlock || out != "" || !strings.Contains(errs, "refused") {
 				t.Errorf("%s of %s: exit %d, stdout %q, stderr %q", event, agent, code, out, errs)
 			}
@@ -211,7 +211,7 @@ func TestPromptsAreWarnedOf(t *testing.T) {
 		{"PreToolUse", dead, false, hookevent.ClaudeCode, ""},
 		{"SubagentStart", dead, false, hookevent.ClaudeCode, ""},
 	} {
-		c := Call{Agent: row.agent, Server: "http://edge", Token: token, Strict: row.strict}
+		c := Client{Agent: row.agent, Server: "http://edge", Token: token, Strict: row.strict}
 		code, out, errs := hook(c, `{"session_id":"s","hook_event_name":"`+row.event+`"}`, row.post)
 		if row.says == "" {
 			wantBlocked(t, code, out, errs, "Interlock blocks this")
@@ -226,7 +226,7 @@ func TestPromptsAreWarnedOf(t *testing.T) {
 
 func TestAnswerThatCanNotBeWrittenBlocks(t *testing.T) {
 	t.Parallel()
-	c := Call{Server: "http://edge", Token: token}
+	c := Client{Server: "http://edge", Token: token}
 	var errs bytes.Buffer
 	code := c.Run(strings.NewReader(preTool), brokenPipe{}, &errs, answering(200, `{"exit":0,"stdout":"{}"}`))
 	wantBlocked(t, code, "", errs.String(), "broken pipe")
@@ -240,7 +240,7 @@ func TestSlownessBlocks(t *testing.T) {
 		<-release
 		return 200, []byte(`{"exit":0}`), nil
 	}
-	c := Call{Server: "http://edge", Token: token}
+	c := Client{Server: "http://edge", Token: token}
 	var out, errs bytes.Buffer
 	code := c.answerEvent(strings.NewReader(preTool), &out, &errs, slow, time.Now().Add(time.Millisecond))
 	wantBlocked(t, code, out.String(), errs.String(), "in time")
@@ -253,7 +253,7 @@ func TestSlownessBlocks(t *testing.T) {
 }
 
 // serve serves connections on a unix socket in a data folder.
-func serve(t *testing.T, handle func(net.Conn)) Call {
+func serve(t *testing.T, handle func(net.Conn)) Client {
 	t.Helper()
 	d := folder(t, datadir.Endpoints{})
 	lis, err := net.Listen("unix", d.Socket())
@@ -273,7 +273,7 @@ func serve(t *testing.T, handle func(net.Conn)) Call {
 			go handle(conn)
 		}
 	}()
-	return Call{Agent: hookevent.Codex, Workflow: "wörk", Namespace: "ns", Data: string(d), Token: sessionToken}
+	return Client{Agent: hookevent.Codex, Workflow: "wörk", Namespace: "ns", Data: string(d), Token: sessionToken}
 }
 
 func TestSocketSpeaksHTTP(t *testing.T) {
@@ -296,7 +296,7 @@ func TestSocketSpeaksHTTP(t *testing.T) {
 	})}
 	go func() { _ = server.Serve(lis) }()
 	t.Cleanup(func() { server.Close() })
-	c := Call{Agent: hookevent.Codex, Workflow: "wörk", Namespace: "ns", Data: string(d), Token: sessionToken}
+	c := Client{Agent: hookevent.Codex, Workflow: "wörk", Namespace: "ns", Data: string(d), Token: sessionToken}
 	code, out, errs := hook(c, preTool, Socket)
 	want := "POST|/v1/hook|Bearer " + sessionToken + "|application/json|codex|wörk|ns|" + preTool
 	if code != ExitDone || out != want || len(errs) != len(long)+1 {
@@ -332,7 +332,7 @@ func TestSocketAnswersThatBlock(t *testing.T) {
 	code, out, errs := hook(c, preTool, Socket)
 	wantBlocked(t, code, out, errs, "interlock up")
 	gone := folder(t, datadir.Endpoints{Socket: filepath.Join(t.TempDir(), "s")})
-	code, out, errs = hook(Call{Data: string(gone)}, preTool, Socket)
+	code, out, errs = hook(Client{Data: string(gone)}, preTool, Socket)
 	wantBlocked(t, code, out, errs, "interlock up")
 	done := make(chan struct{})
 	defer close(done)
@@ -351,15 +351,15 @@ func TestSocketAnswersThatBlock(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	var c Call
+	var c Client
 	if !c.Parse([]string{"--agent", "codex", "--workflow=a=b", "--server", "http://x", "--token", "t", "--ca", "f", "--data-dir", "d"}) {
 		t.Error("refused")
 	}
-	if want := (Call{Agent: hookevent.Codex, Workflow: "a=b", Server: "http://x", Token: "t", CA: "f", Data: "d"}); c != want {
+	if want := (Client{Agent: hookevent.Codex, Workflow: "a=b", Server: "http://x", Token: "t", CA: "f", Data: "d"}); c != want {
 		t.Errorf("%+v", c)
 	}
 	for _, args := range [][]string{{"--help"}, {"--data", "e"}, {"--agent"}, {"--agent", "aider"}, {"x"}, {"--agent", "codex", "--x", "y"}, {"--workflow", "--agent"}} {
-		c := Call{Agent: hookevent.ClaudeCode}
+		c := Client{Agent: hookevent.ClaudeCode}
 		if c.Parse(args) {
 			t.Errorf("%v is for the full parser", args)
 		}
@@ -374,7 +374,7 @@ func TestFromEnv(t *testing.T) {
 		"TRACEPARENT": "00-x", "AI_AGENT": "claude-code_2-1-332_harness",
 	}
 	getenv := func(name string) string { return env[name] }
-	want := Call{Agent: hookevent.ClaudeCode, Workflow: "w", Server: "http://a", Token: "t", CA: "f", Data: "d", Project: "p", Namespace: "n", Trace: "00-x", Client: "claude-code_2-1-332_harness"}
+	want := Client{Agent: hookevent.ClaudeCode, Workflow: "w", Server: "http://a", Token: "t", CA: "f", Data: "d", Project: "p", Namespace: "n", Trace: "00-x", Program: "claude-code_2-1-332_harness"}
 	if got := FromEnv(getenv); got != want {
 		t.Errorf("%+v", got)
 	}
@@ -393,7 +393,7 @@ func TestTargetIsNeverSearched(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(root, datadir.Default), os.DirFS(string(d))); err != nil {
 		t.Fatal(err)
 	}
-	c := Call{Project: root}
+	c := Client{Project: root}
 	if got, err := c.Target(); err == nil {
 		t.Errorf("%+v", got)
 	}
@@ -430,7 +430,7 @@ func TestServerProvesItself(t *testing.T) {
 	} {
 		told := false
 		server := func(_ time.Time, _ Target, req Request, _ int64) (int, []byte, error) {
-			if req.Path == Path {
+			if req.Path == "/v1/hook" {
 				told = true
 				return 200, []byte(`{"exit":0}`), nil
 			}
@@ -442,10 +442,11 @@ func TestServerProvesItself(t *testing.T) {
 			if !ok {
 				return 200, []byte(`{"proof":""}`), nil
 			}
-			return 200, []byte(`{"proof":"` + proof + `"}`), nil
+			text, err := json.Marshal(proof)
+			return 200, text, err
 		}
 		d := folder(t, datadir.Endpoints{HTTP: "http://127.0.0.1:9"})
-		code, _, errs := hook(Call{Data: string(d)}, preTool, server)
+		code, _, errs := hook(Client{Data: string(d)}, preTool, server)
 		if told != tc.ok || (code == ExitDone) != tc.ok || !tc.ok && !strings.Contains(errs, "does not prove") {
 			t.Errorf("%s: exit %d, told %v, %s", name, code, told, errs)
 		}
@@ -468,12 +469,12 @@ func FuzzDecode(f *testing.F) {
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]time.Duration{"": Timeout, "5": Timeout, "90": 90 * time.Second} {
-		if got, err := (&Call{Patience: given}).patience(); err != nil || got != want {
+		if got, err := (&Client{Patience: given}).patience(); err != nil || got != want {
 			t.Errorf("%q: %v, %v", given, got, err)
 		}
 	}
 	for _, given := range []string{"0", "-1", "x", "1h", "99999"} {
-		c := &Call{Patience: given}
+		c := &Client{Patience: given}
 		var errs strings.Builder
 		if code := c.Run(strings.NewReader("{}"), io.Discard, &errs, nil); code != ExitBlock || !strings.Contains(errs.String(), "--patience") {
 			t.Errorf("%q: %d %s", given, code, errs.String())
@@ -496,7 +497,7 @@ func TestAmbiguousEventsAreAskedAbout(t *testing.T) {
 		hookevent.Gemini:  {`{"hook_event_name":"ShellStart","command":"rm -rf x"}`, `{"hook_event_name":"New","toolName":"x"}`, `{"hook_event_name":"New","data":{"args":[]}}`},
 		hookevent.Copilot: {`{"toolName":"bash","HOOK_EVENT_NAME":"Notification","TOOLNAME":""}`},
 	} {
-		c := Call{Agent: agent, Server: "http://edge", Token: token}
+		c := Client{Agent: agent, Server: "http://edge", Token: token}
 		for _, event := range events {
 			code, out, errs := hook(c, event, refusing)
 			wantBlocked(t, code, out, errs, "asked")
@@ -505,7 +506,7 @@ func TestAmbiguousEventsAreAskedAbout(t *testing.T) {
 			wantBlocked(t, code, out, errs, "away")
 		}
 	}
-	if code, _, errs := hook(Call{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token}, `{"hook_event_name":"Notification"}`, refusing); code != ExitDone {
+	if code, _, errs := hook(Client{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token}, `{"hook_event_name":"Notification"}`, refusing); code != ExitDone {
 		t.Errorf("an ignored event ends with %d, %q", code, errs)
 	}
 }
@@ -516,8 +517,8 @@ func TestTrace(t *testing.T) {
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for given, want := range map[string]string{trace: trace, "": "", "x": "", trace + "-": "", trace[:54] + "\n": ""} {
 		sent, asked := "", false
-		c := &Call{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: "t", Trace: given}
-		_, err := c.ask(time.Now().Add(time.Minute), []byte(`{}`), func(_ time.Time, _ Target, req Request, _ int64) (int, []byte, error) {
+		c := &Client{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: "t", Trace: given}
+		_, err := c.send(time.Now().Add(time.Minute), []byte(`{}`), func(_ time.Time, _ Target, req Request, _ int64) (int, []byte, error) {
 			for _, h := range req.Headers {
 				if h[0] == "Traceparent" {
 					sent = h[1]

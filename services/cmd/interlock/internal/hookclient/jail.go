@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 	"github.com/interlock-run/interlock/services/internal/hookevent"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
 // Support describes the jails of a machine: their level, and the reason why it is not higher.
@@ -31,7 +32,7 @@ type remembered struct {
 }
 
 // Support returns the result since the machine was started, or probes. A failed probe is no jail.
-func (c *Call) Support() Support {
+func (c *Client) Support() Support {
 	if c.Jail == nil {
 		return Support{Missing: "this program cannot start one"}
 	}
@@ -55,9 +56,9 @@ func (c *Call) Support() Support {
 }
 
 // Forget has the next call find out again: the result does not hold any more.
-func (c *Call) Forget() { _ = os.Remove(c.supportFile()) }
+func (c *Client) Forget() { _ = os.Remove(c.supportFile()) }
 
-func (c *Call) supportFile() string {
+func (c *Client) supportFile() string {
 	folder, err := c.Kept()
 	if err != nil {
 		return ""
@@ -89,7 +90,7 @@ func program() string {
 
 // Kept returns the folder of this program's files for a server: the data folder, or one in the user's folder of
 // state for servers elsewhere. Agents cannot write to either.
-func (c *Call) Kept() (string, error) {
+func (c *Client) Kept() (string, error) {
 	if c.Server == "" && c.Data != "" {
 		folder, err := c.folder()
 		return string(folder), err
@@ -101,8 +102,8 @@ func (c *Call) Kept() (string, error) {
 	return filepath.Join(string(root), "server-"+datadir.Digest(c.Server + " " + c.Namespace)[:12]), nil
 }
 
-// jailHeaders describes the jail for commands of this agent. Without a token that observes, no jail of its would be heard.
-func (c *Call) jailHeaders() [][2]string {
+// jailHeaders describes the jail for commands of this agent. Without a token that vouches, no witness of it would count.
+func (c *Client) jailHeaders() [][2]string {
 	if c.Jail == nil {
 		return nil
 	}
@@ -112,20 +113,20 @@ func (c *Call) jailHeaders() [][2]string {
 	case has.Level == 0:
 	case err != nil || c.Token != "" && c.Token != os.Getenv("INTERLOCK_TOKEN"):
 		has = Support{Missing: "the hook's command line has a token, which the line of a command must not show: set INTERLOCK_TOKEN instead"}
-	case c.Agent == hookevent.ClaudeCode && claudeVersion(c.Client) == nil:
+	case c.Agent == hookevent.ClaudeCode && claudeVersion(c.Program) == nil:
 		has = Support{Missing: "the hook does not learn the version of its agent, and one that takes no changed lines would run them without their jails"}
 	case c.witness() == "":
 		has = Support{Missing: "the server is on another machine, or its data folder is another user's, so the witness of a jail would not count"}
 	}
-	headers := [][2]string{{"X-Interlock-Jail", strconv.Itoa(has.Level)}, {"X-Interlock-Jail-Missing", strings.Join(strings.Fields(has.Missing), " ")}}
+	headers := [][2]string{{hookwire.JailHeader, strconv.Itoa(has.Level)}, {hookwire.JailMissingHeader, strings.Join(strings.Fields(has.Missing), " ")}}
 	if has.Level > 0 {
-		headers = append(headers, [2]string{"X-Interlock-Jail-Command", c.JailCommand(self)})
+		headers = append(headers, [2]string{hookwire.JailCommandHeader, c.JailCommand(self)})
 	}
 	return headers
 }
 
 // JailCommand begins the line that runs another one in a jail, with a program.
-func (c *Call) JailCommand(program string) string {
+func (c *Client) JailCommand(program string) string {
 	words := []string{program, "jail"}
 	for _, flag := range [][2]string{{"--data-dir", c.Data}, {"--server", c.Server}, {"--ca", c.CA}, {"--namespace", c.Namespace}} {
 		if flag[1] != "" {

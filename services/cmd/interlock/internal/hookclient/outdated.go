@@ -15,8 +15,8 @@ var failsClosed = []int{2, 1, 295}
 // outdated refuses versions of Claude Code that make a call when its hook was killed or stopped:
 // calls that such a hook would have denied are made (S13.10). A version that cannot be read is not
 // refused.
-func (c *Call) outdated() error {
-	version := claudeVersion(c.Client)
+func (c *Client) outdated() error {
+	version := claudeVersion(c.Program)
 	if c.Agent != hookevent.ClaudeCode || version == nil || slices.Compare(version, failsClosed) >= 0 {
 		return nil
 	}

@@ -22,7 +22,7 @@ func TestOutdatedClients(t *testing.T) {
 		"claude-code_2-1-1000_harness": "", "claude-code_3_harness": "", "": "", "other_1-0-0_harness": "", "claude-codex_1-0-0_x": "",
 		"claude-code": "", "claude-code_": "", "claude-code_dev_harness": "",
 	} {
-		c := Call{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token, Client: client}
+		c := Client{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token, Program: client}
 		code, out, errs := hook(c, preTool, answering(200, `{"exit":0}`))
 		if refused == "" {
 			if code != ExitDone {
@@ -36,7 +36,7 @@ func TestOutdatedClients(t *testing.T) {
 		}
 	}
 	// Prompts continue, with a warning; other agents are not Claude Code, also where it started them.
-	old := Call{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token, Client: "claude-code_2-1-294_harness"}
+	old := Client{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token, Program: "claude-code_2-1-294_harness"}
 	if code, out, _ := hook(old, `{"hook_event_name":"UserPromptSubmit","session_id":"s"}`, answering(200, `{"exit":0}`)); code != ExitDone || !strings.Contains(out, "2.1.295") {
 		t.Errorf("a prompt: exit %d, %s", code, out)
 	}
@@ -51,13 +51,13 @@ func TestBlocksHaveAText(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"exit":2}`, `{"exit":2,"stderr":""}`, `{"exit":2,"stdout":"{}"}`, `{"exit":2,"stderr":" \n"}`} {
 		for _, event := range []string{preTool, `{"hook_event_name":"UserPromptSubmit","session_id":"s"}`} {
-			c := Call{Agent: hookevent.Codex, Server: "http://edge", Token: token}
+			c := Client{Agent: hookevent.Codex, Server: "http://edge", Token: token}
 			code, out, errs := hook(c, event, answering(200, body))
 			wantBlocked(t, code, out, errs, "Interlock blocks this")
 		}
 	}
 	var errs strings.Builder
-	c := Call{Agent: hookevent.Gemini, Server: "http://edge", Token: token}
+	c := Client{Agent: hookevent.Gemini, Server: "http://edge", Token: token}
 	if code := c.Run(strings.NewReader(`{"hook_event_name":"BeforeAgent"}`), brokenPipe{}, &errs, answering(500, "")); code != ExitBlock || errs.Len() == 0 {
 		t.Errorf("a warning that cannot be written: exit %d, %q", code, errs.String())
 	}
@@ -68,7 +68,7 @@ func TestServerIsNamed(t *testing.T) {
 	t.Parallel()
 	socket := folder(t, datadir.Endpoints{Socket: "/nowhere/edge.sock"})
 	http := folder(t, datadir.Endpoints{HTTP: "http://127.0.0.1:1"})
-	for words, c := range map[string]Call{
+	for words, c := range map[string]Client{
 		"the server at /nowhere/edge.sock cannot be reached: ": {Data: string(socket)},
 		"the server at 127.0.0.1:1 cannot be reached: ":        {Data: string(http)},
 		"the server at gw.example:9 cannot be reached: ":       {Server: "https://gw.example:9/", Token: token},

@@ -65,7 +65,11 @@ func dial(path string, deadline time.Time) (*os.File, error) {
 		err = syscall.SetNonblock(fd, true)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("connect to %s: %w", path, err), syscall.Close(fd))
+		err = errors.Join(fmt.Errorf("connect to %s: %w", path, err), syscall.Close(fd))
+		if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) {
+			err = Unreachable(err)
+		}
+		return nil, err
 	}
 	return os.NewFile(uintptr(fd), path), nil
 }

@@ -11,9 +11,10 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/services/internal/datadir"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
-// Testimony has a jail's observations of one command, signed with the key of the call.
+// Testimony has the witness of a jail about one command, signed with the key of the call.
 type Testimony struct {
 	RunID     string `json:"run_id"`
 	CallID    string `json:"call_id"`
@@ -27,14 +28,8 @@ const (
 	mostAtOnce = 8
 )
 
-// FinishPath is where testimonies are handed in, StartPath where calls are claimed.
-const (
-	StartPath  = "/v1/hook/start"
-	FinishPath = "/v1/hook/finish"
-)
-
 // spool returns the folder of testimonies that the server has not heard.
-func (c *Call) spool() (string, error) {
+func (c *Client) spool() (string, error) {
 	folder, err := c.Kept()
 	if err != nil {
 		return "", err
@@ -43,7 +38,7 @@ func (c *Call) spool() (string, error) {
 }
 
 // Keep keeps a testimony until the server can hear it.
-func (c *Call) Keep(t Testimony) error {
+func (c *Client) Keep(t Testimony) error {
 	folder, err := c.spool()
 	if err != nil {
 		return err
@@ -59,12 +54,12 @@ func (c *Call) Keep(t Testimony) error {
 	if len(kept) >= mostKept {
 		return fmt.Errorf("%s has %d already", folder, len(kept))
 	}
-	return replaceFile(filepath.Join(folder, spooled(t)+heard), text)
+	return replaceFile(filepath.Join(folder, spooled(t)+waiting), text)
 }
 
 // Endings of a spool's files: what was witnessed, and what is handed in of a command whose process was killed.
 const (
-	heard   = ".json"
+	waiting = ".json"
 	running = ".running"
 )
 
@@ -73,7 +68,7 @@ func spooled(t Testimony) string { return datadir.Digest(t.RunID + " " + t.CallI
 
 // Expect keeps what is handed in of a command if this process is killed while it runs: no one else would say that the command may
 // have changed files. The function that it returns drops it.
-func (c *Call) Expect(t Testimony) (drop func(), err error) {
+func (c *Client) Expect(t Testimony) (drop func(), err error) {
 	folder, err := c.spool()
 	if err != nil {
 		return nil, err
@@ -104,7 +99,7 @@ func (c *Call) Expect(t Testimony) (drop func(), err error) {
 }
 
 // Unheard returns how many testimonies wait for the server.
-func (c *Call) Unheard() (int, error) {
+func (c *Client) Unheard() (int, error) {
 	folder, err := c.spool()
 	if err != nil {
 		return 0, err
@@ -123,7 +118,7 @@ func unheard(folder string) ([]string, error) {
 		return nil, err
 	}
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		waits := strings.HasSuffix(e.Name(), heard) || strings.HasSuffix(e.Name(), running) && !busy(filepath.Join(folder, e.Name()))
+		waits := strings.HasSuffix(e.Name(), waiting) || strings.HasSuffix(e.Name(), running) && !busy(filepath.Join(folder, e.Name()))
 		return !waits || !e.Type().IsRegular()
 	})
 	age := func(e fs.DirEntry) int64 {
@@ -143,7 +138,7 @@ func unheard(folder string) ([]string, error) {
 
 // HandIn hands in the testimonies that the server lacks, some of them where there are many. It returns
 // those that it refuses.
-func (c *Call) HandIn(to *Connection) (refused string) {
+func (c *Client) HandIn(to *Connection) (refused string) {
 	folder, err := c.spool()
 	if err != nil {
 		return ""
@@ -198,7 +193,7 @@ type Started struct {
 // Start claims a call.
 func (to *Connection) Start(run, call, line string, level int) (*Started, error) {
 	var s Started
-	err := to.exchange(StartPath, struct {
+	err := to.exchange(hookwire.StartPath, struct {
 		RunID   string `json:"run_id"`
 		CallID  string `json:"call_id"`
 		Command []byte `json:"command"`
@@ -221,7 +216,7 @@ type Heard struct {
 
 // Finish hands in a testimony.
 func (to *Connection) Finish(t Testimony) (h Heard, err error) {
-	err = to.exchange(FinishPath, t, &h)
+	err = to.exchange(hookwire.FinishPath, t, &h)
 	return h, err
 }
 

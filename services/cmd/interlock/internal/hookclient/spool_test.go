@@ -18,7 +18,7 @@ import (
 // hearing is a server that answers each testimony, and counts them.
 func hearing(answer string, heard *int) Transport {
 	return func(_ time.Time, _ Target, req Request, _ int64) (int, []byte, error) {
-		if req.Path != FinishPath {
+		if req.Path != "/v1/hook/finish" {
 			return 0, nil, errors.New("asked " + req.Path)
 		}
 		*heard++
@@ -47,7 +47,7 @@ func TestSpool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := folder(t, datadir.Endpoints{HTTP: "http://127.0.0.1:1"})
-			c := &Call{Data: string(d), Token: sessionToken}
+			c := &Client{Data: string(d), Token: sessionToken}
 			for i := range 3 {
 				if err := c.Keep(Testimony{RunID: "r", CallID: fmt.Sprint("../", i), Witness: []byte("w"), Signature: []byte("s")}); err != nil {
 					t.Fatal(err)
@@ -77,7 +77,7 @@ func TestSpool(t *testing.T) {
 
 func TestSpoolIsBounded(t *testing.T) {
 	t.Parallel()
-	c := &Call{Data: string(folder(t, datadir.Endpoints{}))}
+	c := &Client{Data: string(folder(t, datadir.Endpoints{}))}
 	spool := filepath.Join(c.Data, "witnesses")
 	if err := os.Mkdir(spool, 0o700); err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestSupportIsRemembered(t *testing.T) {
 		t.Skip("this system does not say when it was started")
 	}
 	m := &counted{support: Support{Level: 2, Missing: "x"}}
-	c := &Call{Data: string(folder(t, datadir.Endpoints{})), Jail: m}
+	c := &Client{Data: string(folder(t, datadir.Endpoints{})), Jail: m}
 	for range 3 {
 		if got := c.Support(); got != m.support || m.asked != 1 {
 			t.Errorf("%+v, asked %d times", got, m.asked)
@@ -141,7 +141,7 @@ func TestJailHeaders(t *testing.T) {
 	t.Parallel()
 	d := folder(t, datadir.Endpoints{})
 	m := &counted{support: Support{Level: 3}}
-	level := func(c Call) string {
+	level := func(c Client) string {
 		c.Jail = m
 		for _, h := range c.jailHeaders() {
 			if strings.Contains(h[1], token) || strings.Contains(h[1], sessionToken) {
@@ -154,23 +154,23 @@ func TestJailHeaders(t *testing.T) {
 		return ""
 	}
 	const client = "claude-code_2-1-332_harness"
-	if got := level(Call{Agent: "claude-code", Client: client, Data: string(d)}); got != "0" {
+	if got := level(Client{Agent: "claude-code", Program: client, Data: string(d)}); got != "0" {
 		t.Errorf("no token of the runtime: %s", got)
 	}
-	if err := os.WriteFile(d.Tokens(), []byte(`{"agent":"`+token+`","runtime":"ilk_bbbbbbbbbbbbbbbbbbbbbbbb"}`), 0o600); err != nil {
+	if err := os.WriteFile(d.Local(), []byte(`{"agent":"`+token+`","runtime":"ilk_bbbbbbbbbbbbbbbbbbbbbbbb"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for want, c := range map[string]Call{
-		"3": {Agent: "claude-code", Client: client, Data: string(d)},
+	for want, c := range map[string]Client{
+		"3": {Agent: "claude-code", Program: client, Data: string(d)},
 	} {
 		if got := level(c); got != want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
-	for name, c := range map[string]Call{
+	for name, c := range map[string]Client{
 		"a version that is not known": {Agent: "claude-code", Data: string(d)},
-		"a token in the line":         {Agent: "claude-code", Client: client, Data: string(d), Token: sessionToken},
-		"another machine":             {Agent: "claude-code", Client: client, Server: "https://x", Token: sessionToken},
+		"a token in the line":         {Agent: "claude-code", Program: client, Data: string(d), Token: sessionToken},
+		"another machine":             {Agent: "claude-code", Program: client, Server: "https://x", Token: sessionToken},
 	} {
 		if got := level(c); got != "0" {
 			t.Errorf("%s: %s", name, got)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
 // Request is the request that a transport carries to Target.
@@ -29,7 +30,7 @@ type Target struct {
 }
 
 // Target finds the edge.
-func (c *Call) Target() (Target, error) {
+func (c *Client) Target() (Target, error) {
 	if c.Server != "" {
 		if !strings.HasPrefix(c.Server, "http://") && !strings.HasPrefix(c.Server, "https://") {
 			return Target{}, fmt.Errorf("the server %q is not an http:// address, which hooks need: "+
@@ -50,7 +51,7 @@ func (c *Call) Target() (Target, error) {
 	case endpoints.HTTP != "":
 		return Target{URL: endpoints.HTTP, CA: c.CA}, nil
 	default:
-		return Target{}, errors.New(folder.NotServed())
+		return Target{}, Unreachable(errors.New(folder.NotServed()))
 	}
 }
 
@@ -67,7 +68,7 @@ func (t Target) naming(post Transport) Transport {
 
 // Reach describes why a hook would get no answer that counts from the server of the data
 // folder.
-func (c *Call) Reach(post Transport) error {
+func (c *Client) Reach(post Transport) error {
 	folder, err := c.folder()
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func (c *Call) Reach(post Transport) error {
 	if err != nil {
 		return err
 	}
-	token, err := auth.FileToken(folder.Tokens(), auth.Agent)
+	token, err := auth.FileToken(folder.Local(), auth.Agent)
 	if err != nil {
 		return err
 	}
@@ -92,15 +93,13 @@ func proved(deadline time.Time, target Target, token string, post Transport) err
 		return fmt.Errorf("encode the challenge: %w", err)
 	}
 	status, body, err := post(deadline, target, Request{
-		Path: ProofPath, Body: body, Headers: [][2]string{{"Content-Type", "application/json"}},
+		Path: hookwire.ProofPath, Body: body, Headers: [][2]string{{"Content-Type", "application/json"}},
 	}, maxMessage)
 	if err != nil {
 		return err
 	}
-	var answer struct {
-		Proof string `json:"proof"`
-	}
-	if status != 200 || json.Unmarshal(body, &answer) != nil || !challenge.Proved(token, target.address(), answer.Proof) {
+	var answer auth.Proof
+	if status != 200 || json.Unmarshal(body, &answer) != nil || !challenge.Proved(token, target.address(), answer) {
 		return errors.New("the server does not prove that it knows the token of the data folder, so its answer does not count: " +
 			"another program listens there, or `interlock up` is of another version; restart `interlock up`")
 	}

@@ -31,7 +31,7 @@ func File(file string, stdin io.Reader) ([]byte, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder: name the files in it, e.g. %s", file, filepath.Join(file, "*.json"))
+		return nil, fmt.Errorf("%s is a folder: name the files in it, e.g. %s, or %s for all below", file, filepath.Join(file, "*.json"), filepath.ToSlash(filepath.Clean(file))+Below)
 	}
 	return AtMost(f, maxFile)
 }

@@ -30,30 +30,30 @@ const (
 	bySignal   = 128
 )
 
-// How long it may take to claim a call, and to hand in observations: an agent that stops a command does not wait long for its end.
+// How long it may take to claim a call, and to hand in a witness: an agent that stops a command does not wait long for its end.
 const (
 	claiming  = 10 * time.Second
 	handingIn = 3 * time.Second
 )
 
-// Call is one command line of `interlock jail`.
-type Call struct {
-	Server hookclient.Call
+// Command is one command line of `interlock jail`.
+type Command struct {
+	Server hookclient.Client
 	Run    string
 	ID     string
 	Line   string
 }
 
-// FromEnv returns a call with the environment's settings of the server.
-func FromEnv(getenv func(string) string) Call {
-	return Call{Server: hookclient.Call{
+// FromEnv returns a command with the environment's settings of the server.
+func FromEnv(getenv func(string) string) Command {
+	return Command{Server: hookclient.Client{
 		Server: getenv("INTERLOCK_HTTP_SERVER"), Token: getenv("INTERLOCK_TOKEN"), CA: getenv("INTERLOCK_CA"), Data: getenv("INTERLOCK_DATA"),
 		Namespace: getenv("INTERLOCK_NAMESPACE"), Trace: getenv("TRACEPARENT"), Jail: Machine{},
 	}}
 }
 
 // Parse takes the flags that hooks write. It answers false for anything else, which is for the full parser.
-func (c *Call) Parse(args []string) bool {
+func (c *Command) Parse(args []string) bool {
 	flags := map[string]*string{
 		"--data-dir": &c.Server.Data, "--server": &c.Server.Server, "--ca": &c.Server.CA, "--namespace": &c.Server.Namespace,
 		"--run": &c.Run, "--call": &c.ID,
@@ -78,14 +78,14 @@ func (c *Call) Parse(args []string) bool {
 
 // Claimed is a call that the server has handed out.
 type Claimed struct {
-	call    *Call
+	call    *Command
 	post    hookclient.Transport
 	command *jailer.Command
 	started *hookclient.Started
 }
 
 // Claim claims the line of a call, which succeeds once. False: it must not run, and errs says why.
-func (c *Call) Claim(errs io.Writer, post hookclient.Transport) (*Claimed, bool) {
+func (c *Command) Claim(errs io.Writer, post hookclient.Transport) (*Claimed, bool) {
 	command, started, err := c.askServer(post)
 	if err != nil {
 		fmt.Fprintf(errs, "interlock jail: the command was not run: %v\n", err)
@@ -146,17 +146,17 @@ func (r *Claimed) Execute(in, out, errs *os.File, proxy Proxy) int {
 	return Status(seen)
 }
 
-// Try runs a line in the jail of a state that only reads a folder, and returns the observations.
+// Try runs a line in the jail of a state that only reads a folder, and returns its witness.
 func Try(ctx context.Context, folder, line string) (*jail.Witness, error) {
 	shell, err := bash()
 	if err != nil {
 		return nil, err
 	}
-	machine, err := (&Call{}).machine()
+	machine, err := (&Command{}).machine()
 	if err != nil {
 		return nil, err
 	}
-	profile := jail.Compile(jail.Rules{}, jail.Call{ReadOnly: true, Workspace: resolved(folder), Folder: resolved(folder), Level: max(jailer.Probe().Level, jail.Files)})
+	profile := jail.Compile(jail.Rules{}, jail.Command{ReadOnly: true, Workspace: resolved(folder), Folder: resolved(folder), Level: max(jailer.Probe().Level, jail.Files)})
 	return jailer.Run(ctx, &jailer.Command{
 		CallID: "try", Argv: []string{shell, "--noprofile", "--norc", "-c", line}, Env: os.Environ(), Dir: resolved(folder),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Profile: &profile, Machine: machine,
@@ -173,7 +173,7 @@ func rootFolder() datadir.Dir {
 }
 
 // askServer claims the call, and makes a command from the answer. It returns the claim even if the command cannot run.
-func (c *Call) askServer(post hookclient.Transport) (*jailer.Command, *hookclient.Started, error) {
+func (c *Command) askServer(post hookclient.Transport) (*jailer.Command, *hookclient.Started, error) {
 	folder, err := os.Getwd()
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the current folder: %w", err)
@@ -232,7 +232,7 @@ func bash() (string, error) {
 }
 
 // machine returns the facts about this machine that a profile needs.
-func (c *Call) machine() (jail.Machine, error) {
+func (c *Command) machine() (jail.Machine, error) {
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {
 		return jail.Machine{}, errors.New("HOME is not an absolute path, so it is not known which files are the user's")
@@ -269,7 +269,7 @@ func resolved(path string) string {
 }
 
 // failed returns the witness of a command that was not started.
-func (c *Call) failed(started *hookclient.Started, why error) *jail.Witness {
+func (c *Command) failed(started *hookclient.Started, why error) *jail.Witness {
 	now := time.Now()
 	return &jail.Witness{
 		CallID: c.ID, Profile: started.Digest, Level: jail.Level(started.Level), Failed: why.Error(), ExitStatus: -1, Started: now, Ended: now,
@@ -280,7 +280,7 @@ func (c *Call) failed(started *hookclient.Started, why error) *jail.Witness {
 const killed = "the process that watches over the command was killed"
 
 // expect keeps that a command may have changed any file, until its witness is heard or kept.
-func (c *Call) expect(started *hookclient.Started) (drop func(), err error) {
+func (c *Command) expect(started *hookclient.Started) (drop func(), err error) {
 	now := time.Now()
 	seen := &jail.Witness{
 		CallID: c.ID, Profile: started.Digest, Level: jail.Level(started.Level), ExitStatus: -1, Signal: "SIGKILL", Started: now, Ended: now, TreeFailed: killed,
@@ -289,8 +289,8 @@ func (c *Call) expect(started *hookclient.Started) (drop func(), err error) {
 	return c.Server.Expect(hookclient.Testimony{RunID: started.RunID, CallID: c.ID, Witness: data, Signature: signature})
 }
 
-// testify hands in the observations, or keeps it until the server can hear it.
-func (c *Call) testify(errs io.Writer, post hookclient.Transport, started *hookclient.Started, seen *jail.Witness) {
+// testify hands in the witness, or keeps it until the server can hear it.
+func (c *Command) testify(errs io.Writer, post hookclient.Transport, started *hookclient.Started, seen *jail.Witness) {
 	data, signature := seen.Sign(started.Key)
 	t := hookclient.Testimony{RunID: started.RunID, CallID: c.ID, Witness: data, Signature: signature}
 	to, err := c.Server.Connect(time.Now().Add(handingIn), post)

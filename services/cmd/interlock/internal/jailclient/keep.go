@@ -22,7 +22,7 @@ const (
 // keep gives a command the data that is kept between commands: the known state of the workspace's files, and at level 3,
 // where no path of it is seen, the run's own /tmp and copies of caches. A command goes without them where they cannot be
 // kept.
-func (c *Call) keep(command *jailer.Command) {
+func (c *Command) keep(command *jailer.Command) {
 	folder, err := c.Server.Kept()
 	if err != nil || command.Profile.Workspace == "" {
 		return

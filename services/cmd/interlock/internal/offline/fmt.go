@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,15 +18,25 @@ import (
 
 // Fmt is the command that formats definitions.
 type Fmt struct {
-	Files []string `arg:"" optional:"" name:"file" help:"Definitions in JSON; - or none is standard input." placeholder:"FILE"`
+	Files []string `arg:"" optional:"" name:"file" help:"Definitions in JSON, or FOLDER/... for all below; - or none is standard input." placeholder:"FILE"`
 	Check bool     `short:"l" xor:"mode" help:"List the files that differ, without writing them, and exit 1 if any does."`
 	Write bool     `short:"w" xor:"mode" help:"Write each file that differs in place."`
 }
 
 // Run lays definitions out. Text that is not JSON is explained and left alone.
 func (c *Fmt) Run(_ context.Context, io console.Streams) error {
-	files := c.Files
-	if len(files) == 0 {
+	var files []string
+	for _, arg := range c.Files {
+		found, err := input.Definitions([]string{arg})
+		if err != nil {
+			return err
+		}
+		if _, below := input.Folder(arg); below {
+			found = slices.DeleteFunc(found, input.IsYAML)
+		}
+		files = append(files, found...)
+	}
+	if len(c.Files) == 0 {
 		files = []string{"-"}
 	}
 	var failed []error

@@ -2,11 +2,12 @@ package offline
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 )
 
 // scenarioEndings are the endings of scenario files in folders.
@@ -39,11 +40,8 @@ func scenarioFiles(args []string) (names []string, missing []error) {
 }
 
 func scenariosOf(arg string) ([]string, error) {
-	if root, below := strings.CutSuffix(filepath.ToSlash(arg), "/..."); below || arg == "..." {
-		if arg == "..." {
-			root = "."
-		}
-		return scenariosBelow(filepath.FromSlash(root + "/"))
+	if root, below := input.Folder(arg); below {
+		return input.Walk(root, isScenario)
 	}
 	info, err := os.Stat(arg)
 	switch {
@@ -68,24 +66,4 @@ func scenariosOf(arg string) ([]string, error) {
 	default: // also when it does not exist: reading it says so
 		return []string{arg}, nil
 	}
-}
-
-// scenariosBelow walks a folder, but for hidden ones.
-func scenariosBelow(root string) ([]string, error) {
-	var found []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
-			return fs.SkipDir
-		case !d.IsDir() && isScenario(d.Name()):
-			found = append(found, path)
-		}
-		return nil
-	})
-	if err != nil {
-		return found, fmt.Errorf("read: %w", err)
-	}
-	return found, nil
 }

@@ -21,7 +21,7 @@ import (
 
 // Validate is the command that validates files.
 type Validate struct {
-	Files       []string             `arg:"" optional:"" name:"file" help:"Files to validate, JSON or YAML by their names; - is standard input." placeholder:"FILE"`
+	Files       []string             `arg:"" optional:"" name:"file" help:"Files to validate, JSON or YAML by their names, or FOLDER/... for all below; - is standard input." placeholder:"FILE"`
 	Strict      bool                 `help:"Treat warnings as errors, and warn of states that let the agent run any command where people approve."`
 	Enforcement workflow.Enforcement `help:"Enforcement of workflows that name none, as the server's --enforcement." enum:"until_success,while_running" default:"until_success" env:"INTERLOCK_ENFORCEMENT"`
 	Schema      string               `help:"Only print the JSON Schema of a kind of file, for editors." enum:"workflow,policy,process,component,scenario," default:"" placeholder:"KIND"`
@@ -57,10 +57,14 @@ func (c *Validate) Run(_ context.Context, io console.Streams) error {
 	case len(c.Files) == 0:
 		return console.Misusedf("name the files to validate, - for standard input; see interlock validate --help")
 	}
-	verdicts := make([]verdict, 0, len(c.Files))
+	files, err := input.Definitions(c.Files)
+	if err != nil {
+		return err
+	}
+	verdicts := make([]verdict, 0, len(files))
 	ok := true
 	var unread []error
-	for _, file := range c.Files {
+	for _, file := range files {
 		if err := input.NoProperties(file); err != nil {
 			unread = append(unread, err)
 			continue

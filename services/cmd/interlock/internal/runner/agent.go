@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -9,8 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
 // ending is how an agent has ended.
@@ -30,9 +29,12 @@ type ending struct {
 // given again. An agent that was stopped may well say that all is fine: it has not done
 // its work.
 func (e *ending) failure() (how string, again bool) {
+	var clock *endedByClock
 	switch {
 	case e.err != nil:
 		return "the agent cannot be started: " + e.err.Error(), true
+	case errors.As(e.stopped, &clock):
+		return e.stopped.Error(), false
 	case e.stopped != nil:
 		return e.stopped.Error(), true
 	case e.ok:
@@ -59,7 +61,7 @@ func (j *job) runAgent(ctx context.Context, values *component) *ending {
 	environ := append(append([]string{}, j.Environ...), variables(j.task)...)
 	// The state's model comes after that of the agent's definition.
 	environ = append(environ, ofAgent...)
-	environ = append(environ, j.runtimeHints(ctx)...)
+	environ = append(environ, j.drives(ctx).hints()...)
 	if values != nil {
 		environ = append(environ, "INTERLOCK_COMPONENT_FILE="+values.file)
 	}
@@ -103,7 +105,7 @@ func (j *job) runPlain(ctx context.Context, e *ending, environ []string, stdout,
 		processes.signal(syscall.SIGTERM)
 		select {
 		case <-ended:
-		case <-time.After(j.KillAfter):
+		case <-time.After(j.graceFor(e.stopped)):
 			processes.signal(syscall.SIGKILL)
 		}
 	})
@@ -116,36 +118,6 @@ func (j *job) runPlain(ctx context.Context, e *ending, environ []string, stdout,
 	}
 	// Later errors do not count, such as output that was cut off.
 	e.ok, e.how = cmd.ProcessState.Success(), cmd.ProcessState.String()
-}
-
-// hintsWithin is how long a runner waits for the state's advice to the runtime: it is a
-// hint, and the agent starts without it.
-const hintsWithin = 5 * time.Second
-
-// runtimeHints returns the advice of the state of the session's run to the agent's runtime
-// (S15.12). The run is known by the name or the id of its session.
-func (j *job) runtimeHints(ctx context.Context) []string {
-	if j.Runs == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, hintsWithin)
-	defer cancel()
-	for _, session := range []string{j.task.GetSessionName(), j.task.GetSessionId()} {
-		got, err := j.Runs.GetRun(ctx, &enginev1.GetRunRequest{SessionId: session, Active: true})
-		if err != nil {
-			continue
-		}
-		var hints []string
-		for name, value := range map[string]string{
-			"INTERLOCK_MODEL": got.GetRun().GetRules().GetModel(), "INTERLOCK_THINKING_LEVEL": got.GetRun().GetRules().GetThinkingLevel(),
-		} {
-			if value != "" {
-				hints = append(hints, name+"="+value)
-			}
-		}
-		return hints
-	}
-	return nil
 }
 
 // printer passes lines on, one at a time.

@@ -51,7 +51,7 @@ func (o *Jail) profile(folder, data, socket string, environ []string) *jail.Prof
 	if socket != "" {
 		rules.Write = append(rules.Write, socket)
 	}
-	p := jail.Compile(rules, jail.Call{Workspace: folder, Folder: folder})
+	p := jail.Compile(rules, jail.Command{Workspace: folder, Folder: folder})
 	// The agent has the environment of before: its programs need its keys.
 	p.Level, p.Nest, p.Background, p.DropEnv, p.SetEnv = jail.Full, true, false, nil, map[string]string{}
 	for _, variable := range environ {
@@ -91,7 +91,7 @@ func (j *job) runJailed(ctx context.Context, e *ending, environ []string, stdout
 	signals := make(chan os.Signal, 1)
 	stopped := context.AfterFunc(ctx, func() {
 		signals <- syscall.SIGTERM
-		time.AfterFunc(j.KillAfter, kill)
+		time.AfterFunc(j.graceFor(context.Cause(ctx)), kill)
 	})
 	run := j.Jail.Run
 	if run == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/status"
@@ -65,7 +66,7 @@ func (j *job) work(before *job) {
 	j.tell("%s: started", j)
 	ended := &ending{err: err}
 	if err == nil {
-		ended = j.runAgent(ctx, values)
+		ended = j.runInTime(ctx, stop, values)
 	}
 	if err := context.Cause(j.claim.ctx); err != nil {
 		j.tell("%s: stopped: %s", j, err)
@@ -89,6 +90,18 @@ func (j *job) work(before *job) {
 		text += "; but the server was not notified: " + err.Error()
 	}
 	j.tell("%s: %s", j, text)
+}
+
+// runInTime runs the agent of a task until it ends, ctx does, or a clock has ended its run.
+func (j *job) runInTime(ctx context.Context, stop context.CancelCauseFunc, values *component) *ending {
+	following, done := context.WithCancel(ctx)
+	var clock sync.WaitGroup
+	defer clock.Wait()
+	defer done()
+	if j.Runs != nil {
+		clock.Go(func() { j.followClock(following, stop) })
+	}
+	return j.runAgent(ctx, values)
 }
 
 // keepValues keeps the agent's changes to its component.

@@ -25,8 +25,8 @@ type Config struct {
 	// Components keeps agents' changes in the file of their component; without it, they
 	// are lost.
 	Components statev1.ComponentServiceClient
-	// Runs gives the advice of the state of a session's run to the agent's runtime;
-	// without it, agents get none.
+	// Runs gives the advice of the state of a session's run to the agent's runtime, and its
+	// clocks; without it, agents get none, and are not stopped when a clock ends their run.
 	Runs enginev1.RunServiceClient
 	// Agents sets up sessions that start from an agent; without it, they are not.
 	Agents *Agents
@@ -50,6 +50,8 @@ type Config struct {
 	// KillAfter is how long the processes of an agent have between SIGTERM and
 	// SIGKILL; 5 s by default.
 	KillAfter time.Duration
+	// DeadlineGrace is that time for an agent whose run was ended by a clock; 10 s by default.
+	DeadlineGrace time.Duration
 	// Out and Err are given the lines that agents print, one at a time; nil drops
 	// them.
 	Out, Err func(session, line string)
@@ -81,7 +83,7 @@ type runner struct {
 // error only when the server refuses the runner: from all else it recovers.
 func Run(ctx context.Context, cfg Config) error {
 	cfg.Max = max(cfg.Max, 1)
-	cfg.KillAfter = cmp.Or(cfg.KillAfter, 5*time.Second)
+	cfg.KillAfter, cfg.DeadlineGrace = cmp.Or(cfg.KillAfter, 5*time.Second), cmp.Or(cfg.DeadlineGrace, 10*time.Second)
 	r := &runner{Config: cfg, freed: make(chan int, cfg.Max), sessions: map[string]*job{}}
 	taking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -140,15 +140,28 @@ func TestOutputThatIsHeldOpen(t *testing.T) {
 	b.finish()
 }
 
+// fifo makes a named pipe.
+func fifo(t *testing.T, path string) {
+	t.Helper()
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write writes into a named pipe.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestClaimIsExtended(t *testing.T) {
 	t.Parallel()
 	b := start(t, `read -r _ < go`, func(f *fakeTasks, _ *Config) {
 		f.extend = func(int) (*timestamppb.Timestamp, error) { return in(3 * time.Second), nil }
 	})
-	fifo := filepath.Join(b.dir, "go")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fifo(t, filepath.Join(b.dir, "go"))
 	given := task("child")
 	given.ClaimExpiresAt = in(3 * time.Second)
 	b.give <- given
@@ -157,9 +170,7 @@ func TestClaimIsExtended(t *testing.T) {
 			t.Errorf("extended with token %d", token)
 		}
 	}
-	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(b.dir, "go"), "\n")
 	b.settlement(settled{ack: true, task: "task_child", token: 7})
 	b.finish()
 }
@@ -320,17 +331,12 @@ func TestStreamsThatBreak(t *testing.T) {
 func TestStopLetsAgentsFinish(t *testing.T) {
 	t.Parallel()
 	b := start(t, `echo here; read -r _ < go`, nil)
-	fifo := filepath.Join(b.dir, "go")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fifo(t, filepath.Join(b.dir, "go"))
 	b.give <- task("child")
 	b.line("child: here")
 	b.stop()
 	b.tells("stopping: 1 at work may continue for 30s")
-	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(b.dir, "go"), "\n")
 	b.settlement(settled{ack: true, task: "task_child", token: 7})
 	b.finish()
 }

@@ -48,7 +48,7 @@ var factWords = map[protoreflect.Name]string{
 // stands for the message.
 var omitted = map[protoreflect.Name]bool{
 	"digest": true, "input_digest": true, "call_id": true, "run_version": true, "decision": true, "message": true,
-	"schema_id": true, "root_session_id": true,
+	"schema_id": true, "root_session_id": true, "identity": true,
 }
 
 // eventFacts words the fields of an event's payload, of any kind.
@@ -63,9 +63,11 @@ func (s Style) eventFacts(ev *eventv1.Event) string {
 	case *eventv1.Event_StateChanged:
 		facts = slices.Insert(facts, 0, fmt.Sprintf("version %d", ev.GetVersion()))
 	case *eventv1.Event_ToolcallDecided:
-		if decided := ev.GetToolcallDecided(); decided.GetCode() == string(toolcall.CodeNotEnforced) {
+		decided := ev.GetToolcallDecided()
+		if decided.GetCode() == string(toolcall.CodeNotEnforced) {
 			facts = append(facts, fmt.Sprintf("%q", decided.GetMessage()))
 		}
+		facts = append(facts, callerFacts(decided.GetIdentity())...)
 	case *eventv1.Event_CallRefused:
 		if more := ev.GetCallRefused().GetMore(); more > 0 {
 			facts = append(facts, fmt.Sprintf("and %d more", more))
@@ -76,6 +78,18 @@ func (s Style) eventFacts(ev *eventv1.Event) string {
 		facts = slices.Insert(facts, 0, fmt.Sprintf("fencing token %d", ev.GetVersion()))
 	}
 	return strings.Join(facts, ", ")
+}
+
+// callerFacts words what the actor of an event does not say of who made a call.
+func callerFacts(who *eventv1.CallIdentity) []string {
+	var facts []string
+	if who.GetHuman() != "" {
+		facts = append(facts, "for "+who.GetHuman())
+	}
+	if who.GetAgent() != "" {
+		facts = append(facts, "agent "+who.GetAgent())
+	}
+	return facts
 }
 
 // factsOf words the fields of a message in their order.
@@ -121,30 +135,48 @@ func repeats(m protoreflect.Message, f protoreflect.FieldDescriptor, verb string
 }
 
 func (s Style) fact(f protoreflect.FieldDescriptor, value protoreflect.Value) string {
-	text := value.String()
-	switch {
-	case f.IsList():
-		items := make([]string, value.List().Len())
-		for i := range items {
-			switch item := value.List().Get(i); {
-			case f.Message() != nil:
-				items[i] = strings.Join(s.factsOf(item.Message(), ""), " ")
-			case f.Name() == "pointers" && item.String() == "":
-				items[i] = "(all)"
-			default:
-				items[i] = item.String()
-			}
-		}
-		text = strings.Join(items, " ")
-	case f.Message() != nil:
-		if at, ok := value.Message().Interface().(*timestamppb.Timestamp); ok {
-			text = s.Time(at.AsTime())
-		}
-	}
+	text := s.valueText(f, value)
 	if words, ok := factWords[f.Name()]; ok {
 		return fmt.Sprintf(words, text)
 	}
 	return strings.ReplaceAll(string(f.Name()), "_", " ") + " " + text
+}
+
+// valueText words the value of a field: a list and a map by their items, and a message by its fields.
+func (s Style) valueText(f protoreflect.FieldDescriptor, value protoreflect.Value) string {
+	switch {
+	case f.IsMap():
+		var items []string
+		value.Map().Range(func(key protoreflect.MapKey, of protoreflect.Value) bool {
+			items = append(items, key.String()+"="+s.itemText(f.MapValue(), of))
+			return true
+		})
+		slices.Sort(items)
+		return strings.Join(items, " ")
+	case f.IsList():
+		items := make([]string, value.List().Len())
+		for i := range items {
+			items[i] = s.itemText(f, value.List().Get(i))
+		}
+		return strings.Join(items, " ")
+	default:
+		return s.itemText(f, value)
+	}
+}
+
+// itemText words one value of a field.
+func (s Style) itemText(f protoreflect.FieldDescriptor, item protoreflect.Value) string {
+	switch {
+	case f.Message() != nil:
+		if at, ok := item.Message().Interface().(*timestamppb.Timestamp); ok {
+			return s.Time(at.AsTime())
+		}
+		return strings.Join(s.factsOf(item.Message(), ""), " ")
+	case f.Name() == "pointers" && item.String() == "":
+		return "(all)"
+	default:
+		return item.String()
+	}
 }
 
 // truth shows true fields by name, and false ones of results too.

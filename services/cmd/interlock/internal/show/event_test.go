@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	"github.com/interlock-run/interlock/pkg/prototest"
 )
 
 // eventAt is when the events of these tests were decided.
@@ -51,6 +52,11 @@ func TestEvent(t *testing.T) {
 		head + "allowed  Edit, NOT_ENFORCED, in shipped, \"run has ended\"  by agent": {
 			Type: "allowed", Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{
 				CallId: "c", Tool: "Edit", Decision: "ALLOW", Code: "NOT_ENFORCED", Message: "run has ended", State: "shipped",
+			}},
+		},
+		head + "denied  Edit, TOOL_NOT_ALLOWED, for olga, agent reviewer  by agent": {
+			Type: "denied", Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{
+				CallId: "c", Tool: "Edit", Code: "TOOL_NOT_ALLOWED", Identity: &eventv1.CallIdentity{Role: "agent", Via: "hook", Human: "olga", Agent: "reviewer"},
 			}},
 		},
 		head + "reported  Edit, ok, 120 bytes, changed a.go b.go, $0.02  by agent": {
@@ -174,6 +180,22 @@ func TestEventOfSharedState(t *testing.T) {
 		_, got, _ := strings.Cut((Style{}).Event(about(ev), "default"), "run_1  ")
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// A message inside of a payload is worded, and never the address of its struct.
+func TestEventWordsEveryMessage(t *testing.T) {
+	t.Parallel()
+	fields := (&eventv1.Event{}).ProtoReflect().Descriptor().Oneofs().ByName("payload").Fields()
+	for i := range fields.Len() {
+		ev := &eventv1.Event{}
+		m := ev.ProtoReflect()
+		payload := m.NewField(fields.Get(i))
+		prototest.Fill(payload.Message())
+		m.Set(fields.Get(i), payload)
+		if got := (Style{}).Event(about(ev), "default"); strings.ContainsAny(got, "&{") || strings.Contains(got, "map[") {
+			t.Errorf("%s: %s", fields.Get(i).Name(), got)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func Explanation(w *Sheet, e *jsonview.Explanation) {
 		}
 	}
 	if !e.InputKept {
-		fmt.Fprintln(w, "  The log does not keep the input of this call: meta.capture_output of the workflow would.")
+		fmt.Fprintln(w, "  The log does not have the input of this call. To keep inputs, set meta.capture_output in the workflow, or start with --log-inputs all.")
 	}
 	for i := range e.Policies {
 		p := &e.Policies[i]

@@ -14,7 +14,7 @@ import (
 // identifiers are the members of results that commands take as arguments. The first of them
 // in a result is the object of the result.
 var identifiers = []string{
-	"run_id", "approval_id", "session_id", "state_id", "task_id", "execution_id", "call_id", "slug", "name", "workflow",
+	"run_id", "halt_id", "freeze_id", "approval_id", "session_id", "state_id", "task_id", "execution_id", "call_id", "slug", "name", "workflow",
 	"tool", "fencing_token", "entity_id", "version", "backup_id",
 }
 

@@ -39,6 +39,9 @@ func (c Caller) Outgoing(ctx context.Context) context.Context {
 	if c.Namespace != "" {
 		pairs = append(pairs, namespaceKey, c.Namespace)
 	}
+	if c.For != "" {
+		pairs = append(pairs, rpc.ForKey, c.For)
+	}
 	if len(pairs) == 0 {
 		return ctx
 	}

@@ -11,6 +11,8 @@ type Identity struct {
 	Binding
 	// Token is the bearer token sent to the services; empty for none.
 	Token string
+	// For has the token of the person on whose behalf the caller acts, as "Bearer TOKEN"; empty for none.
+	For string
 	// Namespace is empty for the default one.
 	Namespace string
 	// Workspace is the root that file globs are relative to, sent when a

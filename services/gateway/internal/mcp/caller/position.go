@@ -11,9 +11,9 @@ import (
 type Position struct {
 	// Run is the one whose rules are in force.
 	Run *enginev1.Run
-	// Asked is the id of the run that the caller drives or names: that one, or one
+	// Target is the id of the run that the caller drives or names: that one, or one
 	// that has invoked it.
-	Asked string
+	Target string
 }
 
 // Locate looks up the position of a caller. ctx must be outgoing.
@@ -22,7 +22,7 @@ func Locate(ctx context.Context, runs enginev1.RunServiceClient, c Caller) (Posi
 	if err != nil {
 		return Position{}, err
 	}
-	return Position{Run: res.GetRun(), Asked: cmp.Or(res.GetAskedRunId(), res.GetRun().GetRunId())}, nil
+	return Position{Run: res.GetRun(), Target: cmp.Or(res.GetAskedRunId(), res.GetRun().GetRunId())}, nil
 }
 
 // NamedSession returns the session to name in a request: none together with a run's id.

@@ -32,6 +32,7 @@ func FromHeader(h http.Header) Caller {
 	return Caller{Identity: Identity{
 		Binding:   Binding{RunID: h.Get(RunHeader), SessionID: h.Get(SessionHeader)},
 		Token:     token,
+		For:       h.Get(access.ForHeader),
 		Namespace: h.Get(NamespaceHeader),
 		Workspace: h.Get(WorkspaceHeader),
 		StateID:   h.Get(StateHeader),

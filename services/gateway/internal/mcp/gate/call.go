@@ -15,8 +15,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// Call is an identified call: the first stage.
-type Call struct {
+// Identified is a call with its caller, its tool and its input: the first stage.
+type Identified struct {
 	caller caller.Caller
 	name   string // as it was called
 	// inProcess is the name by which processes name the tool; empty for none.
@@ -24,10 +24,10 @@ type Call struct {
 	target    *upstream.Tool
 	input     json.RawMessage // a JSON object
 	id        string
-	// protected says why S13 is against the call; empty when it is not. linked: only
-	// because of where links lead.
-	protected string
-	linked    bool
+	// selfProtection says why S13 forbids the call; empty when it does not. onlyByLink: it forbids
+	// the call only because of where links lead.
+	selfProtection string
+	onlyByLink     bool
 	// jail is the level of the jail that the call is made in, and folder where it starts; 0 and
 	// empty for calls of servers.
 	jail   int
@@ -60,27 +60,27 @@ func (g *Gate) NameInProcess(target *upstream.Tool) string {
 }
 
 // identify returns a call of a server's tool, with a new ID.
-func (g *Gate) identify(c caller.Caller, name, inProcess string, target *upstream.Tool, input json.RawMessage) Call {
-	protected, linked := g.protection(c, name, input)
-	return Call{
+func (g *Gate) identify(c caller.Caller, name, inProcess string, target *upstream.Tool, input json.RawMessage) Identified {
+	selfProtection, onlyByLink := g.selfProtection(c, name, input)
+	return Identified{
 		caller: c, name: name, inProcess: inProcess, target: target, input: input, id: typeid.New(typeid.Call),
-		protected: protected, linked: linked,
+		selfProtection: selfProtection, onlyByLink: onlyByLink,
 	}
 }
 
-// protection returns why S13 is against a call that would reach Interlock itself. Files of a
-// client on stdio are this machine's, and there a name counts by where links lead, too; linked
+// selfProtection returns why S13 is against a call that would reach Interlock itself. Files of a
+// client on stdio are this machine's, and there a name counts by where links lead, too; onlyByLink
 // is true where only that is against the call.
-func (g *Gate) protection(c caller.Caller, name string, input json.RawMessage) (why string, linked bool) {
+func (g *Gate) selfProtection(c caller.Caller, name string, input json.RawMessage) (why string, onlyByLink bool) {
 	call := toolcall.Call{Tool: name, Input: input, Places: g.cfg.Places}
 	call.Places.Folder = c.Workspace
-	if _, why = toolcall.Protected(nil, nil, call); why != "" {
+	if _, why = toolcall.SelfProtected(nil, nil, call); why != "" {
 		return why, false
 	}
 	if local := g.cfg.Workspace != "" && c.Workspace == g.cfg.Workspace; !local {
 		return "", false
 	}
 	call.Places.Real = realpath.Of
-	_, why = toolcall.Protected(nil, nil, call)
+	_, why = toolcall.SelfProtected(nil, nil, call)
 	return why, why != ""
 }

@@ -4,13 +4,13 @@
 //
 // A call passes four stages. Each takes the value of the stage before, and returns its own:
 //
-//	identified  Call      caller, tool and input, and whether self-protection
-//	                      (S13) is against it                                    call.go
-//	judged      Allowed   the run, and the decision that lets it through         judge.go
-//	sent        Sent      the result, and whether the tool reports success       send.go, shell.go
-//	reported    Reported  the result, with the notices for the agent             report.go
+//	identified  Identified  caller, tool and input, and whether self-protection
+//	                        (S13) is against it                                  call.go
+//	checked     Allowed     the run, and the decision that lets it through       check.go
+//	sent        Sent        the result, and whether the tool reports success     send.go, shell.go
+//	reported    Reported    the result, with the notices for the agent           report.go
 //
-// Tools of servers are checked against their pins (pins.go) before they are judged.
+// Before the check, a tool of a server is compared with its pin (pins.go).
 package gate
 
 import (
@@ -40,13 +40,13 @@ func (g *Gate) CallTool(ctx context.Context, c caller.Caller, req *sdk.CallToolR
 	if refused := g.refuseChanged(ctx, c, target); refused != nil {
 		return reply.Complete(req, refused.ResultFor(target.Tool)), nil
 	}
-	allowed, answer := g.judge(ctx, call)
+	allowed, answer := g.checkAndAwait(ctx, call)
 	if answer != nil {
 		return reply.Complete(req, answer), nil
 	}
 	if ctx.Err() != nil {
 		// No caller waits any more: the tool is not run.
-		g.report(ctx, withoutResult(allowed, "the caller cancelled the request before the tool was called"))
+		g.report(ctx, notMade(allowed, "the caller cancelled the request before the tool was called"))
 		return reply.Complete(req, g.refuseUndecided(ctx.Err()).ResultFor(target.Tool)), nil
 	}
 	sent, err := g.sendTool(ctx, allowed, req)
@@ -68,7 +68,7 @@ func (g *Gate) Request(
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
-	allowed, refused := g.judge(ctx, g.identify(c, offer.Qualified, "", offer, raw))
+	allowed, refused := g.checkAndAwait(ctx, g.identify(c, offer.Qualified, "", offer, raw))
 	if refused != nil {
 		return nil, offerError(refused)
 	}

@@ -49,7 +49,7 @@ func (p *pins) hold(ctx context.Context, c caller.Caller, tools []*upstream.Tool
 		}
 	}
 	for server, tools := range unknown {
-		hidden, failed := p.observe(ctx, c, server, tools)
+		hidden, failed := p.ask(ctx, c, server, tools)
 		if failed != nil {
 			err = failed
 			continue
@@ -67,18 +67,19 @@ func (p *pins) hold(ctx context.Context, c caller.Caller, tools []*upstream.Tool
 	return held, err
 }
 
-func (p *pins) observe(ctx context.Context, c caller.Caller, server string, tools []*upstream.Tool) (hidden *peerv1.ObserveUpstreamToolsResponse, err error) {
-	req := &peerv1.ObserveUpstreamToolsRequest{Server: server}
+// ask reports tools of a server to the policy enforcer, which pins new ones and returns those that must not be used.
+func (p *pins) ask(ctx context.Context, c caller.Caller, server string, tools []*upstream.Tool) (hidden *peerv1.PinUpstreamToolsResponse, err error) {
+	req := &peerv1.PinUpstreamToolsRequest{Server: server}
 	for _, t := range tools {
 		draft, others := t.Draft()
-		req.Tools = append(req.Tools, &peerv1.ObservedTool{
+		req.Tools = append(req.Tools, &peerv1.OfferedTool{
 			Tool: t.Name, Digest: t.Digest, Description: clip(t.Description, maxDescription), Draft: draft, Others: others,
 		})
 	}
 	if ctx, err = p.on(ctx, c); err != nil {
 		return nil, err
 	}
-	return p.service.ObserveUpstreamTools(ctx, req)
+	return p.service.PinUpstreamTools(ctx, req)
 }
 
 // leftOut reports the tools of servers that cannot be relayed, each once, so that people see them. No decision
@@ -88,7 +89,7 @@ func (p *pins) leftOut(ctx context.Context, c caller.Caller, all map[string]map[
 		return nil
 	}
 	for server, tools := range all {
-		req := &peerv1.ObserveUpstreamToolsRequest{Server: server}
+		req := &peerv1.PinUpstreamToolsRequest{Server: server}
 		var reported []pinned
 		for tool, why := range tools {
 			one := pinned{caller.TokenDigest(c.Token), c.Namespace, server + " " + tool, "left out: " + why}
@@ -103,7 +104,7 @@ func (p *pins) leftOut(ctx context.Context, c caller.Caller, all map[string]map[
 		}
 		asking, err := p.on(ctx, c)
 		if err == nil {
-			_, err = p.service.ObserveUpstreamTools(asking, req)
+			_, err = p.service.PinUpstreamTools(asking, req)
 		}
 		if err != nil {
 			return err
@@ -135,10 +136,11 @@ func (p *pins) on(ctx context.Context, c caller.Caller) (context.Context, error)
 			return nil, rpc.Unauthenticated(err)
 		}
 	}
-	if who.Namespace != "" && c.Namespace != "" && who.Namespace != c.Namespace {
-		return nil, fault.New(fault.PermissionDenied, "this token is bound to the namespace %s", who.Namespace)
+	namespace := cmp.Or(c.Namespace, who.HomeNamespace(), rpc.DefaultNamespace)
+	if !who.MayCallIn(namespace) {
+		return nil, fault.New(fault.PermissionDenied, "this token is bound to the namespaces %s; name one of them", strings.Join(who.NamespaceList(), ", "))
 	}
-	return rpc.InNamespace(ctx, cmp.Or(c.Namespace, who.Namespace, rpc.DefaultNamespace)), nil
+	return rpc.InNamespace(ctx, namespace), nil
 }
 
 // maxDescription bounds a description that is kept, maxWhy the reason why a tool is left out, and maxName its name.

@@ -15,7 +15,7 @@ import (
 // A gateway reports as itself, in the namespace that the caller has, and in no other.
 func TestPinsAreReportedInTheCallersNamespace(t *testing.T) {
 	t.Parallel()
-	known := map[string]auth.Principal{"free": {Role: auth.Agent}, "bound": {Role: auth.Agent, Namespace: "team"}}
+	known := map[string]auth.Principal{"free": {Role: auth.Agent}, "bound": {Role: auth.Agent, Namespace: "team"}, "listed": {Role: auth.Agent, Namespaces: "team"}, "several": {Role: auth.Agent, Namespaces: "a b"}}
 	p := &pins{identify: func(_ context.Context, token string) (auth.Principal, error) {
 		who, ok := known[token]
 		if !ok {
@@ -32,6 +32,10 @@ func TestPinsAreReportedInTheCallersNamespace(t *testing.T) {
 		{token: "bound", want: "team"},
 		{token: "bound", namespace: "team", want: "team"},
 		{token: "bound", namespace: "other", refused: fault.PermissionDenied},
+		{token: "listed", want: "team"},
+		{token: "listed", namespace: "other", refused: fault.PermissionDenied}, // S22.34
+		{token: "several", namespace: "b", want: "b"},
+		{token: "several", refused: fault.PermissionDenied},
 		{token: "unknown", refused: fault.Unauthenticated},
 		{namespace: "other", want: "other"}, // where tokens are not needed
 	} {

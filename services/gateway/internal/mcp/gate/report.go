@@ -28,8 +28,8 @@ type Reported struct {
 // report reports the outcome of a call that was allowed. The client may be gone: the report
 // is made all the same.
 func (g *Gate) report(ctx context.Context, sent Sent) Reported {
-	if sent.decision.GetRunId() == "" {
-		return Reported{text: sent.text} // it was not judged by a run's rules, and reports are a run's
+	if sent.decision == nil {
+		return Reported{text: sent.text} // no rules judged it
 	}
 	noted := func(res *policyv1.ReportToolCallResponse) { g.noteReport(sent.Allowed, res) }
 	res, way := g.reports.deliver(sent.caller.Outgoing(context.WithoutCancel(ctx)), sent.message(), noted)
@@ -39,14 +39,17 @@ func (g *Gate) report(ctx context.Context, sent Sent) Reported {
 // message returns the report of a call.
 func (s Sent) message() *policyv1.ReportToolCallRequest {
 	m := &policyv1.ReportToolCallRequest{
-		RunId: s.at.Asked, CallId: s.id, Tool: s.reportAs, Ok: s.done, ResultBytes: s.text.Size(), CostUsd: s.cost,
-		OutcomeUnknown: !s.answered,
+		RunId: s.at.Target, CallId: s.id, Tool: s.reportAs, Ok: s.done, ResultBytes: s.text.Size(), CostUsd: s.cost,
+		OutcomeUnknown: !s.answered && !s.unmade, NotExecuted: s.unmade,
 	}
-	if s.at.Asked == s.decision.GetRunId() { // a branch of a run that it has invoked is none of the named run
+	if s.decision.GetRunId() == "" { // policies alone have allowed it
+		m.RunId, m.SessionId = "", s.unboundSession()
+	}
+	if s.at.Target == s.decision.GetRunId() { // a branch of a run that it has invoked is none of the named run
 		m.Branch = s.decision.GetBranch()
 	}
 	if s.done && s.caller.Alone {
-		m.FilesChanged = realNames(s.caller.Workspace, s.name, s.input)
+		m.FilesChanged = changedFiles(s.caller.Workspace, s.name, s.input)
 	}
 	switch {
 	case s.evident() && ambiguous(s.text):
@@ -59,10 +62,10 @@ func (s Sent) message() *policyv1.ReportToolCallRequest {
 	return m
 }
 
-// realNames returns the real names of the files that a call has changed, where they are
+// changedFiles returns the real names of the files that a call has changed, where they are
 // other than those in its input, which the enforcer has read. They can be had where the
 // workspace is on this machine, as that of `interlock mcp` is.
-func realNames(workspace, tool string, input json.RawMessage) []string {
+func changedFiles(workspace, tool string, input json.RawMessage) []string {
 	if workspace == "" {
 		return nil
 	}
@@ -121,7 +124,7 @@ func (g *Gate) noteReport(allowed Allowed, res *policyv1.ReportToolCallResponse)
 	run := res.GetRun()
 	switch {
 	case res.GetInterrupt() != nil:
-		g.cfg.Clients.NotifyMoved(allowed.caller, allowed.at.Asked, allowed.decision.GetRunId(), run.GetRunId())
+		g.cfg.Clients.NotifyMoved(allowed.caller, allowed.at.Target, allowed.decision.GetRunId(), run.GetRunId())
 	case run.GetRunId() != "" && run.GetRunId() == allowed.decision.GetRunId() && run.GetBranch() == allowed.decision.GetBranch():
 		g.cfg.Clients.NotifyRun(allowed.caller, clients.ListingOf(run))
 	}

@@ -52,7 +52,7 @@ func TestRealNames(t *testing.T) {
 		{"", "mcp__fs__write_file", `{"path":"short.js","content":""}`, ""},
 		{base + "/missing", "mcp__fs__write_file", `{"path":"short.js","content":""}`, ""},
 	} {
-		if got := strings.Join(realNames(row.workspace, row.tool, []byte(row.input)), " "); got != row.want {
+		if got := strings.Join(changedFiles(row.workspace, row.tool, []byte(row.input)), " "); got != row.want {
 			t.Errorf("%s of %s in %s: %q, want %q", row.tool, row.input, row.workspace, got, row.want)
 		}
 	}

@@ -26,8 +26,9 @@ type Sent struct {
 	Allowed
 	// text is the result for the client.
 	text *relay.Result
-	// answered is whether the server has answered at all.
-	answered bool
+	// unmade is whether the tool certainly was not called, and answered whether its server has answered. With neither, the
+	// effect of the call is not known.
+	unmade, answered bool
 	// done is whether the tool reports success.
 	done bool
 	// cost is the cost of the call as the tool reports it, in US dollars; empty if there
@@ -35,9 +36,22 @@ type Sent struct {
 	cost string
 }
 
-// withoutResult returns an allowed call that was not made, or that has no result.
+// notMade returns an allowed call whose tool was not called.
+func notMade(allowed Allowed, why string) Sent {
+	sent := withoutResult(allowed, why)
+	sent.unmade = true
+	return sent
+}
+
+// withoutResult returns a call that was made and has no result: nobody can tell its effect.
 func withoutResult(allowed Allowed, why string) Sent {
 	return Sent{Allowed: allowed, text: reply.Refusal{Code: reply.CodeUpstreamFailed, Message: why}.Text()}
+}
+
+// notCalled reports that an error of a server means that it was not called.
+func notCalled(err error) bool {
+	var failure *upstream.Failure
+	return errors.As(err, &failure) && failure.NotCalled
 }
 
 // sendTool calls the tool of a server. Its failures are results, but for the server's own
@@ -49,9 +63,9 @@ func (g *Gate) sendTool(ctx context.Context, allowed Allowed, req *sdk.CallToolR
 	env, err := allowed.environment()
 	if err != nil {
 		r := reply.Refusal{Decision: "DENY", Code: reply.CodeUpstreamFailed, Message: allowed.name + " was not called: " + err.Error(), CallID: allowed.id, Lead: "Denied"}
-		return Sent{Allowed: allowed, text: reply.Text(r.ResultFor(allowed.target.Tool))}, nil
+		return Sent{Allowed: allowed, unmade: true, text: reply.Text(r.ResultFor(allowed.target.Tool))}, nil
 	}
-	call := upstream.Call{
+	call := upstream.Request{
 		As: allowed.name, Arguments: allowed.input, Meta: upstream.ForwardedMeta(req.Params.Meta), Environment: env, Via: allowed.caller.Peer,
 		Inputs: req.Params.InputResponses, State: req.Params.RequestState, Stateless: req.ProtocolVersion() >= wire.ProtocolStateless,
 	}
@@ -69,10 +83,10 @@ func (g *Gate) sendTool(ctx context.Context, allowed Allowed, req *sdk.CallToolR
 		return withoutResult(allowed, protocol.Error()), protocol
 	}
 	if err != nil {
-		return Sent{Allowed: allowed, text: reply.Text(allowed.refuseFailed(err).ResultFor(allowed.target.Tool))}, nil
+		return Sent{Allowed: allowed, unmade: notCalled(err), text: reply.Text(allowed.refuseFailed(err).ResultFor(allowed.target.Tool))}, nil
 	}
 	return Sent{
-		Allowed: allowed, answered: true, done: !result.IsError(), cost: g.costOf(result.Meta(), allowed.name), text: g.limitSize(allowed.Call, result),
+		Allowed: allowed, answered: true, done: !result.IsError(), cost: g.costOf(result.Meta(), allowed.name), text: g.limitSize(allowed.Identified, result),
 	}, nil
 }
 
@@ -163,7 +177,7 @@ func amount(value json.RawMessage) string {
 }
 
 // limitSize passes the result of a server on, unless it is too large to.
-func (g *Gate) limitSize(call Call, result *relay.Result) *relay.Result {
+func (g *Gate) limitSize(call Identified, result *relay.Result) *relay.Result {
 	if size := result.Size(); size > int64(g.cfg.MaxResultBytes) {
 		return reply.Text(reply.Refusal{Code: reply.CodeResultTooLarge, CallID: call.id, Lead: "Withheld", Message: fmt.Sprintf(
 			"%s was called and returned %d bytes; the limit is %d. Ask for a part of it.", call.name, size, g.cfg.MaxResultBytes)}.ResultFor(call.target.Tool))
@@ -190,10 +204,14 @@ func (g *Gate) sendRequest(
 	defer cancel()
 	defer context.AfterFunc(g.cfg.Calls, cancel)()
 	env, err := allowed.environment()
-	if err == nil {
-		res, err = request(ctx, env)
-	}
 	if err != nil {
+		return nil, notMade(allowed, err.Error()), err
+	}
+	res, err = request(ctx, env)
+	switch {
+	case notCalled(err):
+		return nil, notMade(allowed, err.Error()), err
+	case err != nil:
 		return nil, withoutResult(allowed, err.Error()), err
 	}
 	Disown(res)

@@ -41,8 +41,8 @@ type Shell struct {
 const (
 	// ShellName is the name of the tool that runs command lines, without a prefix.
 	ShellName = "shell"
-	// JudgedAs is the tool that states and policies have rules about.
-	JudgedAs = "Bash"
+	// CheckedAs is the tool by which command lines are checked: states and policies have rules about it.
+	CheckedAs = "Bash"
 
 	defaultCommandTime = 2 * time.Minute
 	longestCommand     = 10 * time.Minute
@@ -93,7 +93,7 @@ func (g *Gate) JailText(ctx context.Context, c caller.Caller, run *enginev1.Run,
 	if !g.OffersShell(c) || !c.Bound() {
 		return ""
 	}
-	question := brief.JailQuestion(asked, run, JudgedAs, int32(g.cfg.Shell.Level)) //nolint:gosec // 0 to 3
+	question := brief.JailQuestion(asked, run, CheckedAs, int32(g.cfg.Shell.Level)) //nolint:gosec // 0 to 3
 	if question == nil {
 		return ""
 	}
@@ -117,12 +117,12 @@ func (g *Gate) CallShell(ctx context.Context, c caller.Caller, req *sdk.CallTool
 		return reply.Complete(req, reply.Refusal{Code: reply.CodeInvalidArgument, Message: err.Error()}.Result())
 	}
 	line := args.Text("command")
-	call := Call{
-		caller: c, name: JudgedAs, id: typeid.New(typeid.Call), folder: folder, jail: g.cfg.Shell.Level,
+	call := Identified{
+		caller: c, name: CheckedAs, id: typeid.New(typeid.Call), folder: folder, jail: g.cfg.Shell.Level,
 		input:  relay.Object([]relay.Member{{Name: "command", Value: relay.Quote(line)}}),
-		target: &upstream.Tool{Tool: &sdk.Tool{Name: JudgedAs}, Qualified: JudgedAs},
+		target: &upstream.Tool{Tool: &sdk.Tool{Name: CheckedAs}, Qualified: CheckedAs},
 	}
-	allowed, answer := g.judge(ctx, call)
+	allowed, answer := g.checkAndAwait(ctx, call)
 	if answer != nil {
 		return reply.Complete(req, answer)
 	}

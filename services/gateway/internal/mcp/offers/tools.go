@@ -46,7 +46,7 @@ func (o *Offers) allowedTools(ctx context.Context, c caller.Caller, req *sdk.Lis
 		made = clients.ListingOf(run)
 	}
 	o.cfg.Clients.SetListing(req.Session, made)
-	if shell && position == brief.Judged && stateAllows(run, gate.JudgedAs, "") {
+	if shell && position == brief.Judged && stateAllows(run, gate.CheckedAs, "") {
 		list = append(list, o.cfg.Gate.ShellTool())
 	}
 	for _, tool := range offered {

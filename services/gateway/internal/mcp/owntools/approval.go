@@ -45,7 +45,7 @@ func (t *runTools) waitApproval(ctx context.Context, c caller.Caller, args argum
 		}
 		if !at.Run.GetApproval().GetPending() {
 			run := viewRun(at.Run)
-			return reply.Answer("No transition of this run waits for an approval. To wait for that of a tool call, name it: approval_id.\n"+
+			return reply.Answer("No transition of this run waits for an approval. To wait for that of a tool call, name it by approval_id, which the answer to that call has.\n"+
 				brief.State(at.Run, t.cfg.ToolPrefix), approvalView{Run: &run})
 		}
 		id = at.Run.GetApproval().GetApprovalId()
@@ -149,7 +149,7 @@ func (t *runTools) awaitSettled(ctx context.Context, c caller.Caller, a *approva
 			return nil, false, errors.New("the engine returned no run")
 		}
 		if !waitsOn(at.Run, a) {
-			t.cfg.Clients.NotifyMoved(c, at.Asked, a.GetRunId(), at.Run.GetRunId())
+			t.cfg.Clients.NotifyMoved(c, at.Target, a.GetRunId(), at.Run.GetRunId())
 			return at.Run, true, nil
 		}
 		unchanged := run.GetVersion() == at.Run.GetVersion() // time is up, or there is no feed of changes

@@ -35,7 +35,7 @@ func (t *runTools) transition(ctx context.Context, c caller.Caller, args argumen
 	}
 	run := res.GetRun()
 	if res.GetAccepted() {
-		t.cfg.Clients.NotifyMoved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
+		t.cfg.Clients.NotifyMoved(c, before.Target, before.Run.GetRunId(), run.GetRunId())
 	} else {
 		t.cfg.Clients.NotifyRun(c, clients.ListingOf(run))
 	}
@@ -63,7 +63,7 @@ func (t *runTools) answerAccepted(ctx context.Context, c caller.Caller, event st
 	if res.GetApprovalId() != "" {
 		structured["approval_id"] = res.GetApprovalId()
 	}
-	lines = append(lines, t.describe(ctx, c, run, before.Asked))
+	lines = append(lines, t.describe(ctx, c, run, before.Target))
 	return reply.Answer(strings.Join(lines, "\n"), structured)
 }
 
@@ -102,7 +102,7 @@ func (t *runTools) forceState(ctx context.Context, c caller.Caller, args argumen
 	if !res.GetAccepted() {
 		return reply.Rejection(res.GetRejection(), run).Result()
 	}
-	t.cfg.Clients.NotifyMoved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
+	t.cfg.Clients.NotifyMoved(c, before.Target, before.Run.GetRunId(), run.GetRunId())
 	return reply.Answer("Forced: the run has jumped from "+before.Run.GetState()+" to "+run.GetState()+".\n"+brief.State(run, t.cfg.ToolPrefix),
 		map[string]any{"accepted": true, "run": viewRun(run)})
 }
@@ -128,13 +128,13 @@ func (t *runTools) leave(ctx context.Context, c caller.Caller, do func(runID str
 	if none != nil {
 		return none
 	}
-	if err := do(at.Asked); err != nil {
+	if err := do(at.Target); err != nil {
 		return reply.Fault(err, "Not done").Result()
 	}
-	t.cfg.Clients.NotifyMoved(c, at.Asked, at.Run.GetRunId())
-	res, err := t.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
+	t.cfg.Clients.NotifyMoved(c, at.Target, at.Run.GetRunId())
+	res, err := t.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Target})
 	if err != nil {
-		return reply.Answer(done+".", map[string]any{"run_id": at.Asked})
+		return reply.Answer(done+".", map[string]any{"run_id": at.Target})
 	}
 	return reply.Answer(done+".\n"+brief.State(res.GetRun(), t.cfg.ToolPrefix), viewRun(res.GetRun()))
 }

@@ -44,7 +44,7 @@ func (t *runTools) processStep(ctx context.Context, c caller.Caller, args argume
 	}
 	run := res.GetRun()
 	if res.GetAccepted() && args.Text("answer") != "" {
-		t.cfg.Clients.NotifyMoved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
+		t.cfg.Clients.NotifyMoved(c, before.Target, before.Run.GetRunId(), run.GetRunId())
 	} else {
 		t.cfg.Clients.NotifyRun(c, clients.ListingOf(run))
 	}

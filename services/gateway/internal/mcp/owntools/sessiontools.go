@@ -34,6 +34,9 @@ func (t *sharedTools) sessionTable() []*ownTool {
 			params: []arguments.Param{
 				{Name: "name", Kind: document.String, Required: true, MaxBytes: caller.MaxSessionID, Description: "Name of the session, which no other has."},
 				{Name: "prompt", Kind: document.String, Required: true, MaxBytes: maxPrompt, Description: "The agent's task: the whole of its instructions."},
+				{Name: "only", Kind: document.Array, Description: "Narrows its calls, as a list of entries: " +
+					`[{"tools": ["Read", "Grep"]}] for the tools that it may call, [{"tool": "mcp__db__query", "only": {"/region": "eu"}}] for the input of one. ` +
+					"It never has more rights than this session."},
 				{Name: "callback", Kind: document.Bool, Description: "False to look for the result yourself, with session_result; true by default."},
 			},
 			run: t.startSession,
@@ -75,6 +78,9 @@ func (t *sharedTools) startSession(ctx context.Context, c caller.Caller, args ar
 	req := &statev1.CreateSessionRequest{
 		Name: args.Text("name"), Parent: c.SessionID, Session: c.SessionID, Prompt: args.Text("prompt"),
 		NoCallback: given && !callback.Bool(),
+	}
+	if only, given := args.Value("only"); given {
+		req.Only = only.AppendJSON(nil)
 	}
 	if strings.TrimSpace(req.GetPrompt()) == "" {
 		return reply.Refusal{Code: reply.CodeInvalidArgument, Message: "the prompt is empty, and without one no runner starts the agent"}.Result()

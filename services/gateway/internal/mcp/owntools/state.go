@@ -54,7 +54,7 @@ func (t *runTools) getState(ctx context.Context, c caller.Caller, _ arguments.Va
 	if none != nil {
 		return none
 	}
-	return reply.Answer(t.describe(ctx, c, at.Run, at.Asked), viewRun(at.Run))
+	return reply.Answer(t.describe(ctx, c, at.Run, at.Target), viewRun(at.Run))
 }
 
 // describe returns the text for an agent about its run, and about the jail of its command lines.
@@ -74,8 +74,8 @@ func (t *runTools) getStatus(ctx context.Context, c caller.Caller, _ arguments.V
 		return none
 	}
 	run := at.Run
-	if at.Asked != run.GetRunId() {
-		res, err := t.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
+	if at.Target != run.GetRunId() {
+		res, err := t.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Target})
 		if err != nil {
 			return reply.Fault(err, "").Result()
 		}

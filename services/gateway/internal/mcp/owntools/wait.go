@@ -50,7 +50,7 @@ func (t *runTools) wait(ctx context.Context, c caller.Caller, args arguments.Val
 }
 
 func (t *runTools) answerWaited(ctx context.Context, c caller.Caller, at caller.Position, lead string) *sdk.CallToolResult {
-	return reply.Answer(lead+"\n"+t.describe(ctx, c, at.Run, at.Asked), map[string]any{"waiting": brief.Waits(at.Run), "run": viewRun(at.Run)})
+	return reply.Answer(lead+"\n"+t.describe(ctx, c, at.Run, at.Target), map[string]any{"waiting": brief.Waits(at.Run), "run": viewRun(at.Run)})
 }
 
 // awaitChange watches a run until it is at another version than it was seen at,

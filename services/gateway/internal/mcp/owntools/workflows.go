@@ -106,9 +106,9 @@ func (t *runTools) findForkedAbove(ctx context.Context, c caller.Caller, args ar
 			continue
 		}
 		run := at.Run
-		if at.Asked != run.GetRunId() && !forkedRunOf(run, args.Text("name")) {
+		if at.Target != run.GetRunId() && !forkedRunOf(run, args.Text("name")) {
 			// The branch that others work in may have invoked the run that was seen.
-			res, err := t.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
+			res, err := t.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Target})
 			if err != nil {
 				continue
 			}

@@ -121,7 +121,7 @@ func Write(ctx context.Context, s *upstream.Set, file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	got, err := s.Catalogue().Tools[upstream.Prefix+"child__write"].Call(ctx, upstream.Call{As: "write", Arguments: input})
+	got, err := s.Catalogue().Tools[upstream.Prefix+"child__write"].Call(ctx, upstream.Request{As: "write", Arguments: input})
 	if err != nil {
 		return "", err
 	}

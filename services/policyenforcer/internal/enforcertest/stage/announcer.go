@@ -7,9 +7,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/catalog"
 	"github.com/interlock-run/interlock/services/internal/decided"
+	"github.com/interlock-run/interlock/services/internal/halts"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/protomap"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/breakglass"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
@@ -39,13 +42,28 @@ func (Announcer) PolicyChanged(ns, _ string, c *policystore.Change, _ time.Time)
 	return event(ns, c.Name, c.Type, fmt.Sprint(c.IndexVersion)), nil
 }
 
+// CatalogChanged returns an event with the revision of the catalog.
+func (Announcer) CatalogChanged(ns, _ string, c *catalog.Change, _ time.Time) (store.Event, error) {
+	return event(ns, c.Name, c.Type, fmt.Sprint(c.Revision)), nil
+}
+
+// HaltChanged returns an event with the revision of the halts.
+func (Announcer) HaltChanged(ns, _ string, c *halts.Change, _ time.Time) (store.Event, error) {
+	return event(ns, c.ID, c.Type, fmt.Sprint(c.Revision)), nil
+}
+
+// BreakGlassChanged returns an event with the version of what has changed.
+func (Announcer) BreakGlassChanged(ns, _ string, c *breakglass.Change, _ time.Time) (store.Event, error) {
+	return event(ns, c.ID, c.Type, fmt.Sprint(c.Version)), nil
+}
+
 // UpstreamChanged returns an event with the version of a server.
 func (Announcer) UpstreamChanged(ns, _ string, c *pins.Change, _ time.Time) (store.Event, error) {
 	return event(ns, c.Server, c.Type, fmt.Sprint(c.Version)), nil
 }
 
 // Unknown returns an event with the ID of a call.
-func (Announcer) Unknown(ns string, c *evidence.Call, _ time.Time) (store.Event, error) {
+func (Announcer) Unknown(ns string, c *evidence.OpenCall, _ time.Time) (store.Event, error) {
 	return event(ns, c.RunID, c.ID, "unknown "+c.ID), nil
 }
 

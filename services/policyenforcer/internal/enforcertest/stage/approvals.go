@@ -102,6 +102,11 @@ func (a *Approvals) Decide(id string, s consent.Status) {
 // Tree is sessions: the parent of each.
 type Tree map[string]string
 
+// Agent implements enforcer.Sessions.
+func (t Tree) Agent(_ context.Context, _, name string) (sessionread.Agent, error) {
+	return sessionread.Agent{Name: name, Version: 1}, nil
+}
+
 // Place implements enforcer.Sessions.
 func (t Tree) Place(_ context.Context, _, session, _ string) (*sessionread.Place, error) {
 	if session == "unreachable" {

@@ -56,7 +56,7 @@ func Payloads(t *testing.T, st store.Store) []string {
 }
 
 // Witnessed is the agent with an observer, who vouches for its reports.
-var Witnessed = enforcer.Caller{Namespace: Agent.Namespace, Principal: Agent.Principal, Observes: true}
+var Witnessed = enforcer.Caller{Namespace: Agent.Namespace, Principal: Agent.Principal, Vouched: true}
 
 // GoTest is the input of the tests that Proven names.
 var GoTest = []byte(`{"command": "go test ./..."}`)

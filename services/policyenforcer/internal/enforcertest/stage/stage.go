@@ -65,8 +65,14 @@ func (s *Stage) Advance(d time.Duration) {
 func (s *Stage) App() *app.App { return s.AppAt(s.Clock) }
 
 // AppAt returns a process with a clock of its own.
-func (s *Stage) AppAt(clock func() time.Time) *app.App {
-	return app.New(s.Store, s.Engine, Announcer{}, clock, slog.New(slog.DiscardHandler), app.Config{Approvals: s.Approvals, Sessions: s.Sessions})
+func (s *Stage) AppAt(clock func() time.Time) *app.App { return s.appOf(clock, app.Config{}) }
+
+// AppOf returns a process with a configuration.
+func (s *Stage) AppOf(cfg app.Config) *app.App { return s.appOf(s.Clock, cfg) }
+
+func (s *Stage) appOf(clock func() time.Time, cfg app.Config) *app.App {
+	cfg.Approvals, cfg.Sessions = s.Approvals, s.Sessions
+	return app.New(s.Store, s.Engine, Announcer{}, clock, slog.New(slog.DiscardHandler), cfg)
 }
 
 // Put stores a version of a policy and its entry in the index.

@@ -105,7 +105,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		const columns = "APPROVAL\tSTATUS\tRUN\tASKED BY\tWHAT\tUNTIL"
 		return show.Table(c.Printer, io.Out, columns, all, func(a *jsonview.Approval) []any {
-			what := show.Shortened(askedFor(a))
+			what := show.Shortened(jsonview.AskedFor(a))
 			return []any{show.ID(a.ApprovalID), show.Word(statusOfApproval(a)), show.ID(a.RunID), a.Asker.Principal, what, a.ExpiresAt}
 		})
 	})

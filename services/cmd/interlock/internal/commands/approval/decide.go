@@ -34,6 +34,7 @@ func (c *someApprovals) one() *oneApproval {
 
 type approveCommand struct {
 	someApprovals
+	signing
 	Note    string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
 	Input   string `help:"JSON object that replaces the data of the request; @FILE reads a file." placeholder:"JSON"`
 	Digest  string `help:"Fail unless this is the digest of the request, as it was shown before." placeholder:"HEX"`
@@ -58,7 +59,7 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 		if c.Input != "" || c.Digest != "" || lease != nil {
 			return console.Misusedf("--input, --digest, --lease and --lease-only are of one approval; name one")
 		}
-		return c.decideAll(ctx, io, &approvalv1.DecideApprovalsRequest{Approve: true, Note: c.Note}, c.Yes)
+		return c.decideAll(ctx, io, &approvalv1.DecideApprovalsRequest{Approve: true, Note: c.Note}, c.Yes, &c.signing)
 	}
 	return one.decide(ctx, io, func(conn grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error) {
 		digest := c.Digest
@@ -78,7 +79,14 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 			}
 			digest = shown.Digest
 		}
-		return &approvalv1.DecideApprovalRequest{Approve: true, Note: c.Note, EditedData: data, Digest: digest, Lease: lease}, nil
+		signed, err := c.signed(ctx, io, conn, &approvalv1.GetApprovalStatementRequest{
+			Approve: true, Note: c.Note, EditedData: data, Lease: lease,
+			Items: []*approvalv1.DecideApprovalsItem{{ApprovalId: one.ApprovalID, Digest: digest}},
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &approvalv1.DecideApprovalRequest{Approve: true, Note: c.Note, EditedData: data, Digest: digest, Lease: lease, Signature: signed}, nil
 	})
 }
 
@@ -102,16 +110,28 @@ func (c *approveCommand) lease(io console.Streams) (*approvalv1.LeaseTerms, erro
 
 type rejectCommand struct {
 	someApprovals
+	signing
 	Note string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
 }
 
 func (c *rejectCommand) Run(ctx context.Context, io console.Streams) error {
 	one := c.one()
 	if one == nil {
-		return c.decideAll(ctx, io, &approvalv1.DecideApprovalsRequest{Note: c.Note}, true)
+		return c.decideAll(ctx, io, &approvalv1.DecideApprovalsRequest{Note: c.Note}, true, &c.signing)
 	}
-	return one.decide(ctx, io, func(grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error) {
-		return &approvalv1.DecideApprovalRequest{Note: c.Note}, nil
+	return one.decide(ctx, io, func(conn grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error) {
+		req := &approvalv1.DecideApprovalRequest{Note: c.Note}
+		if c.Sign == "" && c.Key == "" {
+			return req, nil
+		}
+		shown, err := readApproval(ctx, conn, one.ApprovalID)
+		if err != nil {
+			return nil, err
+		}
+		req.Signature, err = c.signed(ctx, io, conn, &approvalv1.GetApprovalStatementRequest{
+			Note: c.Note, Items: []*approvalv1.DecideApprovalsItem{{ApprovalId: one.ApprovalID, Digest: shown.Digest}},
+		})
+		return req, err
 	})
 }
 
@@ -121,7 +141,7 @@ func (c *oneApproval) decide(
 	ctx context.Context, io console.Streams,
 	vote func(grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error),
 ) error {
-	if err := c.PersonCredentials(io, "deciding an approval"); err != nil {
+	if err := c.Decides(io, "deciding an approval"); err != nil {
 		return err
 	}
 	return c.AskAs(ctx, auth.Approver, io, undecided(), func(conn grpc.ClientConnInterface) error {
@@ -148,8 +168,8 @@ func undecided() []fault.Reason {
 }
 
 // decideAll casts one vote on several approvals, with the digests that they have now.
-func (c *someApprovals) decideAll(ctx context.Context, io console.Streams, req *approvalv1.DecideApprovalsRequest, yes bool) error {
-	if err := c.PersonCredentials(io, "deciding approvals"); err != nil {
+func (c *someApprovals) decideAll(ctx context.Context, io console.Streams, req *approvalv1.DecideApprovalsRequest, yes bool, sign *signing) error {
+	if err := c.Decides(io, "deciding approvals"); err != nil {
 		return err
 	}
 	return c.AskAs(ctx, auth.Approver, io, undecided(), func(conn grpc.ClientConnInterface) error {
@@ -178,13 +198,18 @@ func (c *someApprovals) decideAll(ctx context.Context, io console.Streams, req *
 				return console.ErrNo
 			}
 		}
+		signed, err := sign.signed(ctx, io, conn, &approvalv1.GetApprovalStatementRequest{Approve: req.GetApprove(), Note: req.GetNote(), Items: req.GetItems()})
+		if err != nil {
+			return err
+		}
+		req.Signature = signed
 		resp, err := approvalv1.NewApprovalServiceClient(conn).DecideApprovals(ctx, req)
 		if err != nil {
 			return err
 		}
 		views := jsonview.Each(resp.GetApprovals(), jsonview.ApprovalOf)
 		return show.Table(c.Printer, io.Out, "APPROVAL\tSTATUS\tRUN\tASKED BY\tWHAT", views, func(a *jsonview.Approval) []any {
-			return []any{show.ID(a.ApprovalID), show.Word(statusOfApproval(a)), show.ID(a.RunID), a.Asker.Principal, show.Shortened(askedFor(a))}
+			return []any{show.ID(a.ApprovalID), show.Word(statusOfApproval(a)), show.ID(a.RunID), a.Asker.Principal, show.Shortened(jsonview.AskedFor(a))}
 		})
 	})
 }

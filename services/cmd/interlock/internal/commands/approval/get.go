@@ -93,12 +93,13 @@ func (view *approvalView) table(w *show.Sheet) {
 	t := show.Rows{W: w}
 	t.Row("approval", a.ApprovalID)
 	t.Word("status", statusOfApproval(a))
-	t.Row("asked for", askedFor(a))
+	t.Row("asked for", jsonview.AskedFor(a))
 	t.Row("run", a.RunID)
 	t.Row("asked by", askedBy(&a.Asker))
 	t.Row("does", factsText(a.Facts))
 	t.Row("message", a.Message)
 	t.Row("who decides", deciders(&a.Terms, a.Escalated))
+	t.Row("nobody can", a.NobodyCanAnswer)
 	for _, c := range a.Terms.Also {
 		t.Row("by a term", circleText(&c))
 	}
@@ -135,45 +136,6 @@ func section(w io.Writer, name string, text jsontext.Value) {
 	}
 }
 
-// askedFor returns the object of an approval, in a line. Its parts come from the subject,
-// which is shown in full elsewhere.
-func askedFor(a *jsonview.Approval) string {
-	var s struct {
-		Event      string `json:"event"`
-		State      string `json:"state"`
-		To         string `json:"to"`
-		Workflow   string `json:"workflow"`
-		Branch     string `json:"branch"`
-		Tool       string `json:"tool"`
-		Capability string `json:"capability"`
-	}
-	if err := json.Unmarshal(a.Subject, &s); err != nil {
-		return strings.ReplaceAll(a.Kind, "_", " ")
-	}
-	var text string
-	switch a.Kind {
-	case "tool_call":
-		text = "call of " + s.Tool
-		if s.Capability != "" && s.Capability != "tool:"+s.Tool {
-			text += " (" + s.Capability + ")"
-		}
-		if s.State != "" {
-			text += " in " + s.State
-		}
-	case "process_step":
-		text = "answer " + s.Event + " in " + s.State + ", which leads to " + s.To
-	default:
-		text = "event " + s.Event + ", from " + s.State + " to " + s.To
-	}
-	if s.Branch != "" {
-		text += ", branch " + s.Branch
-	}
-	if s.Workflow != "" {
-		text += ", of " + s.Workflow
-	}
-	return text
-}
-
 func askedBy(by *jsonview.Asker) string {
 	text := by.Principal
 	if by.SessionID != "" {
@@ -196,6 +158,12 @@ func deciders(t *jsonview.Terms, escalated bool) string {
 	if t.EscalateTo != nil && !escalated {
 		text += fmt.Sprintf("; after %s also %s",
 			time.Duration(t.EscalateAfterSeconds)*time.Second, approversText(t.EscalateTo))
+	}
+	switch {
+	case t.Presence:
+		text += "; each signed by a person who is there"
+	case t.DistinctPeople:
+		text += "; registered people only"
 	}
 	return text
 }
@@ -223,7 +191,7 @@ func factsText(facts jsontext.Value) string {
 		family, _, _ := strings.Cut(name, ".")
 		always := name == "reads" || name == "writes" || name == "host"
 		of := all[name]
-		if slices.Contains([]string{"caller", "session", "state", "workflow", "files"}, family) || len(of.Values) == 0 && !always {
+		if slices.Contains([]string{"caller", "human", "agent", "session", "state", "workflow", "files"}, family) || len(of.Values) == 0 && !always {
 			continue
 		}
 		texts := make([]string, 0, len(of.Values)+1)

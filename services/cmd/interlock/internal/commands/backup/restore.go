@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/daemon"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 type restoreCommand struct {
@@ -85,7 +86,7 @@ func (c *restoreCommand) restore(ctx context.Context, version string) (view *res
 	return view, nil
 }
 
-// asking is a backup with the timers by which people are asked again.
+// asking is a backup with the timers by which people are asked again, and with the time of the restore for the clocks of runs.
 type asking struct {
 	backup.Source
 	of, now time.Time
@@ -93,7 +94,10 @@ type asking struct {
 }
 
 func (a *asking) Each(yield func(backup.Item) error) error {
-	return a.Source.Each(func(item backup.Item) error {
+	err := a.Source.Each(func(item backup.Item) error {
+		if timer, is := item.(*backup.Timer); is && timer.TimerID == ledger.ClockWatchID() {
+			return nil
+		}
 		if err := yield(item); err != nil {
 			return err
 		}
@@ -112,6 +116,10 @@ func (a *asking) Each(yield func(backup.Item) error) error {
 		a.waits[r.Key] = true
 		return yield(&backup.Timer{Timer: timer})
 	})
+	if err != nil {
+		return err
+	}
+	return yield(&backup.Timer{Timer: ledger.ClockWatch{Gap: a.now, Restored: a.now}.Timer(a.now)})
 }
 
 func (v *restoredView) table(w *show.Sheet) {

@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/storeseal"
 	"github.com/interlock-run/interlock/services/policyenforcer"
 )
 
@@ -91,7 +92,7 @@ func (c *verifyCommand) verify(ctx context.Context) (view *verified, err error) 
 		return view, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	return view, view.look(ctx, st, seen)
+	return view, view.look(ctx, storeseal.Reading(st), seen)
 }
 
 // seen notes which namespaces and kinds a backup has.

@@ -50,7 +50,7 @@ type settleCommand struct {
 }
 
 func (c *settleCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.PersonCredentials(io, "settling a call"); err != nil {
+	if err := c.Decides(io, "settling a call"); err != nil {
 		return err
 	}
 	return c.AskAs(ctx, auth.Approver, io, client.Refusals, func(conn grpc.ClientConnInterface) error {

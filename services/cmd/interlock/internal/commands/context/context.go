@@ -48,7 +48,7 @@ func known(all *contexts.All, name string) error {
 type addCommand struct {
 	Name      string `arg:"" help:"Name: letters, digits, - and _."`
 	Server    string `required:"" help:"The server: a gRPC address, or the http:// address of its edge." placeholder:"ADDRESS"`
-	Token     string `help:"Token to call with." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
+	Token     string `help:"Token to call with. Without one, log in: interlock login --server NAME." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
 	TokenFile string `help:"File with only the token, read at each use; counts more than --token." type:"path" placeholder:"FILE"`
 	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
 	CA        string `name:"ca" help:"CA of the server's certificate (PEM); turns TLS on." env:"INTERLOCK_CA" type:"path" placeholder:"FILE"`
@@ -61,9 +61,6 @@ func (c *addCommand) Run(io console.Streams) error {
 	}
 	if contexts.IsName(c.Server) {
 		return console.Misusedf("--server %s: give HOST:PORT, or an http:// or https:// address", c.Server)
-	}
-	if c.Token == "" && c.TokenFile == "" {
-		return console.Misusedf("give --token-file, or --token or INTERLOCK_TOKEN")
 	}
 	return change(io, func(all *contexts.All) error {
 		next := contexts.Context{

@@ -15,6 +15,9 @@ import (
 type Command struct {
 	Path pathCommand `cmd:"" help:"Print the data folder of this workspace."`
 	Move moveCommand `cmd:"" help:"Move the data folder out of the workspace, or after the workspace when that has moved."`
+	Seal sealCommand `cmd:"" help:"Seal the secrets and the records of the data folder with a passphrase, change the passphrase, or seal another file. The server must be stopped."`
+
+	Unseal unsealCommand `cmd:"" help:"Take the seal from the data folder. The server must be stopped."`
 }
 
 type pathCommand struct {

@@ -3,10 +3,12 @@ package decisions
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -16,6 +18,8 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolinput"
+	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
@@ -42,6 +46,7 @@ type Command struct {
 	Limit       int      `help:"Show at most this many; 0 for all." default:"0" placeholder:"N"`
 	When        string   `help:"Only calls for which this condition is true by the input that was kept, e.g. {\"/amount\": {\"gt\": 100}}." placeholder:"CONDITION"`
 	Shadowed    bool     `help:"Only those that a shadow would have decided otherwise."`
+	Refused     bool     `help:"Instead, the last callers that were refused before there was a decision: by their token, role, session or namespace."`
 }
 
 // Run prints the decisions that the flags select.
@@ -50,10 +55,16 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	if err != nil {
 		return err
 	}
+	if c.Refused {
+		return c.Ask(ctx, streams, func(conn grpc.ClientConnInterface) error { return c.refused(ctx, conn, streams.Out) })
+	}
 	return c.Ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		run, err := client.RunID(ctx, conn, c.RunID)
 		if err != nil {
 			return err
+		}
+		if run != "" && !strings.HasPrefix(run, typeid.Run+"_") {
+			return console.Misusedf("%q does not begin the id of a run; --session %s selects the decisions of a session", run, run)
 		}
 		req := &policyv1.ListDecisionsRequest{Filter: listing.Filter(append([]listing.Term{{Key: "run_id", Value: run}}, terms...)...)}
 		if c.Quiet || c.Output == "jsonl" {
@@ -187,12 +198,12 @@ func Each(
 }
 
 func (c *Command) table(out io.Writer, all []jsonview.DecisionRecord) error {
-	columns := "TIME\tRUN\tCALL\tSTATE\tTOOL\tDECISION\tBY\tRULE"
+	columns := "TIME\tRUN\tCALL\tSTATE\tTOOL\tDECISION\tBY\tRULE\tWHAT"
 	if c.Shadowed {
 		columns += "\tSHADOW"
 	}
 	return show.Table(c.Printer, out, columns, all, func(r *jsonview.DecisionRecord) []any {
-		cells := []any{r.Time, show.ID(r.RunID), r.CallID, r.State, r.Tool, show.Word(Text(r.Decision, r.Code)), r.Principal, ruleText(r)}
+		cells := []any{r.Time, show.ID(r.RunID), r.CallID, r.State, r.Tool, show.Word(Text(r.Decision, r.Code)), r.Principal, ruleText(r), cmp.Or(whatText(r), "-")}
 		if c.Shadowed {
 			cells = append(cells, shadowText(r.Shadows))
 		}
@@ -200,8 +211,47 @@ func (c *Command) table(out io.Writer, all []jsonview.DecisionRecord) error {
 	})
 }
 
-// ruleText names the deciding rule.
+// mostOfWhat is how many characters of a command line or file the list shows.
+const mostOfWhat = 60
+
+// named finds the command that the message of a denial quotes.
+var named = regexp.MustCompile(`(?:the command|the assignment in) "((?:[^"\\]|\\.)*)"`)
+
+// whatText describes what a call tried, as far as the log has it: the command line or the file of an input that
+// was kept, or else the command that the message of a denial names. Both are masked.
+func whatText(r *jsonview.DecisionRecord) string {
+	var files struct {
+		FilePath string `json:"file_path"`
+		Path     string `json:"path"`
+		URL      string `json:"url"`
+	}
+	what := ""
+	if len(r.Input) > 0 {
+		what, _ = toolinput.CommandLine(r.Input)
+		if what == "" && json.Unmarshal(r.Input, &files) == nil {
+			what = cmp.Or(files.FilePath, files.Path, files.URL)
+		}
+	}
+	if found := named.FindStringSubmatch(r.Message); what == "" && found != nil && r.Decision == "DENY" {
+		what = found[1]
+	}
+	if runes := []rune(what); len(runes) > mostOfWhat {
+		what = string(runes[:mostOfWhat-1]) + "…"
+	}
+	return what
+}
+
+// ruleText names the deciding rule, and the approval by which people have admitted the call.
 func ruleText(r *jsonview.DecisionRecord) string {
+	text := ruleOf(r)
+	if r.ApprovalID != "" && r.Decision == "ALLOW" {
+		text += ", approved: " + r.ApprovalID
+	}
+	return text
+}
+
+// ruleOf names the deciding rule.
+func ruleOf(r *jsonview.DecisionRecord) string {
 	switch {
 	case r.Code == string(toolcall.CodeNotEnforced):
 		return r.Message

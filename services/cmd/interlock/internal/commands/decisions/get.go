@@ -3,11 +3,16 @@ package decisions
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"google.golang.org/grpc"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/whoami"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
@@ -33,6 +38,20 @@ type getCommand struct {
 type decisionDetail struct {
 	jsonview.DecisionRecord
 	Explanation *jsonview.Explanation `json:"explanation,omitzero"`
+	// Votes are those of people on its approval; nil where the caller may not read them.
+	Votes []jsonview.Vote `json:"votes,omitempty"`
+}
+
+// votesOn returns the votes of people on an approval; nil for none, and where they cannot be read.
+func votesOn(ctx context.Context, conn grpc.ClientConnInterface, approvalID string) []jsonview.Vote {
+	if approvalID == "" {
+		return nil
+	}
+	resp, err := approvalv1.NewApprovalServiceClient(conn).GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: approvalID})
+	if err != nil {
+		return nil
+	}
+	return jsonview.ApprovalOf(resp.GetApproval()).Votes
 }
 
 // Run prints the decision.
@@ -53,7 +72,8 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 		if err != nil {
 			return err
 		}
-		view := decisionDetail{jsonview.DecisionRecordOf(resp.GetDecision()), jsonview.ExplanationOf(resp.GetExplanation())}
+		view := decisionDetail{jsonview.DecisionRecordOf(resp.GetDecision()), jsonview.ExplanationOf(resp.GetExplanation()), nil}
+		view.Votes = votesOn(ctx, conn, view.ApprovalID)
 		return c.Print(io.Out, view, func(w *show.Sheet) { view.table(w) })
 	})
 }
@@ -86,15 +106,38 @@ func (d *decisionDetail) table(w *show.Sheet) {
 	t.Row("by", ruleText(r))
 	t.Row("tool", r.Tool)
 	t.Row("principal", r.Principal)
+	if id := r.Identity; id != nil {
+		t.Row("role", id.Role)
+		t.Row("token", id.Token)
+		t.Row("via", id.Via)
+		t.Row("person", id.Person)
+		t.Row("human", whoami.HumanText(id.Human))
+		for _, name := range slices.Sorted(maps.Keys(id.Attributes)) {
+			t.Row("  "+name, id.Attributes[name])
+		}
+		if id.Agent != "" {
+			t.Row("agent", fmt.Sprintf("%s version %d", id.Agent, id.AgentVersion))
+		}
+		if len(id.Lineage) > 1 {
+			t.Row("lineage", strings.Join(id.Lineage, " > "))
+		}
+	}
 	t.Row("session", r.SessionID)
 	t.Row("run", r.RunID)
 	t.Row("workflow", fmt.Sprintf("%s version %d", r.Workflow, r.WorkflowVersion))
 	t.Row("state", r.State)
 	t.Row("branch", r.Branch)
 	t.Row("approval", r.ApprovalID)
+	for _, v := range d.Votes {
+		verb := "rejected by"
+		if v.Approve {
+			verb = "approved by"
+		}
+		t.Row(verb, fmt.Sprintf("%s (%s)", v.By, v.Role))
+	}
 	t.Row("lease", r.LeaseID)
 	t.Time("time", r.Time)
-	t.Row("place", fmt.Sprintf("%d of %s", r.Sequence, r.Partition))
+	t.Row("place", fmt.Sprintf("%d in the log of %s", r.Sequence, r.Partition))
 	if len(r.Input) > 0 {
 		fmt.Fprintf(w, "\ninput:\n%s\n", show.Indented(r.Input))
 	}

@@ -20,7 +20,10 @@ import (
 type Flags struct {
 	client.Connection
 	show.Printer
-	Files []string `arg:"" name:"file" help:"Definitions, JSON or YAML by their names." placeholder:"FILE"`
+	Precondition
+	Staged bool     `help:"Store the version without making it live; promote makes it so."`
+	DryRun bool     `help:"Store nothing, and answer as if it were stored."`
+	Files  []string `arg:"" name:"file" help:"Definitions, JSON or YAML by their names." placeholder:"FILE"`
 }
 
 // Service registers one definition.
@@ -41,6 +44,9 @@ type Registered struct {
 // Register registers one file after another, and prints the problems of those that are not valid.
 // The others are registered all the same. kind is the kind of the service's definitions.
 func (c *Flags) Register(ctx context.Context, io console.Streams, kind string, service Service) error {
+	if c.ExpectedVersion != 0 && len(c.Files) > 1 {
+		return console.Misusedf("--expected-version is about one definition: name one file")
+	}
 	sources := make([]input.Source, len(c.Files))
 	for i, file := range c.Files {
 		var err error
@@ -48,6 +54,12 @@ func (c *Flags) Register(ctx context.Context, io console.Streams, kind string, s
 			return err
 		}
 		sources[i].Wanted = kind
+		if kind != "workflow" {
+			continue
+		}
+		if sources[i], err = input.WithProperties(sources[i], io); err != nil {
+			return err
+		}
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		var registered []*Registered
@@ -66,6 +78,10 @@ func (c *Flags) Register(ctx context.Context, io console.Streams, kind string, s
 		}
 		if err := c.printRegistered(io, registered); err != nil {
 			return err
+		}
+		if c.Demoted() && len(registered) > 0 {
+			fmt.Fprintf(io.Err, "interlock: registered as the agent, because no person has logged in: an agent may register newer versions of it; "+
+				"run `interlock login`, and register it again\n")
 		}
 		return refused
 	})
@@ -87,8 +103,13 @@ func (c *Flags) printRegistered(io console.Streams, registered []*Registered) er
 	return c.Print(io.Out, value, func(w *show.Sheet) {
 		for _, view := range registered {
 			verb := "registered"
-			if !view.Outcome.GetCreated() {
+			switch {
+			case !view.Outcome.GetCreated():
 				verb = "unchanged"
+			case c.DryRun:
+				verb = "would register"
+			case c.Staged:
+				verb = "staged"
 			}
 			fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, show.Text(view.Name), view.Version)
 		}

@@ -1,7 +1,6 @@
-// Package demo walks a real MCP client through a gated workflow: it starts
-// `interlock up` with everything embedded, puts a small MCP server with tools to
-// read and edit behind the gate, is refused, moves on, and shows the events
-// that NATS carried. Every step is checked; it fails when one goes wrong.
+// Package demo shows Interlock in a minute: it proves a workflow, walks a real MCP client
+// through it with a server of its own, has a person approve, and forges a receipt. Then it
+// shows the events that NATS carried. Every step is checked; it fails when one goes wrong.
 package demo
 
 import (
@@ -53,7 +52,7 @@ func (d *demonstration) run(ctx context.Context, exit bool) (err error) {
 		return err
 	}
 	defer os.RemoveAll(data)
-	server := exec.Command(d.interlock, "up", "--data-dir", data,
+	server := exec.Command(d.interlock, "up", "--data-dir", data, "--presence", "none",
 		"--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
 	server.Stderr = d.errors
 	// Ctrl-C is for the demo, which then ends the server itself.
@@ -75,14 +74,16 @@ func (d *demonstration) run(ctx context.Context, exit bool) (err error) {
 	if err := leave(ctx, endpoints.HTTP, datadir.Dir(data)); err != nil {
 		return err
 	}
-	if exit {
-		return nil
-	}
 	link, err := pages.Link(datadir.Dir(data), endpoints.HTTP, "")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, look, link, data)
+	fmt.Fprintf(d.out, look, link)
+	if exit {
+		fmt.Fprintln(d.out, "The server ends now. `interlock demo` without --exit keeps it running.")
+		return nil
+	}
+	fmt.Fprintf(d.out, "Still running; its data is in %s. Ctrl-C ends it.\n", data)
 	select {
 	case <-ctx.Done():
 		return nil
@@ -103,7 +104,6 @@ Look at it in the console; this link logs in once:
   Approvals    a deployment waits for you
   Sessions     two agents that share a state
 
-Still running; its data is in %s. Ctrl-C ends it.
 `
 
 func end(server *exec.Cmd, ended <-chan error) error {

@@ -64,7 +64,7 @@ var leaves = []request{
 func leave(ctx context.Context, server string, data datadir.Dir) error {
 	kept := []string{}
 	for _, r := range leaves {
-		token, err := auth.FileToken(data.Tokens(), r.role)
+		token, err := auth.FileToken(data.Local(), r.role)
 		if err != nil {
 			return err
 		}

@@ -27,6 +27,10 @@ func serveTools(ctx context.Context) error {
 		func(_ context.Context, _ *mcp.CallToolRequest, in editInput) (*mcp.CallToolResult, any, error) {
 			return say("edited " + in.FilePath), nil, nil
 		})
+	mcp.AddTool(server, &mcp.Tool{Name: "publish", Description: "publish the release"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return say("published"), nil, nil
+		})
 	mcp.AddTool(server, &mcp.Tool{Name: "test", Description: "run the tests"},
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			return say("PASS"), nil, nil

@@ -32,9 +32,14 @@ func (c *Command) Run(io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	token, err := folder.Credentials(io, auth.Role(c.Role))
+	data, err := client.DataFolder(c.Data)
 	if err != nil {
 		return err
+	}
+	token, err := auth.FileToken(data.Local(), auth.Role(c.Role))
+	if err != nil {
+		return fmt.Errorf("%w; a server that runs with --presence required keeps tokens of people in no file, and those of a log-in are not printed: "+
+			"run the command itself here after `interlock login`, or start the server with --presence none", err)
 	}
 	for _, variable := range []struct{ name, value string }{{"INTERLOCK_SERVER", server}, {"INTERLOCK_TOKEN", token}} {
 		fmt.Fprintln(io.Out, export(c.Shell, variable.name, variable.value))

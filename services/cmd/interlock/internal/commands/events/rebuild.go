@@ -126,7 +126,7 @@ func (c *Where) publishAgain(
 		defer unlock() //nolint:errcheck // the process ends
 	}
 	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{
-		URL: c.Store, StoreLogin: c.StoreLogin, Path: data.Database(), AllowLossy: true, Logger: log, Program: version,
+		URL: c.Store, StoreLogin: c.StoreLogin, Path: data.Database(), AllowLossy: true, Logger: log, Program: version, Unchecked: true,
 	})
 	if err != nil {
 		return nil, err

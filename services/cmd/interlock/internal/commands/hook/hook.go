@@ -9,16 +9,19 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookglass"
 )
 
-// Command is the hook for command lines and systems that package earlyhook
-// leaves to the whole program.
+// Command is the hook for command lines and systems that package early leaves to the whole program. Its fields are those of
+// hookclient.Client, in their order.
 type Command struct {
 	Agent    string `help:"Which agent's hooks." enum:"claude-code,codex,copilot,cursor,gemini" default:"claude-code"`
 	Workflow string `help:"Workflow for sessions that drive no run yet." env:"INTERLOCK_WORKFLOW" placeholder:"NAME"`
@@ -33,13 +36,20 @@ type Command struct {
 
 	Patience string `help:"How long to wait for an answer in all, where people may be asked first (meta.approval.wait_seconds)." env:"INTERLOCK_HOOK_PATIENCE" placeholder:"SECONDS"`
 	Strict   bool   `help:"Block the user's prompts and the start of sessions, too, when Interlock cannot be reached."`
+	Observe  bool   `help:"Record calls of sessions that drive no run, also where no policy applies to them. Rules that apply are enforced as without it."`
 
 	Prices string `help:"File with prices of models, instead of the table that is shipped." env:"INTERLOCK_PRICES" placeholder:"FILE"`
 
-	Trace  string `hidden:"" env:"TRACEPARENT"`
-	Client string `hidden:"" env:"AI_AGENT"`
+	BreakGlass      string `name:"breakglass" help:"Absolute path of a break-glass grant: its calls pass while no connection to the server can be made." env:"INTERLOCK_BREAKGLASS" placeholder:"FILE"`
+	BreakGlassKey   string `name:"breakglass-key" help:"Public key of the grant; FILE.pub by default." env:"INTERLOCK_BREAKGLASS_KEY" placeholder:"FILE"`
+	BreakGlassSpool string `name:"breakglass-spool" help:"Where such calls are written down; FILE.spool by default." env:"INTERLOCK_BREAKGLASS_SPOOL" placeholder:"FILE"`
+	Principal       string `help:"Name of the principal of the token, which the grant must be for." env:"INTERLOCK_PRINCIPAL" placeholder:"NAME"`
 
-	Jail hookclient.Prober `kong:"-"`
+	Trace   string `hidden:"" env:"TRACEPARENT"`
+	Program string `name:"client" hidden:"" env:"AI_AGENT"`
+
+	Jail  hookclient.Prober `kong:"-"`
+	Glass hookclient.Opener `kong:"-"`
 }
 
 // ErrBlocked ends the hook with the exit code that blocks.
@@ -47,10 +57,14 @@ var ErrBlocked = errors.New("blocked")
 
 // Run asks the server, and returns ErrBlocked unless the agent may continue.
 func (c *Command) Run(io console.Streams) error {
-	call := hookclient.Call(*c)
+	hooked := hookclient.Client(*c)
+	hooked.Glass = hookglass.Opener{}
 	env := hookclient.FromEnv(os.Getenv)
-	call.KeepTo(c.Data != env.Data, c.Server != env.Server, c.Namespace != env.Namespace)
-	if call.Run(io.In, io.Out, io.Err, OverHTTP) != hookclient.ExitDone {
+	hooked.KeepTo(c.Data != env.Data, c.Server != env.Server, c.Namespace != env.Namespace)
+	if c.Data != env.Data {
+		hooked.KeepGlass(c.BreakGlass != env.BreakGlass, c.BreakGlassKey != env.BreakGlassKey, c.BreakGlassSpool != env.BreakGlassSpool, c.Principal != env.Principal)
+	}
+	if hooked.Run(io.In, io.Out, io.Err, OverHTTP) != hookclient.ExitDone {
 		return ErrBlocked // the message is printed already
 	}
 	return nil
@@ -83,6 +97,9 @@ func OverHTTP(deadline time.Time, target hookclient.Target, req hookclient.Reque
 		if wrong := client.Misdirected(post.URL, err); wrong != nil {
 			return 0, nil, wrong
 		}
+		if unreachable(err, post.URL.String()) {
+			err = hookclient.Unreachable(err)
+		}
 		return 0, nil, fmt.Errorf("ask the server: %w", err)
 	}
 	defer resp.Body.Close()
@@ -94,4 +111,22 @@ func OverHTTP(deadline time.Time, target hookclient.Target, req hookclient.Reque
 		return 0, nil, fmt.Errorf("the server's answer has more than %d bytes", limit)
 	}
 	return resp.StatusCode, body, nil
+}
+
+// unreachable reports that no connection to a server could be made, for the first request to it.
+func unreachable(err error, to string) bool {
+	var (
+		asked *url.Error
+		dial  *net.OpError
+		name  *net.DNSError
+	)
+	if !errors.As(err, &asked) || asked.URL != to || !errors.As(err, &dial) || dial.Op != "dial" {
+		return false
+	}
+	for _, why := range []error{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ETIMEDOUT} {
+		if errors.Is(err, why) {
+			return true
+		}
+	}
+	return errors.As(err, &name) || dial.Timeout()
 }

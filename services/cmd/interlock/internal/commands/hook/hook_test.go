@@ -20,7 +20,7 @@ func TestHookOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	edge := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.TLS == nil || r.URL.Path != hookclient.Path || r.Header.Get("Authorization") != "Bearer secret" {
+		if r.TLS == nil || r.URL.Path != "/v1/hook" || r.Header.Get("Authorization") != "Bearer secret" {
 			t.Errorf("asked %s with %v", r.URL, r.Header)
 		}
 		_, _ = w.Write([]byte(`{"exit": 0, "stdout": "fine"}`))
@@ -29,18 +29,18 @@ func TestHookOverTLS(t *testing.T) {
 	edge.StartTLS()
 	defer edge.Close()
 	for _, tc := range []struct {
-		call      hookclient.Call
+		hook      hookclient.Client
 		want      int
 		out, errs string
 	}{
-		{hookclient.Call{Server: edge.URL, Token: "secret", CA: certFile}, hookclient.ExitDone, "fine", ""},
-		{hookclient.Call{Server: edge.URL, Token: "secret"}, hookclient.ExitBlock, "", "give --ca"},
-		{hookclient.Call{Server: edge.URL, Token: "secret", CA: keyFile}, hookclient.ExitBlock, "", "has no PEM certificate"},
+		{hookclient.Client{Server: edge.URL, Token: "secret", CA: certFile}, hookclient.ExitDone, "fine", ""},
+		{hookclient.Client{Server: edge.URL, Token: "secret"}, hookclient.ExitBlock, "", "give --ca"},
+		{hookclient.Client{Server: edge.URL, Token: "secret", CA: keyFile}, hookclient.ExitBlock, "", "has no PEM certificate"},
 	} {
 		var out, errs strings.Builder
-		got := tc.call.Run(strings.NewReader(`{"hook_event_name":"PreToolUse"}`), &out, &errs, OverHTTP)
+		got := tc.hook.Run(strings.NewReader(`{"hook_event_name":"PreToolUse"}`), &out, &errs, OverHTTP)
 		if got != tc.want || out.String() != tc.out || !strings.Contains(errs.String(), tc.errs) {
-			t.Errorf("%+v: %d, %q, %q", tc.call, got, &out, &errs)
+			t.Errorf("%+v: %d, %q, %q", tc.hook, got, &out, &errs)
 		}
 	}
 }

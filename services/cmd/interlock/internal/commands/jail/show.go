@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,12 +33,12 @@ type showCommand struct {
 	Tool  string `help:"Name of the shell tool." default:"Bash" placeholder:"TOOL"`
 	Why   string `help:"Explain one entry instead: a path, a host or a variable." placeholder:"ENTRY"`
 	JSON  bool   `name:"json" help:"Print the profile as it is stored."`
-	Line  string `arg:"" optional:"" help:"The command line; its programs may be lent credentials." default:"true"`
+	Line  string `arg:"" optional:"" help:"The command line; its programs may be lent credentials. Without one: the jail of any line of the state, without regard to policies and to what allowed_commands lends."`
 }
 
-// Run prints the profile that a command line would get in the state of a run, in words.
+// Run prints the profile that a command line would get in the state of a run, in words; without a line, that of the state.
 func (c *showCommand) Run(ctx context.Context, io console.Streams) error {
-	input, err := json.Marshal(map[string]string{"command": c.Line})
+	input, err := json.Marshal(map[string]string{"command": cmp.Or(c.Line, "true")})
 	if err != nil {
 		return fmt.Errorf("write the call: %w", err)
 	}
@@ -46,7 +47,7 @@ func (c *showCommand) Run(ctx context.Context, io console.Streams) error {
 		if c.RunID, err = client.RunID(ctx, conn, c.RunID); err != nil {
 			return err
 		}
-		if c.State != "" {
+		if c.State != "" || c.Line == "" {
 			found, err = c.inState(ctx, conn, input)
 			return err
 		}
@@ -91,9 +92,9 @@ type answer struct {
 	profile []byte
 }
 
-// inState judges the call in another state of the run's workflow.
+// inState judges the call in a state of the run's workflow: another one, or that of the run.
 func (c *showCommand) inState(ctx context.Context, conn grpc.ClientConnInterface, input []byte) (answer, error) {
-	got, err := enginev1.NewRunServiceClient(conn).GetRun(ctx, &enginev1.GetRunRequest{RunId: c.RunID})
+	got, err := enginev1.NewRunServiceClient(conn).GetRun(ctx, &enginev1.GetRunRequest{RunId: c.RunID, Branch: c.Branch})
 	if err != nil {
 		return answer{}, err
 	}
@@ -106,12 +107,18 @@ func (c *showCommand) inState(ctx context.Context, conn grpc.ClientConnInterface
 	if err != nil {
 		return answer{}, fmt.Errorf("%s: %w", r.GetWorkflow(), err)
 	}
-	if m.State(c.State).Name == "" {
-		return answer{}, fmt.Errorf("workflow %s has no state %q", r.GetWorkflow(), c.State)
+	state := cmp.Or(c.State, r.GetState())
+	if m.State(state).Name == "" {
+		return answer{}, fmt.Errorf("workflow %s has no state %q", r.GetWorkflow(), state)
 	}
-	imagined := &workflow.Run{Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(), ID: r.GetRunId(), Workspace: r.GetWorkspace(), Status: workflow.Running, Lane: workflow.Lane{State: c.State, Entry: 1}}
+	imagined := &workflow.Run{Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(), ID: r.GetRunId(), Workspace: r.GetWorkspace(), Status: workflow.Running, Lane: workflow.Lane{State: state, Entry: 1}}
 	at := imagined.At("")
 	v := toolcall.Decide(m.Machine, &at, facet.InRun(m.Machine, &at, toolcall.Call{Tool: c.Tool, Input: input, Jail: jail.Full}))
+	jailed := v.Jail != nil || v.Decision != toolcall.Allow // an allowed call without a jail is of a tool that runs no lines
+	if c.Line == "" && jailed && v.Code != toolcall.CodeToolNotAllowed {
+		p := toolcall.ProfileIn(&at, m.State(state))
+		return answer{allowed: true, profile: p.JSON()}, nil
+	}
 	found := answer{allowed: v.Decision == toolcall.Allow, message: v.Message(m.Machine, &at)}
 	if v.Jail != nil {
 		found.profile = v.Jail.JSON()

@@ -54,7 +54,7 @@ type revokeCommand struct {
 }
 
 func (c *revokeCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.PersonCredentials(io, "revoking a lease"); err != nil {
+	if err := c.Decides(io, "revoking a lease"); err != nil {
 		return err
 	}
 	return c.AskAs(ctx, auth.Approver, io, client.Refusals, func(conn grpc.ClientConnInterface) error {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/jail"
@@ -37,7 +38,10 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 		return err
 	}
 	defer conn.Close()
-	token, err := c.Credentials(streams, auth.Agent)
+	if streams.Interactive() {
+		fmt.Fprintln(streams.Err, "interlock: this waits for messages of MCP on standard input: have an MCP client start it; Ctrl-C ends it")
+	}
+	token, err := c.Credentials(ctx, streams, auth.Agent)
 	if err != nil {
 		return err
 	}
@@ -65,8 +69,9 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	}
 	vouched := c.Vouched(conn)
 	g, err := gateway.New(gateway.Config{
-		Vouched: vouched,
-		Engine:  vouched, Policy: conn, State: conn, Upstreams: upstreams, Jails: c.Jail, Shell: c.shell(streams), DataFolder: string(folder), ToolPrefix: c.ToolPrefix, StatePrefix: c.StatePrefix, Resume: resumedFor(os.Getenv), AllowUnbound: c.AllowUnbound,
+		Vouched: vouched, Gate: sync.OnceValue(c.Gate),
+		// Only the enforcer must know checks, which the agent makes, from reports, which this process vouches for.
+		Engine: vouched, Policy: conn, State: conn, Upstreams: upstreams, Jails: c.Jail, Shell: c.shell(streams), DataFolder: string(folder), ToolPrefix: c.ToolPrefix, StatePrefix: c.StatePrefix, Resume: resumedFor(os.Getenv), AllowUnbound: c.AllowUnbound,
 		Stdio: gateway.Identity{
 			Binding: binding, StateID: c.StateID, Token: token, Namespace: c.Namespace, Workspace: workspace,
 		},
@@ -116,7 +121,7 @@ func (c *Command) observes() bool {
 	if err != nil {
 		return false
 	}
-	_, err = auth.FileToken(folder.Tokens(), auth.Runtime)
+	_, err = auth.FileToken(folder.Local(), auth.Runtime)
 	return err == nil
 }
 

@@ -42,6 +42,10 @@ func (c *Command) Run(streams console.Streams) error {
 	if err != nil {
 		return err
 	}
+	if link == "" {
+		link = endpoints.HTTP + gateway.ConsolePath
+		fmt.Fprintln(streams.Err, "interlock: log in there: the server runs with --presence required, so no file has a token of yours that a link could carry")
+	}
 	fmt.Fprintln(streams.Out, link)
 	if c.Open {
 		return Open(link)
@@ -50,15 +54,21 @@ func (c *Command) Run(streams console.Streams) error {
 }
 
 // Link returns the console of a server, with a log-in as operator and approver in it,
-// once and for ten minutes. tokenKey is the server's, "" for that in the folder.
+// once and for ten minutes. tokenKey is the server's, "" for that in the folder. Empty where the
+// folder has no tokens of people.
 func Link(data datadir.Dir, server, tokenKey string) (string, error) {
 	tokens := map[auth.Role]string{}
-	for _, role := range []auth.Role{auth.Operator, auth.Approver} {
-		token, err := auth.FileToken(data.Tokens(), role)
-		if err != nil {
-			return "", err
+	file, err := auth.ReadFile(data.Local())
+	if err != nil {
+		return "", err
+	}
+	for _, e := range file.Tokens {
+		if e.Role == auth.Operator || e.Role == auth.Approver {
+			tokens[e.Role] = e.Token
 		}
-		tokens[role] = token
+	}
+	if len(tokens) == 0 {
+		return "", nil
 	}
 	return gateway.ConsoleLink(server, cmp.Or(tokenKey, data.TokenKey()), tokens)
 }

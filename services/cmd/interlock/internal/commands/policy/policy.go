@@ -11,6 +11,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/definition"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
@@ -53,7 +54,10 @@ func attachedTo(p *jsonview.Policy) string {
 	}
 	all := make([]string, len(p.Attachments))
 	for i, a := range p.Attachments {
-		all[i] = a.Kind + " " + a.ID
+		all[i] = a.Kind
+		if a.ID != "*" || a.Kind != "everyone" {
+			all[i] += " " + a.ID
+		}
 	}
 	return strings.Join(all, ", ")
 }
@@ -68,8 +72,11 @@ func versionText(n int64) string {
 type putCommand struct {
 	client.Connection
 	show.Printer
-	File           string `arg:"" help:"The policy, JSON or YAML by its name." placeholder:"FILE"`
-	Name           string `help:"Name of the policy; by default the one in the file, or that of the file." placeholder:"NAME"`
+	File string `arg:"" help:"The policy, JSON or YAML by its name." placeholder:"FILE"`
+	Name string `help:"Name of the policy; by default the one in the file, or that of the file." placeholder:"NAME"`
+	definition.Precondition
+	Staged         bool   `help:"Store the version without making it live; promote makes it so."`
+	DryRun         bool   `help:"Store nothing, and answer as if it were stored."`
 	Shadow         bool   `help:"Judge alongside the live version, without enforcing it."`
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first." placeholder:"KEY"`
 }
@@ -90,6 +97,7 @@ func (c *putCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := policyv1.NewPolicyServiceClient(conn).RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{
 			Name: c.name(source.JSON), Definition: source.JSON, Shadow: c.Shadow, IdempotencyKey: c.IdempotencyKey,
+			ExpectedVersion: c.ExpectedVersion, Staged: c.Staged, DryRun: c.DryRun,
 		})
 		if err != nil {
 			return client.InvalidFile(source, "", err, io)
@@ -99,8 +107,13 @@ func (c *putCommand) Run(ctx context.Context, io console.Streams) error {
 		view.Definition = nil
 		return c.Print(io.Out, view, func(w *show.Sheet) {
 			verb := "stored"
-			if !view.Created {
+			switch {
+			case !view.Created:
 				verb = "unchanged"
+			case c.DryRun:
+				verb = "would store"
+			case c.Staged:
+				verb = "staged"
 			}
 			fmt.Fprintf(w, "%s\t%s\tversion %d\t%s\n", verb, show.Text(view.Name), view.Version, standingOf(&view.Policy))
 		})
@@ -168,13 +181,14 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 
 type promoteCommand struct {
 	onePolicy
+	definition.Precondition
 	Version int64 `arg:"" help:"Version to make live."`
 }
 
 func (c *promoteCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := policyv1.NewPolicyServiceClient(conn).PromotePolicy(ctx, &policyv1.PromotePolicyRequest{
-			Name: c.Name, Version: c.Version,
+			Name: c.Name, Version: c.Version, ExpectedVersion: c.ExpectedVersion,
 		})
 		if err != nil {
 			return err

@@ -17,9 +17,11 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/facet"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/decisions"
@@ -125,9 +127,11 @@ func (c *simulateCommand) replay(candidate document.Value, view *simulation, str
 	set := rules.Compile(policy, 0)
 	for i := range records {
 		r := &records[i]
-		calls[i].Facts = facet.OfRecord(facet.Subject{
+		subject := facet.Subject{
 			Tool: r.Tool, Shell: calls[i].Shell, Input: r.Input, Tools: policy.Tools, CallerName: r.Principal, RunState: r.State, RunWorkflow: r.Workflow,
-		})
+		}
+		calls[i].Human = knowWho(&subject, r)
+		calls[i].Facts = facet.OfRecord(subject)
 	}
 	for r := range rules.Simulate(set, calls) {
 		if r.Unknown {
@@ -142,6 +146,22 @@ func (c *simulateCommand) replay(candidate document.Value, view *simulation, str
 		}
 	}
 	return nil
+}
+
+// knowWho adds the caller and the human of a record, and returns the account of the human; empty where the record does not have
+// one that an issuer or an operator vouches for.
+func knowWho(subject *facet.Subject, r *jsonview.DecisionRecord) string {
+	id := r.Identity
+	if id == nil {
+		return ""
+	}
+	subject.CallerRole, subject.CallerToken, subject.CallerVia, subject.Agent, subject.AgentVersion = id.Role, id.Token, id.Via, id.Agent, id.AgentVersion
+	h := id.Human
+	if h == nil || !auth.Source(h.Source).AtLeast(auth.Issuer) || !h.Expires.IsZero() && !r.Time.Before(h.Expires) {
+		return ""
+	}
+	subject.Human = &facet.Human{Name: h.Name, Issuer: h.Issuer, Source: h.Source, Age: -1}
+	return rules.HumanAccount(session.Alike(h.Name), h.Issuer)
 }
 
 // explained describes why a call is decided as it is, also when it is allowed.
@@ -265,7 +285,7 @@ func (v *simulation) table(w *show.Sheet) {
 	fmt.Fprintf(w, "%s replayed: %d would be decided otherwise%s\n",
 		show.Counted(int(v.Replayed), "call"), len(v.Changes), more)
 	if v.Undecided > 0 {
-		fmt.Fprintf(w, "%s not replayed: the log does not have the values that the policy looks at; meta.capture_output of the workflow keeps the input\n",
+		fmt.Fprintf(w, "%s not replayed: the log does not have the values that the policy looks at; meta.capture_output of the workflow, or --log-inputs all, keeps the input\n",
 			show.Counted(int(v.Undecided), "call"))
 	}
 }

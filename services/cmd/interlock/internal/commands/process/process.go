@@ -40,7 +40,7 @@ type registeredProcess struct {
 
 func (c *registerCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Register(ctx, io, "process", func(conn grpc.ClientConnInterface, source []byte) (*definition.Registered, error) {
-		req := &enginev1.RegisterProcessRequest{Definition: source}
+		req := &enginev1.RegisterProcessRequest{Definition: source, ExpectedVersion: c.ExpectedVersion, Staged: c.Staged, DryRun: c.DryRun}
 		resp, err := enginev1.NewProcessServiceClient(conn).RegisterProcess(ctx, req)
 		view := registeredProcess{jsonview.ProcessOf(resp.GetProcess()), resp.GetCreated()}
 		view.Definition = nil
@@ -64,8 +64,8 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		if err != nil {
 			return err
 		}
-		return show.Table(c.Printer, io.Out, "NAME\tVERSION\tCREATED\tBY", all, func(v *jsonview.Process) []any {
-			return []any{v.Name, v.Version, v.CreatedAt, v.CreatedBy}
+		return show.Table(c.Printer, io.Out, "NAME\tVERSION\tLIVE\tCREATED\tBY", all, func(v *jsonview.Process) []any {
+			return []any{v.Name, v.Version, definition.Live(v.LiveVersion, v.Retired), v.CreatedAt, v.CreatedBy}
 		})
 	})
 }
@@ -74,7 +74,7 @@ type getCommand struct {
 	client.Connection
 	show.Printer
 	Name    string `arg:"" help:"Name of the process."`
-	Version int64  `help:"Version; the latest by default."`
+	Version int64  `help:"Version; the live one by default."`
 }
 
 func (c *getCommand) Run(ctx context.Context, io console.Streams) error {

@@ -78,7 +78,7 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 				Runs: enginev1.NewRunServiceClient(conn), Workflows: enginev1.NewWorkflowServiceClient(conn),
 				Decisions: policyv1.NewDecisionServiceClient(conn), Policies: policyv1.NewPolicyServiceClient(conn),
 			},
-			Approvals: approvalv1.NewApprovalServiceClient(conn),
+			Approvals: approvalv1.NewApprovalServiceClient(conn), Sets: policyv1.NewSetServiceClient(conn),
 		}, cmp.Or(c.Namespace, rpc.DefaultNamespace), one.RunID, key, time.Now())
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -25,14 +26,15 @@ type Command struct {
 	client.Connection
 	show.Printer
 	run.BranchFlag
-	CallID string   `arg:"" name:"call" help:"Id of the call, as the check returned it; @last for the newest allowed call, or that of --run and --tool."`
-	RunID  string   `name:"run" help:"Id of the run, or its beginning; @last for the newest. By default as the log has it." placeholder:"RUN"`
-	Tool   string   `help:"Name of the tool. By default as the log has it." placeholder:"NAME"`
-	Failed bool     `help:"The tool failed; it succeeded by default."`
-	Cost   string   `name:"cost-usd" help:"The cost of the call." placeholder:"USD"`
-	Bytes  int64    `name:"result-bytes" help:"Size of the result, in bytes. That of --result by default." placeholder:"N"`
-	Result string   `help:"The result of the tool; @FILE reads a file. Kept only where the workflow captures output." placeholder:"TEXT"`
-	Files  []string `name:"file" help:"File that the call changed and its input does not name; may be repeated." placeholder:"FILE"`
+	CallID  string   `arg:"" name:"call" help:"Id of the call, as the check returned it; @last for the newest allowed call, or that of --run and --tool."`
+	RunID   string   `name:"run" xor:"run" help:"Id of the run, or its beginning; @last for the newest. By default as the log has it." placeholder:"RUN"`
+	Session string   `xor:"run" help:"Instead, the session that made the call, by id or name. It need not drive a run." placeholder:"SESSION"`
+	Tool    string   `help:"Name of the tool. By default as the log has it." placeholder:"NAME"`
+	Failed  bool     `help:"The tool failed; it succeeded by default."`
+	Cost    string   `name:"cost-usd" help:"The cost of the call." placeholder:"USD"`
+	Bytes   int64    `name:"result-bytes" help:"Size of the result, in bytes. That of --result by default." placeholder:"N"`
+	Result  string   `help:"The result of the tool; @FILE reads a file. Kept only where the workflow captures output." placeholder:"TEXT"`
+	Files   []string `name:"file" help:"File that the call changed and its input does not name; may be repeated." placeholder:"FILE"`
 }
 
 // Run prints the consequences of the result.
@@ -50,12 +52,14 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 		resp, err := policyv1.NewPolicyEnforcerServiceClient(conn).ReportToolCall(ctx, &policyv1.ReportToolCallRequest{
-			RunId: c.RunID, Branch: c.Branch, CallId: c.CallID, Tool: c.Tool, Ok: !c.Failed,
+			RunId: c.RunID, SessionId: c.Session, Branch: c.Branch, CallId: c.CallID, Tool: c.Tool, Ok: !c.Failed,
 			FilesChanged: c.Files, ResultBytes: c.Bytes, CostUsd: c.Cost, Output: output,
 		})
 		view = reportView{
-			CallID: c.CallID, Run: jsonview.RunOf(resp.GetRun()), Accounted: resp.GetAccounted(),
-			Interrupt: jsonview.InterruptedOf(resp.GetInterrupt()), Warning: resp.GetWarning(),
+			CallID: c.CallID, Accounted: resp.GetAccounted(), Interrupt: jsonview.InterruptedOf(resp.GetInterrupt()), Warning: resp.GetWarning(),
+		}
+		if resp.GetRun() != nil {
+			view.Run = new(jsonview.RunOf(resp.GetRun()))
 		}
 		return err
 	})
@@ -68,7 +72,7 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 // reportView is the JSON of the consequences of a result.
 type reportView struct {
 	CallID    string                `json:"call_id"`
-	Run       jsonview.Run          `json:"run"`
+	Run       *jsonview.Run         `json:"run,omitzero"`
 	Accounted bool                  `json:"accounted"`
 	Interrupt *jsonview.Interrupted `json:"interrupt,omitzero"`
 	Warning   string                `json:"warning,omitzero"`
@@ -79,7 +83,11 @@ func (v reportView) table(w *show.Sheet) {
 	if !v.Accounted {
 		verb = "unaccounted"
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\n", verb, show.Text(v.Run.State), w.Word(v.Run.Status))
+	if v.Run == nil {
+		fmt.Fprintln(w, verb)
+	} else {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", verb, show.Text(v.Run.State), w.Word(v.Run.Status))
+	}
 	if !v.Accounted {
 		fmt.Fprintln(w, "No such call was allowed: the report is kept, but has no effect.")
 	}
@@ -102,18 +110,29 @@ func (c *Command) resolve(ctx context.Context, conn grpc.ClientConnInterface) (e
 	if c.RunID, err = client.RunID(ctx, conn, c.RunID); err != nil {
 		return err
 	}
-	if c.CallID != client.Last && c.RunID != "" && c.Tool != "" {
+	if c.CallID != client.Last && c.RunID+c.Session != "" && c.Tool != "" {
+		return nil
+	}
+	terms := []listing.Term{
+		{Key: "run_id", Value: c.RunID}, {Key: "session_id", Value: c.Session}, {Key: "tool", Value: c.Tool}, {Key: "decision", Value: "ALLOW"},
+	}
+	if c.CallID == client.Last {
+		newest, err := decisions.Newest(ctx, conn, time.Now(), terms...)
+		switch {
+		case err != nil:
+			return unreadable(err)
+		case newest == nil:
+			return fmt.Errorf("%s: no call was allowed yet", client.Last)
+		}
+		c.found(newest)
 		return nil
 	}
 	left := searched
-	err = decisions.Each(ctx, conn, &policyv1.ListDecisionsRequest{Filter: listing.Filter(
-		listing.Term{Key: "run_id", Value: c.RunID}, listing.Term{Key: "tool", Value: c.Tool},
-		listing.Term{Key: "decision", Value: "ALLOW"},
-	)}, func(r *policyv1.DecisionRecord) error {
+	err = decisions.Each(ctx, conn, &policyv1.ListDecisionsRequest{Filter: listing.Filter(terms...)}, func(r *policyv1.DecisionRecord) error {
 		left--
 		switch {
-		case c.CallID == client.Last || c.CallID == r.GetCallId():
-			c.CallID, c.RunID, c.Tool = r.GetCallId(), r.GetRunId(), r.GetTool()
+		case c.CallID == r.GetCallId():
+			c.found(r)
 			return errFound
 		case left == 0:
 			return errFound
@@ -121,15 +140,27 @@ func (c *Command) resolve(ctx context.Context, conn grpc.ClientConnInterface) (e
 		return nil
 	})
 	switch {
-	case errors.Is(err, errFound) && c.Tool != "" && c.RunID != "":
+	case errors.Is(err, errFound) && c.Tool != "" && c.RunID+c.Session != "":
 		return nil
-	case fault.ReasonOf(err) == fault.PermissionDenied:
-		return console.Misusedf("this token may not read the log, where calls are found: give the id, --run and --tool")
 	case err != nil && !errors.Is(err, errFound):
-		return err
-	case c.CallID == client.Last:
-		return fmt.Errorf("%s: no call was allowed yet", client.Last)
+		return unreadable(err)
 	default:
-		return console.Misusedf("the newest %d calls of the log have no allowed call %s: give --run and --tool", searched, c.CallID)
+		return console.Misusedf("the newest %d calls of the log have no allowed call %s: give --tool, and --run or --session", searched, c.CallID)
 	}
+}
+
+// found takes the omitted flags from the record of the call.
+func (c *Command) found(r *policyv1.DecisionRecord) {
+	c.CallID, c.Tool, c.RunID, c.Session = r.GetCallId(), r.GetTool(), r.GetRunId(), ""
+	if c.RunID == "" {
+		c.Session = r.GetSessionId()
+	}
+}
+
+// unreadable explains that the log cannot be read.
+func unreadable(err error) error {
+	if fault.ReasonOf(err) == fault.PermissionDenied {
+		return console.Misusedf("this token may not read the log, where calls are found: give the id, --tool, and --run or --session")
+	}
+	return err
 }

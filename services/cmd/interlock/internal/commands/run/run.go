@@ -1,12 +1,16 @@
 package run
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
@@ -108,9 +112,11 @@ type listCommand struct {
 	Status      string   `help:"Only runs of this status, e.g. RUNNING." placeholder:"STATUS"`
 	Workflow    string   `help:"Only runs of this workflow." placeholder:"NAME"`
 	Session     string   `help:"Only runs that this session drives." placeholder:"ID"`
+	Schedule    string   `help:"Only runs that this schedule has started." placeholder:"NAME"`
 	Text        string   `help:"Only runs with this text in the workflow, the state, the session or the id." placeholder:"TEXT"`
 	NotStatus   []string `help:"No runs of this status; several by commas." placeholder:"STATUS"`
 	NotWorkflow []string `help:"No runs of this workflow; several by commas." placeholder:"NAME"`
+	Stale       string   `help:"Only active runs that have made no progress for so long, such as 10m, the most silent first." placeholder:"TIME"`
 	client.Page
 }
 
@@ -123,6 +129,10 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 	if c.ForPeople() {
 		view = enginev1.RunView_RUN_VIEW_BASIC
 	}
+	stale, err := c.staleFor()
+	if err != nil {
+		return err
+	}
 	var all []jsonview.Run
 	err = c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
 		before, err := c.Term(ctx, conn, client.RunID)
@@ -132,13 +142,14 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		filter := listing.Filter(
 			listing.Term{Key: "status", Value: protomap.Word(enginev1.RunStatus(status), "RUN_STATUS_")},
 			listing.Term{Key: "workflow", Value: c.Workflow}, listing.Term{Key: "session_id", Value: c.Session},
+			listing.Term{Key: "schedule", Value: c.Schedule},
 			listing.Term{Key: "text", Value: c.Text}, listing.Term{Key: "not_status", Value: listing.List(c.NotStatus...)},
 			listing.Term{Key: "not_workflow", Value: listing.List(c.NotWorkflow...)}, before,
 		)
 		runs := enginev1.NewRunServiceClient(conn)
 		all, err = client.Collect(c.Limit, jsonview.RunOf, func(token string, size int32) ([]*enginev1.Run, string, error) {
 			page, err := runs.ListRuns(ctx, &enginev1.ListRunsRequest{
-				PageSize: size, PageToken: token, Filter: filter, View: view,
+				PageSize: size, PageToken: token, Filter: filter, View: view, StaleFor: stale,
 			})
 			return page.GetRuns(), page.GetNextPageToken(), err
 		})
@@ -147,13 +158,33 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	return show.Table(c.Printer, io.Out, "RUN\tWORKFLOW\tSTATUS\tSTATE\tUPDATED", all, func(r *jsonview.Run) []any {
+	head := "RUN\tWORKFLOW\tSTATUS\tSTATE\tSESSION\tUPDATED"
+	if stale != nil {
+		head = "RUN\tWORKFLOW\tSTATUS\tSTATE\tSESSION\tLAST PROGRESS"
+	}
+	return show.Table(c.Printer, io.Out, head, all, func(r *jsonview.Run) []any {
 		state := r.State
 		if r.PendingApproval != nil {
 			state += " (waits for approval " + r.PendingApproval.ApprovalID + ")"
 		}
-		return []any{show.ID(r.RunID), r.Workflow, show.Word(r.Status), state, r.UpdatedAt}
+		at := r.UpdatedAt
+		if stale != nil {
+			at = r.LastActivity
+		}
+		return []any{show.ID(r.RunID), r.Workflow, show.Word(r.Status), state, cmp.Or(r.SessionID, "-"), at}
 	})
+}
+
+// staleFor returns the silence that is asked for, or nil.
+func (c *listCommand) staleFor() (*durationpb.Duration, error) {
+	if c.Stale == "" {
+		return nil, nil
+	}
+	d, err := document.ParseDuration(c.Stale)
+	if err != nil || d < time.Second {
+		return nil, fault.New(fault.InvalidRequest, "--stale %s is not a time; write one such as 90s, 10m, 2h or 3d", document.Quote(c.Stale))
+	}
+	return durationpb.New(d), nil
 }
 
 type getCommand struct {

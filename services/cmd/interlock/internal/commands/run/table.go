@@ -1,11 +1,13 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -62,6 +64,9 @@ func printRun(p show.Printer, out io.Writer, run *enginev1.Run) error {
 			if e.RequiresApproval {
 				text += ", with approval"
 			}
+			if e.Frozen {
+				text += ", frozen"
+			}
 			t.Row("event", text)
 		}
 		for _, e := range view.Evidence {
@@ -71,12 +76,29 @@ func printRun(p show.Printer, out io.Writer, run *enginev1.Run) error {
 			}
 			t.Row("evidence", text)
 		}
+		t.times(&view)
+		if h := view.Halt; h != nil {
+			t.Row("halted", fmt.Sprintf("%s, by %s: %s (interlock halt --lift %s)", h.Scope, h.CreatedBy, h.Reason, h.HaltID))
+		}
+		if f := view.Freeze; f != nil {
+			t.Row("freeze", fmt.Sprintf("until %s by %s: %s", t.W.Time(f.Until), f.CreatedBy, f.Reason))
+		}
 		t.Row("policies", strings.Join(view.Policies, ", "))
 		t.limits(&view)
 		t.Row("context", string(view.Context))
 		t.Row("session", view.SessionID)
+		t.Row("schedule", view.Schedule)
+		t.Row("workspace", cmp.Or(view.Workspace, noWorkspace(&view)))
 		t.Row("version", fmt.Sprint(view.Version))
 	})
+}
+
+// noWorkspace says what a run without a workspace cannot have; empty where its workflow asks for no evidence.
+func noWorkspace(view *jsonview.Run) string {
+	if len(view.Evidence) == 0 {
+		return ""
+	}
+	return "none, so no command counts as evidence: the caller that starts the run names its folder"
 }
 
 // onTree names the files that evidence is bound to, shortened.
@@ -110,6 +132,37 @@ func (t runRows) standing(view *jsonview.Run) {
 		t.Row("waits for", c.RunID+" of "+c.Workflow+", invoked by "+c.Event)
 	}
 	t.Row("invoked by", view.ParentRunID)
+}
+
+// times writes what time will bring about.
+func (t runRows) times(view *jsonview.Run) {
+	for _, d := range view.Dues {
+		text := d.Kind
+		if d.Event != "" {
+			text = d.Event
+		}
+		if d.Branch != "" {
+			text += " in branch " + d.Branch
+		}
+		if len(d.Targets) > 0 {
+			text += " -> " + strings.Join(d.Targets, " | ")
+		}
+		if d.Holds {
+			text += " holds the run"
+		}
+		if d.StoppedBy == "" {
+			text += " at " + t.W.Time(d.At)
+		} else {
+			text += fmt.Sprintf(", %s left: its clock stands still (%s)", workflow.ShortDuration(time.Duration(d.LeftSeconds)*time.Second), d.StoppedBy)
+		}
+		if d.Blocked {
+			text += ", blocked by its guards or a freeze"
+		}
+		t.Row("due", text)
+	}
+	if !view.LastActivity.IsZero() {
+		t.Row("last progress", t.W.Time(view.LastActivity))
+	}
 }
 
 // approval reports the transition that waits for humans, or of the outcome of the
@@ -244,6 +297,9 @@ func branchStates(f *jsonview.Fork, outer string) []string {
 func heldText(h *jsonview.Hold) string {
 	if h.Cause == "session_end" {
 		return "its session has ended"
+	}
+	if h.Cause == "stale" {
+		return h.Reason
 	}
 	text := "by operator " + h.By
 	if h.Reason != "" {

@@ -120,7 +120,7 @@ type forceStateCommand struct {
 }
 
 func (c *forceStateCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.PersonCredentials(io, "forcing a state"); err != nil {
+	if err := c.Decides(io, "forcing a state"); err != nil {
 		return err
 	}
 	patch, err := input.Object("context", c.Context, io)

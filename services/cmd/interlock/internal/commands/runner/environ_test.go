@@ -17,7 +17,7 @@ func tokensAt(t *testing.T, endpoints datadir.Endpoints) (folder string, tokens 
 	t.Helper()
 	dir := datadir.Dir(t.TempDir())
 	tokens = auth.Generate()
-	if _, err := auth.WriteFile(dir.Tokens(), tokens); err != nil {
+	if _, err := auth.WriteFile(dir.Local(), tokens); err != nil {
 		t.Fatal(err)
 	}
 	if err := dir.WriteEndpoints(endpoints); err != nil {

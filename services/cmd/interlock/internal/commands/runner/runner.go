@@ -26,18 +26,19 @@ import (
 // Command runs agents until it is stopped.
 type Command struct {
 	client.Connection
-	Exec       string            `required:"" help:"Command that is an agent, for sh -c. It has the prompt on standard input, and its task in INTERLOCK_SESSION, WORKFLOW_STATE_ID, INTERLOCK_TASK_KIND and others. That it ends with 0 is the session's stop." placeholder:"COMMAND"`
-	Labels     map[string]string `name:"label" mapsep:"none" help:"Label that this runner has: it takes tasks of sessions whose labels it has all. May be repeated." placeholder:"KEY=VALUE"`
-	Max        int               `help:"How many agents run at a time, at most 1000." default:"1" placeholder:"N"`
-	Name       string            `help:"Name of this runner, for people; by default of machine and process." placeholder:"NAME"`
-	Workdir    string            `help:"Folder that agents run in; this one by default." type:"existingdir" placeholder:"DIR"`
-	Grace      time.Duration     `help:"How long agents may continue when the runner is stopped." default:"30s" placeholder:"DURATION"`
-	Quiet      bool              `help:"Drop the output of agents."`
-	Jail       string            `help:"Whether agents run in a jail: required, auto where this machine has one of level 3, or off. The working folder can be changed in it, and the agents' own folders in the home folder; the rest is read-only or hidden." enum:"required,auto,off" default:"off" env:"INTERLOCK_RUNNER_JAIL"`
-	Write      []string          `help:"Path besides these that agents in a jail may change; may be repeated." sep:"none" placeholder:"PATH"`
-	Read       []string          `help:"Path that is hidden from agents in a jail otherwise; may be repeated." sep:"none" placeholder:"PATH"`
-	Hosts      []string          `name:"host" help:"Host that agents in a jail may reach; may be repeated. Without it, they may reach all." sep:"none" placeholder:"HOST"`
-	AgentToken string            `help:"Token that agents get as INTERLOCK_TOKEN. By default that of the agent in the data folder; they never get the runner's own." env:"INTERLOCK_AGENT_TOKEN" placeholder:"TOKEN"`
+	Exec          string            `required:"" help:"Command that is an agent, for sh -c. It has the prompt on standard input, and its task in INTERLOCK_SESSION, WORKFLOW_STATE_ID, INTERLOCK_TASK_KIND and others. That it ends with 0 is the session's stop." placeholder:"COMMAND"`
+	Labels        map[string]string `name:"label" mapsep:"none" help:"Label that this runner has: it takes tasks of sessions whose labels it has all. May be repeated." placeholder:"KEY=VALUE"`
+	Max           int               `help:"How many agents run at a time, at most 1000." default:"1" placeholder:"N"`
+	Name          string            `help:"Name of this runner, for people; by default of machine and process." placeholder:"NAME"`
+	Workdir       string            `help:"Folder that agents run in; this one by default." type:"existingdir" placeholder:"DIR"`
+	Grace         time.Duration     `help:"How long agents may continue when the runner is stopped." default:"30s" placeholder:"DURATION"`
+	DeadlineGrace time.Duration     `help:"How long an agent may continue after SIGTERM when a clock has ended its run." default:"10s" placeholder:"DURATION"`
+	Quiet         bool              `help:"Drop the output of agents."`
+	Jail          string            `help:"Whether agents run in a jail: required, auto where this machine has one of level 3, or off. The working folder can be changed in it, and the agents' own folders in the home folder; the rest is read-only or hidden." enum:"required,auto,off" default:"off" env:"INTERLOCK_RUNNER_JAIL"`
+	Write         []string          `help:"Path besides these that agents in a jail may change; may be repeated." sep:"none" placeholder:"PATH"`
+	Read          []string          `help:"Path that is hidden from agents in a jail otherwise; may be repeated." sep:"none" placeholder:"PATH"`
+	Hosts         []string          `name:"host" help:"Host that agents in a jail may reach; may be repeated. Without it, they may reach all." sep:"none" placeholder:"HOST"`
+	AgentToken    string            `help:"Token that agents get as INTERLOCK_TOKEN. By default that of the agent in the data folder; they never get the runner's own." env:"INTERLOCK_AGENT_TOKEN" placeholder:"TOKEN"`
 }
 
 // Run takes tasks until ctx ends.
@@ -55,7 +56,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	if err := c.PersonCredentials(streams, "running agents"); err != nil {
 		return err
 	}
-	token, err := c.Credentials(streams, auth.Operator)
+	token, err := c.Credentials(ctx, streams, auth.Operator)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 			Runs: enginev1.NewRunServiceClient(conn),
 		},
 		Name: c.Name, Labels: c.Labels, Max: c.Max,
-		Command: c.Exec, Dir: c.Workdir, Environ: environ, Grace: c.Grace, Out: out, Err: errs, Tell: tell,
+		Command: c.Exec, Dir: c.Workdir, Environ: environ, Grace: c.Grace, DeadlineGrace: c.DeadlineGrace, Out: out, Err: errs, Tell: tell,
 		Jail: outer, Data: data, Socket: socket,
 	})
 }
@@ -185,7 +186,7 @@ func (c *Command) agentToken(own string) (string, error) {
 	if token == "" && (c.Token == "" || c.Server == "") {
 		folder, err := client.DataFolder(c.Data)
 		if err == nil {
-			token, err = auth.FileToken(folder.Tokens(), auth.Agent)
+			token, err = auth.FileToken(folder.Local(), auth.Agent)
 		}
 		if err != nil {
 			token = "" // they have to do without

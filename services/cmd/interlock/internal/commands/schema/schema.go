@@ -108,7 +108,7 @@ type getCommand struct {
 	client.Connection
 	show.Printer
 	Name    string `arg:"" help:"Name of the schema."`
-	Version int64  `help:"Version; the latest by default." placeholder:"N"`
+	Version int64  `help:"Version; the live one by default." placeholder:"N"`
 }
 
 func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
@@ -121,11 +121,22 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		view := jsonview.SchemaOf(resp.GetSchema())
 		return c.Print(io.Out, view, func(w *show.Sheet) {
-			fmt.Fprintf(w, "%s\tversion %d\t%s\n", show.Text(view.Name), view.Version, view.Digest)
+			fmt.Fprintf(w, "%s\tversion %d%s\t%s\n", show.Text(view.Name), view.Version, standing(&view), view.Digest)
 			if view.Description != "" {
 				fmt.Fprintln(w, show.Text(view.Description))
 			}
 			fmt.Fprintln(w, show.Indented(view.JSONSchema))
 		})
 	})
+}
+
+// standing says that a version is not the one that new states get; empty if it is.
+func standing(s *jsonview.Schema) string {
+	switch {
+	case s.Retired != nil:
+		return " (retired)"
+	case s.LiveVersion != s.Version:
+		return " (not live)"
+	}
+	return ""
 }

@@ -93,6 +93,7 @@ func sessionRows(w *show.Sheet, s *jsonview.Session) {
 	t.Row("agent", s.Agent)
 	t.Row("component", s.StateRef)
 	t.Row("subject", s.Subject)
+	t.Row("narrowed to", string(s.Only))
 	t.Row("may read", strings.Join(s.Grants, ", "))
 	t.Time("updated", s.UpdatedAt)
 	t.Row("version", fmt.Sprint(s.Version))
@@ -145,6 +146,7 @@ type createCommand struct {
 	Labels            map[string]string `name:"label" mapsep:"none" help:"Label that runners must have to take its tasks. May be repeated." placeholder:"KEY=VALUE"`
 	StateRef          string            `help:"Component that its executions begin and end with, by slug or id; by default that of its agent." placeholder:"SLUG"`
 	Agent             string            `help:"Agent that it starts from: its component is bound, its policy attached and its workflow started." placeholder:"NAME"`
+	Only              string            `help:"Entries that all calls of it and of those below it must meet: a JSON list, written as the calls of a state; @FILE reads a file." placeholder:"JSON|@FILE"`
 	Subject           string            `help:"Whose long-term values of components it uses; by default its root's." placeholder:"NAME"`
 }
 
@@ -167,7 +169,12 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 		return console.Misusedf("WORKFLOW_STATE_ID names the state %s, which a session without a parent does not share: "+
 			"give --parent or INTERLOCK_SESSION with the session that shares it, or --root for a session without it", state)
 	}
+	only, err := input.Text(c.Only, io)
+	if err != nil {
+		return err
+	}
 	req := &statev1.CreateSessionRequest{
+		Only:      only,
 		SessionId: c.ID, Name: c.Name, Parent: c.Parent, AcceptEarlyUpdate: c.AcceptEarlyUpdate, NoCallback: c.NoCallback, Labels: c.Labels,
 		StateRef: c.StateRef, Agent: c.Agent, Subject: c.Subject, Prompt: prompt, Session: c.AsSession,
 	}

@@ -93,7 +93,7 @@ func (c *patchCommand) Run(ctx context.Context, io console.Streams) error {
 type migrateCommand struct {
 	oneState
 	writeFlags
-	SchemaVersion int64    `help:"Version of the schema to move to; the latest by default." placeholder:"N"`
+	SchemaVersion int64    `help:"Version of the schema to move to; the live one by default." placeholder:"N"`
 	Op            []string `sep:"none" help:"Operation of a JSON Patch that fits the document to it, or a list of them, as JSON or in a file. May be repeated." placeholder:"JSON|FILE"`
 }
 

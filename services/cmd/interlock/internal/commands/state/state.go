@@ -78,7 +78,7 @@ type createCommand struct {
 	Schema string `arg:"" help:"Name of its schema."`
 	documentFlags
 	Session        string `help:"Root session, by id or name; a name that is not known makes one. By default the session that acts, or a new one." placeholder:"NAME"`
-	SchemaVersion  int64  `help:"Version of the schema; the latest by default." placeholder:"N"`
+	SchemaVersion  int64  `help:"Version of the schema; the live one by default." placeholder:"N"`
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first state." placeholder:"KEY"`
 }
 

@@ -33,7 +33,10 @@ import (
 type Command struct {
 	client.Connection
 	Named           []string `arg:"" optional:"" name:"run" help:"Runs to learn from: ids of a server, or files that interlock verify --run RUN --save FILE exported. Without any, the newest of the workflow." placeholder:"RUN|FILE"`
-	Workflow        string   `required:"" help:"The workflow: a file, or the name of one of the server, in its latest version." placeholder:"NAME|FILE"`
+	Observed        bool     `help:"Write a first workflow, from the calls of sessions that drove no run: interlock init --observe records them."`
+	Name            string   `help:"With --observed: the name of the workflow." default:"first" placeholder:"NAME"`
+	Since           string   `help:"With --observed: only calls since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
+	Workflow        string   `help:"The workflow: a file, or the name of one of the server, in its latest version." placeholder:"NAME|FILE"`
 	Runs            int      `help:"At most this many runs of the server, the newest first." default:"100" placeholder:"N"`
 	Status          string   `help:"Only runs of this status, e.g. COMPLETED." placeholder:"STATUS"`
 	Session         string   `help:"Only runs that this session drives." placeholder:"ID"`
@@ -87,7 +90,17 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	if _, err := client.Choice("status", c.Status, enginev1.RunStatus_value, "RUN_STATUS_", jsonview.StatusNames()); err != nil {
 		return err
 	}
-	text, traces, err := c.load(ctx, io)
+	switch {
+	case c.Observed && (c.Workflow != "" || len(c.Named) > 0):
+		return console.Misusedf("give --observed, or a workflow and its runs, not both: observed sessions drove no run")
+	case !c.Observed && c.Workflow == "":
+		return console.Misusedf("give --workflow NAME, or --observed for sessions that drove no run")
+	}
+	load := c.load
+	if c.Observed {
+		load = c.loadObserved
+	}
+	text, traces, err := load(ctx, io)
 	if err != nil {
 		return err
 	}
@@ -131,8 +144,11 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 		if err := show.JSON(io.Out, v); err != nil {
 			return err
 		}
-	} else {
-		c.print(io, v, len(traces))
+		return c.answer(v)
+	}
+	c.print(io, v, len(traces))
+	if c.Observed {
+		c.printFirst(io, v)
 	}
 	return c.answer(v)
 }
@@ -310,10 +326,19 @@ func (c *Command) print(io console.Streams, v *view, given int) {
 	c.printPolicy(say, v)
 	if len(v.Proposals) > 0 {
 		say("replayed: %s the same; no new permissions: %s", show.Counted(v.Runs-len(v.Cut), "run"), v.Verdict)
-		if c.Out != "" {
+		if c.Out != "" && !c.Observed {
 			say("Next: interlock verify %[1]s; interlock replay --candidate %[1]s; interlock workflow register %[1]s --shadow", show.Text(c.Out))
 		}
 	}
+}
+
+// printFirst shows the workflow of observed sessions, and how to enforce it.
+func (c *Command) printFirst(io console.Streams, v *view) {
+	if c.Out == "" {
+		fmt.Fprint(io.Out, v.Definition)
+		return
+	}
+	fmt.Fprintf(io.Out, "written to %s. Read it, name its phases, and add guards. Next:\n  interlock workflow register %[1]s\n  interlock init claude-code --workflow %[1]s\n", show.Text(c.Out))
 }
 
 // printPolicy shows the calls that a policy of the runs allows.

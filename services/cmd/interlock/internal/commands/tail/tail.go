@@ -2,6 +2,7 @@
 package tail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,11 +21,14 @@ import (
 	"github.com/interlock-run/interlock/services/internal/daemon"
 )
 
+// everything is the subject of all events.
+const everything = "interlock.>"
+
 // Command shows events as they come.
 type Command struct {
 	show.Printer
 	daemon.NATSLogin
-	Subject string `arg:"" optional:"" help:"NATS subject, wildcards allowed." default:"interlock.>"`
+	Subject string `arg:"" optional:"" help:"NATS subject, wildcards allowed. By default every event; for people without the seals of the decision log."`
 	NATSURL string `name:"nats-url" help:"NATS; found in the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 	Data    string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the nearest workspace, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Last    int    `help:"Begin with this many of the stream's last events." default:"0"`
@@ -50,7 +54,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	if err != nil {
 		return fmt.Errorf("tail: %w", err)
 	}
-	watcher, err := bus.Watch(ctx, js, bus.WatchConfig{Subjects: []string{c.Subject}, Last: c.Last})
+	watcher, err := bus.Watch(ctx, js, bus.WatchConfig{Subjects: []string{cmp.Or(c.Subject, everything)}, Last: c.Last})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: NATS does not answer about the stream; log in as a user that may make consumers of it, as `gateway` of deploy/nats/nats.conf", err)
 	}
@@ -58,7 +62,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 		return err
 	}
 	defer watcher.Stop()
-	for n := 0; c.Count == 0 || n < c.Count; n++ {
+	for n := 0; c.Count == 0 || n < c.Count; {
 		m, err := watcher.Next(ctx)
 		if ctx.Err() != nil {
 			return nil // stopped
@@ -66,11 +70,21 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 		if err != nil {
 			return fmt.Errorf("tail: %w", err)
 		}
+		if c.Subject == "" && c.ForPeople() && seal(m) {
+			continue
+		}
 		if err := c.print(streams.Out, m); err != nil {
 			return err
 		}
+		n++
 	}
 	return nil
+}
+
+// seal reports an event that only says how far the decision log is sealed.
+func seal(m bus.Message) bool {
+	ev, err := bus.Decode(m.Payload)
+	return err == nil && ev.GetDecisionsSealed() != nil
 }
 
 // print writes an event. One that is not valid JSON is written as it is.

@@ -40,6 +40,25 @@ func TestTableLine(t *testing.T) {
 	}
 }
 
+func TestSeal(t *testing.T) {
+	t.Parallel()
+	for want, ev := range map[bool]*eventv1.Event{
+		true:  {Namespace: "default", Entity: "audit", EntityId: "audit", Type: "sealed", Version: 1, Payload: &eventv1.Event_DecisionsSealed{DecisionsSealed: &eventv1.DecisionsSealed{Head: "a"}}},
+		false: {Namespace: "default", Entity: "run", EntityId: "run_1", Type: "paused", Version: 1},
+	} {
+		e, err := bus.Encode(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := seal(bus.Message{Payload: e.Payload}); got != want {
+			t.Errorf("%s: %t", ev.GetType(), got)
+		}
+	}
+	if seal(bus.Message{Payload: []byte("{")}) {
+		t.Error("a text that is no event counts as a seal")
+	}
+}
+
 func TestJSONLine(t *testing.T) {
 	t.Parallel()
 	for payload, want := range map[string]string{

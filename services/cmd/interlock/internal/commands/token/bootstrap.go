@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,11 +28,11 @@ import (
 type bootstrapCommand struct {
 	Secret string            `arg:"" optional:"" help:"Name of the Secret, in the namespace of the pod that this runs in."`
 	Label  map[string]string `help:"Label of the Secret. May be repeated." placeholder:"KEY=VALUE" mapsep:"none"`
-	Dir    string            `help:"Make the files tokens.json and token.key in this folder instead." type:"path" placeholder:"DIR"`
+	Dir    string            `help:"Make files of the Secret's names in this folder instead." type:"path" placeholder:"DIR"`
 	Owner  string            `help:"User and group that the files belong to, by number." placeholder:"UID:GID"`
 }
 
-// Run makes a Secret, or files, with tokens of all roles and a key of session tokens. It
+// Run makes a Secret, or files, with hashes of tokens of all roles, the tokens, and a key of session tokens. It
 // leaves existing ones as they are, without reading them.
 func (c *bootstrapCommand) Run(ctx context.Context, streams console.Streams) error {
 	switch {
@@ -62,13 +64,19 @@ func (c *bootstrapCommand) writeFiles(streams console.Streams) error {
 			return console.Misusedf("--owner %q: give UID:GID, such as 65532:65532", c.Owner)
 		}
 	}
-	tokens, _, err := auth.NewTokensFile()
-	if err != nil {
-		return fmt.Errorf("make tokens: %w", err)
+	// One that is there tells that the others belong to it.
+	if file := filepath.Join(c.Dir, tokensName); exists(file) {
+		fmt.Fprintf(streams.Out, "%s is there already: it stays as it is\n", file)
+		return nil
 	}
-	for name, content := range map[string][]byte{"tokens.json": tokens, "token.key": sessiontoken.NewKeyFile()} {
+	made, err := secrets(time.Now())
+	if err != nil {
+		return err
+	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(made)), func(name string) bool { return name == tokensName })
+	for _, name := range append(names, tokensName) { // last, because it says that all are there
 		file := filepath.Join(c.Dir, name)
-		created, err := auth.WriteSecret(file, content)
+		created, err := auth.WriteSecret(file, []byte(made[name]))
 		if err != nil {
 			return err
 		}
@@ -84,16 +92,32 @@ func (c *bootstrapCommand) writeFiles(streams console.Streams) error {
 	return nil
 }
 
-func (c *bootstrapCommand) create(ctx context.Context, api *cluster) (created bool, err error) {
-	file, tokens, err := auth.NewTokensFile()
+// tokensName is that of the tokens file.
+const tokensName = "tokens.json"
+
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return err == nil
+}
+
+// secrets returns a tokens file with hashes, a key of session tokens, and each token under the name of its role: those
+// of people for them to take, and that of services for --service-token-file.
+func secrets(now time.Time) (map[string]string, error) {
+	file, tokens, err := auth.NewTokensFile(now)
 	if err != nil {
-		return false, fmt.Errorf("make tokens: %w", err)
+		return nil, fmt.Errorf("make tokens: %w", err)
 	}
-	data := map[string]string{"tokens.json": string(file), "token.key": string(sessiontoken.NewKeyFile())}
+	made := map[string]string{tokensName: string(file), "token.key": string(sessiontoken.NewKeyFile())}
 	for role, token := range tokens {
-		if role != auth.Service { // which only the services use, from the file
-			data[string(role)] = token
-		}
+		made[string(role)] = token
+	}
+	return made, nil
+}
+
+func (c *bootstrapCommand) create(ctx context.Context, api *cluster) (created bool, err error) {
+	data, err := secrets(time.Now())
+	if err != nil {
+		return false, err
 	}
 	type metadata struct {
 		Name   string            `json:"name"`

@@ -92,11 +92,11 @@ func TestBootstrap(t *testing.T) {
 	}
 	for _, role := range auth.Roles() {
 		who, err := tokens.Authenticate(t.Context(), made[string(role)])
-		if want := (auth.Principal{Name: string(role), Role: role}); err != nil || who != want {
+		if err != nil || who.Name != string(role) || who.Role != role || !who.MayCallIn("team") || strings.Contains(made["tokens.json"], made[string(role)]) {
 			t.Errorf("the token of %s is that of %+v, %v", role, who, err)
 		}
 	}
-	if len(made) != len(auth.Roles())+2 {
+	if len(made) != len(auth.Roles())+3 {
 		t.Errorf("the Secret has %d keys", len(made))
 	}
 	files := t.TempDir()
@@ -108,8 +108,9 @@ func TestBootstrap(t *testing.T) {
 	if _, err := sessiontoken.LoadKey(filepath.Join(files, "token.key")); err != nil {
 		t.Error(err)
 	}
-	if token, err := auth.FileToken(filepath.Join(files, "tokens.json"), auth.Service); token == "" || err != nil {
-		t.Errorf("services have %q, %v", token, err)
+	token, err := auth.ReadPassword(filepath.Join(files, "service"))
+	if who, unknown := tokens.Authenticate(t.Context(), token); who.Role != auth.Service || err != nil || unknown != nil {
+		t.Errorf("services are %+v, %v, %v", who, err, unknown)
 	}
 
 	// A second time has no effect.

@@ -22,6 +22,7 @@ type mintCommand struct {
 	Branch    string        `help:"Only branch of the session's run that it may act in." placeholder:"BRANCH"`
 	Namespace string        `help:"Namespace of the session." default:"default" env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
 	Name      string        `help:"Name of the agent, for history and approvals, of ASCII letters, digits and ._:/@-; by default that of the session." placeholder:"NAME"`
+	Human     string        `help:"Person of the deployment on whose behalf the agent acts, by the word of the one who holds the key." placeholder:"NAME"`
 	TTL       time.Duration `name:"ttl" help:"How long the token counts: at most 720h. Only another key ends it earlier." default:"1h" placeholder:"DURATION"`
 }
 
@@ -56,8 +57,13 @@ func (c *mintCommand) Run(streams console.Streams) error {
 		}
 	}
 	now := time.Now().Truncate(time.Second)
+	var human *auth.Human
+	if c.Human != "" {
+		human = &auth.Human{Name: c.Human, Source: auth.Registered}
+	}
 	token, err := key.Mint(sessiontoken.Claims{
-		Name: c.Name, Namespace: c.Namespace, Session: c.Session, Branch: c.Branch, Parent: c.Parent,
+		Human: human,
+		Name:  c.Name, Namespace: c.Namespace, Session: c.Session, Branch: c.Branch, Parent: c.Parent,
 		IssuedAt: now, Expires: now.Add(c.TTL.Truncate(time.Second)),
 	})
 	if err != nil {
@@ -77,7 +83,7 @@ func (c *mintCommand) checkName(folder datadir.Dir) error {
 			return err
 		}
 	}
-	if err := sessiontoken.CheckName(c.Name, names); err != nil {
+	if err := sessiontoken.CheckName(c.Name, c.Namespace, names); err != nil {
 		return console.Misusedf("--name: %w", err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/verify/report"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
@@ -76,7 +77,7 @@ func (c *Command) printText(out io.Writer, all []checked) {
 			fmt.Fprintf(out, "%s: warning: %s: %s: %s\n", show.Text(f.File), show.Text(w.Pointer), w.Code, show.Text(w.Message))
 		}
 		if len(f.Results) == 0 {
-			fmt.Fprintf(out, "%s: no properties: state them under \"properties\" of the definition, or in %s\n", show.Text(f.File), show.Text(nextTo(f.File)))
+			fmt.Fprintf(out, "%s: no properties: state them under \"properties\" of the definition, or in %s\n", show.Text(f.File), show.Text(input.PropertiesOf(f.File)))
 		}
 	}
 }

@@ -27,7 +27,7 @@ import (
 // Command verifies files.
 type Command struct {
 	client.Connection
-	Files       []string             `arg:"" optional:"" name:"file" help:"Workflows and processes, and policies that judge their calls, JSON or YAML by their names. NAME.properties.yaml next to NAME.json is read too." placeholder:"FILE"`
+	Files       []string             `arg:"" optional:"" name:"file" help:"Workflows and processes, and policies that judge their calls, JSON or YAML by their names. NAME.properties.yaml next to NAME.json is read too. FOLDER/... is all below." placeholder:"FILE"`
 	Properties  string               `help:"A file of more properties, of the first workflow." placeholder:"FILE"`
 	Schema      string               `help:"The schema of the shared state that evidence may be of, JSON or YAML: shows who may write the values that the guards read." placeholder:"FILE"`
 	MaxStates   int                  `help:"The most states that are explored for one property." default:"1000000" placeholder:"N"`
@@ -129,7 +129,11 @@ func progress(io console.Streams) func(string, int) bool {
 func (c *Command) read(io console.Streams) ([]checked, error) {
 	var all []checked
 	var policies []verify.Policy
-	for _, file := range c.Files {
+	files, err := input.Definitions(c.Files)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
 		if err := input.NoProperties(file); err != nil {
 			return nil, err
 		}
@@ -275,7 +279,7 @@ func (c *Command) properties(f *checked, first bool, io console.Streams) error {
 // stands next to it, and of the one that is named, if any.
 func MoreProperties(workflowFile, named string, def *workflow.Definition, io console.Streams) ([]workflow.Property, error) {
 	var files []string
-	sibling := nextTo(workflowFile)
+	sibling := input.PropertiesOf(workflowFile)
 	if _, err := os.Stat(sibling); err == nil {
 		files = append(files, sibling)
 	}
@@ -295,11 +299,6 @@ func MoreProperties(workflowFile, named string, def *workflow.Definition, io con
 		all = append(all, more...)
 	}
 	return all, nil
-}
-
-// nextTo returns the file of properties that is read with a definition.
-func nextTo(file string) string {
-	return strings.TrimSuffix(file, filepath.Ext(file)) + ".properties.yaml"
 }
 
 // write keeps counterexamples as scenarios.

@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -27,18 +28,18 @@ type diffCommand struct {
 	To   int64  `help:"The later version; the newest by default."`
 }
 
-func (c *diffCommand) Run(ctx context.Context, io console.Streams) error {
+func (c *diffCommand) Run(ctx context.Context, streams console.Streams) error {
 	if c.File != "" {
-		return c.files(io)
+		return c.files(streams)
 	}
-	return c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
+	return c.Do(ctx, streams, auth.Operator, func(conn grpc.ClientConnInterface) error {
 		workflows := enginev1.NewWorkflowServiceClient(conn)
 		read := func(version int64) (jsonview.Definition, int64, error) {
 			resp, err := workflows.GetWorkflow(ctx, &enginev1.GetWorkflowRequest{Name: c.Name, Version: version})
 			if err != nil {
 				return jsonview.Definition{}, 0, err
 			}
-			def, err := parsed(input.Source{Name: c.Name, Text: resp.GetWorkflow().GetDefinition()}, io)
+			def, err := parsed(input.Source{Name: c.Name, Text: resp.GetWorkflow().GetDefinition()}, streams)
 			return def, resp.GetWorkflow().GetVersion(), err
 		}
 		after, to, err := read(c.To)
@@ -53,63 +54,74 @@ func (c *diffCommand) Run(ctx context.Context, io console.Streams) error {
 		if err != nil {
 			return err
 		}
-		return c.print(io, jsonview.WorkflowDiffOf(from, to, before, after))
+		return c.print(streams, jsonview.WorkflowDiffOf(from, to, before, after))
 	})
 }
 
 // files compares two files.
-func (c *diffCommand) files(io console.Streams) error {
+func (c *diffCommand) files(streams console.Streams) error {
 	if c.From != 0 || c.To != 0 {
 		return console.Misusedf("files have no versions: leave --from and --to out")
 	}
 	var read [2]jsonview.Definition
 	for i, file := range []string{c.Name, c.File} {
-		text, err := input.File(file, io.In)
+		text, err := input.File(file, streams.In)
 		if err != nil {
 			return err
 		}
-		if read[i], err = parsed(input.Source{Name: file, Text: text}, io); err != nil {
+		if read[i], err = parsed(input.Source{Name: file, Text: text}, streams); err != nil {
 			return err
 		}
 	}
-	return c.print(io, jsonview.WorkflowDiffOf(0, 0, read[0], read[1]))
+	return c.print(streams, jsonview.WorkflowDiffOf(0, 0, read[0], read[1]))
 }
 
 // parsed reads a valid workflow.
-func parsed(src input.Source, io console.Streams) (jsonview.Definition, error) {
+func parsed(src input.Source, streams console.Streams) (jsonview.Definition, error) {
 	doc, problems := src.Parse()
 	if problems.HasErrors() {
-		return jsonview.Definition{}, src.Refuse(problems, io)
+		return jsonview.Definition{}, src.Refuse(problems, streams)
 	}
 	if kind := document.KindOf(doc); kind != "" && kind != "workflow" {
 		return jsonview.Definition{}, fmt.Errorf("%s is a %s: only workflows can be compared", src.Name, kind)
 	}
 	def, problems := workflow.ParseValue(doc)
 	if problems.HasErrors() {
-		return jsonview.Definition{}, src.Refuse(problems, io)
+		return jsonview.Definition{}, src.Refuse(problems, streams)
 	}
 	return jsonview.Definition{Parsed: def, Document: doc}, nil
 }
 
-func (c *diffCommand) print(io console.Streams, d jsonview.WorkflowDiff) error {
-	return c.Print(io.Out, d, func(w *show.Sheet) {
+func (c *diffCommand) print(streams console.Streams, d jsonview.WorkflowDiff) error {
+	return c.Print(streams.Out, d, func(w *show.Sheet) {
 		if d.To > 0 {
 			fmt.Fprintf(w, "version %d -> version %d\n", d.From, d.To)
 		}
 		if len(d.States)+len(d.DefinitionFields) == 0 {
 			fmt.Fprintln(w, "no differences")
 		}
-		for i := range d.States {
-			printState(w, &d.States[i])
-		}
-		if len(d.DefinitionFields) > 0 {
-			fmt.Fprintln(w, "definition:")
-			printFields(w, d.DefinitionFields)
-		}
+		printDiff(w, &d)
 	})
 }
 
-func printState(w *show.Sheet, s *jsonview.StateDiff) {
+func printDiff(w io.Writer, d *jsonview.WorkflowDiff) {
+	for i := range d.States {
+		printState(w, &d.States[i])
+	}
+	if len(d.DefinitionFields) > 0 {
+		fmt.Fprintln(w, "definition:")
+		printFields(w, d.DefinitionFields)
+	}
+}
+
+// Describe returns a difference in words, line by line.
+func Describe(d *jsonview.WorkflowDiff) []string {
+	var out strings.Builder
+	printDiff(&out, d)
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+func printState(w io.Writer, s *jsonview.StateDiff) {
 	fmt.Fprintf(w, "state %s: %s\n", show.Text(s.State), s.Change)
 	for _, l := range []struct {
 		sign, what string
@@ -144,7 +156,7 @@ func event(e *jsonview.EventDef) string {
 	}.String())
 }
 
-func printFields(w *show.Sheet, fields []jsonview.FieldDiff) {
+func printFields(w io.Writer, fields []jsonview.FieldDiff) {
 	for i := range fields {
 		f := &fields[i]
 		if len(f.Before) > 0 {

@@ -25,7 +25,7 @@ func (c *registerCommand) Run(ctx context.Context, io console.Streams) error {
 		return c.PutShadows(ctx, io)
 	}
 	return c.Register(ctx, io, "workflow", func(conn grpc.ClientConnInterface, source []byte) (*definition.Registered, error) {
-		req := &enginev1.RegisterWorkflowRequest{Definition: source}
+		req := &enginev1.RegisterWorkflowRequest{Definition: source, ExpectedVersion: c.ExpectedVersion, Staged: c.Staged, DryRun: c.DryRun}
 		resp, err := enginev1.NewWorkflowServiceClient(conn).RegisterWorkflow(ctx, req)
 		view := registeredWorkflow{jsonview.WorkflowOf(resp.GetWorkflow()), resp.GetCreated()}
 		view.Definition = nil
@@ -43,7 +43,7 @@ type getCommand struct {
 	client.Connection
 	show.Printer
 	Name    string `arg:"" help:"Name of the workflow."`
-	Version int64  `help:"Version; the latest by default."`
+	Version int64  `help:"Version; the live one by default."`
 }
 
 func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
@@ -78,8 +78,8 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		if err != nil {
 			return err
 		}
-		return show.Table(c.Printer, io.Out, "NAME\tVERSION\tCREATED\tBY", all, func(v *jsonview.Workflow) []any {
-			return []any{v.Name, v.Version, v.CreatedAt, v.CreatedBy}
+		return show.Table(c.Printer, io.Out, "NAME\tVERSION\tLIVE\tCREATED\tBY", all, func(v *jsonview.Workflow) []any {
+			return []any{v.Name, v.Version, definition.Live(v.LiveVersion, v.Retired), v.CreatedAt, v.CreatedBy}
 		})
 	})
 }

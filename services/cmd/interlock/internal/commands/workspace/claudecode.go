@@ -24,6 +24,29 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
+	return c.install(ctx, io)
+}
+
+func (c *claudeCodeCommand) install(ctx context.Context, io console.Streams) error {
+	files, err := c.edit(ctx, io)
+	if err != nil {
+		return err
+	}
+	folder := datadir.Dir(c.data)
+	if c.Undo {
+		known, err := folder.Installed(c.Dir) // which is empty where the folder is gone
+		if err != nil || known == "" {
+			return err
+		}
+		return folder.SetInstalled(c.Dir, "")
+	}
+	// Kept where only people can write, so that doctor can determine when the hooks
+	// change.
+	return folder.SetInstalled(c.Dir, datadir.Digest(written(files[0].After)))
+}
+
+// edit writes the settings, the hooks first.
+func (c *claudeCodeCommand) edit(ctx context.Context, io console.Streams) ([]*jsonfile.File, error) {
 	command, server := c.hook("", ""), c.server("")
 	ours, other := localSettings, sharedSettings
 	if c.Shared {
@@ -41,25 +64,11 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		return addAllowances(doc, allowed, indent)
 	}
-	files, err := c.write(ctx, io, []edit{
+	return c.write(ctx, io, []edit{
 		{path: ours, add: add, remove: withoutHooks},
 		{path: other, remove: withoutHooks}, // or each event would be asked about twice
 		{path: ".mcp.json", add: server, remove: withoutServer},
 	}, "restart Claude Code")
-	if err != nil {
-		return err
-	}
-	folder := datadir.Dir(c.data)
-	if c.Undo {
-		known, err := folder.Installed(c.Dir) // which is empty where the folder is gone
-		if err != nil || known == "" {
-			return err
-		}
-		return folder.SetInstalled(c.Dir, "")
-	}
-	// Kept where only people can write, so that doctor can determine when the hooks
-	// change.
-	return folder.SetInstalled(c.Dir, datadir.Digest(written(files[0].After)))
 }
 
 // sharedHook returns a command for everyone who works on a project: by the name of the program,
@@ -70,11 +79,7 @@ func (c *claudeCodeCommand) sharedHook() []string {
 	if c.everyones() {
 		data = "${CLAUDE_PROJECT_DIR}/" + datadir.Default
 	}
-	words := []string{"interlock", "hook", "--data-dir", data}
-	if c.def != nil {
-		words = append(words, "--workflow", c.def.ID)
-	}
-	return words
+	return append([]string{"interlock", "hook", "--data-dir", data}, c.rules()...)
 }
 
 // sharedServer returns the MCP server for everyone who works on a project: it finds the data

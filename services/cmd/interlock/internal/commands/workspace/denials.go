@@ -31,9 +31,9 @@ func denialsOf(doc []jsonfile.Member) (rules []string) {
 	}
 	var folders []string
 	for _, words := range hooksIn(hooks) {
-		call := hookclient.Call{Agent: hookevent.ClaudeCode}
-		if call.Parse(words[2:]) && filepath.IsAbs(call.Data) {
-			folders = append(folders, denied(call.Data))
+		client := hookclient.Client{Agent: hookevent.ClaudeCode}
+		if client.Parse(words[2:]) && filepath.IsAbs(client.Data) {
+			folders = append(folders, denied(client.Data))
 		}
 	}
 	slices.Sort(folders)
@@ -78,9 +78,9 @@ func allowancesOf(doc []jsonfile.Member) (rules []string) {
 		return nil
 	}
 	for _, words := range hooksIn(hooks) {
-		call := hookclient.Call{Agent: hookevent.ClaudeCode}
-		if call.Parse(words[2:]) && filepath.IsAbs(words[0]) && filepath.IsAbs(call.Data) {
-			rules = append(rules, "Bash("+call.JailCommand(words[0])+" --run *)")
+		client := hookclient.Client{Agent: hookevent.ClaudeCode}
+		if client.Parse(words[2:]) && filepath.IsAbs(words[0]) && filepath.IsAbs(client.Data) {
+			rules = append(rules, "Bash("+client.JailCommand(words[0])+" --run *)")
 		}
 	}
 	slices.Sort(rules)

@@ -39,6 +39,8 @@ import (
 type Doctor struct {
 	Dir       string `arg:"" optional:"" help:"The workspace." default:"." type:"path"`
 	Data      string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the hooks, or else of the workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Probe     bool   `help:"Make a call that must be denied through the hook's own command, and look for it in the log."`
+	Line      string `help:"With --probe: the command line that must be denied. By default the call reads a secret of the data folder." placeholder:"COMMAND"`
 	AgentUser string `help:"User that the agent runs as; by default the one who runs this." placeholder:"NAME"`
 
 	// Ask is how the server is asked to prove itself; nil where that is not possible.
@@ -103,7 +105,7 @@ func (c *Doctor) examine(ctx context.Context, io console.Streams) ([]finding, er
 		return nil, err
 	}
 	if c.AgentUser == "" {
-		findings = append(findings, sameUser(who))
+		findings = append(findings, sameUser(folder, who))
 	} else {
 		findings = append(findings, agent(folder, who)...)
 		findings = append(findings, undone(hooks, who)...)
@@ -112,6 +114,18 @@ func (c *Doctor) examine(ctx context.Context, io console.Streams) ([]finding, er
 	findings = append(findings, inWorkspace(folder, c.Dir)...)
 	findings = append(findings, inherited(folder, os.Getenv("INTERLOCK_TOKEN"))...)
 	findings = append(findings, leftOut(ctx, io, folder)...)
+	findings = append(findings, refused(ctx, folder)...)
+	findings = append(findings, loosened(ctx, io, folder)...)
+	if standing := StandingOf(ctx, io, folder, hooks.workflow, hooks.observe); !standing.Enforcing && len(hooks.files) > 0 {
+		how := note // it may be meant to be so
+		if hooks.observe {
+			how = warning
+		}
+		findings = append(findings, finding{how, "NOT enforcing, because " + standing.Why, standing.fix})
+	}
+	if c.Probe {
+		findings = append(findings, c.probe(ctx, io, folder, hooks)...)
+	}
 	return append(findings, openShell(ctx, io, folder, hooks.workflow)...), nil
 }
 
@@ -141,8 +155,8 @@ func (c *Doctor) folder(folder datadir.Dir, hooks gating) []finding {
 	if c.Ask == nil {
 		return findings
 	}
-	call := hookclient.Call{Agent: hookevent.ClaudeCode, Data: string(folder)}
-	if err := call.Reach(c.Ask); err != nil {
+	edge := hookclient.Client{Agent: hookevent.ClaudeCode, Data: string(folder)}
+	if err := edge.Reach(c.Ask); err != nil {
 		return append(findings, finding{failure, err.Error(), "start `interlock up`; until then every call is blocked"})
 	}
 	return append(findings, finding{fine, "the server of " + string(folder) + " answers, and proves that it knows the token", ""})
@@ -193,23 +207,27 @@ func (c *Doctor) agentUser() (who *user.User, err error) {
 }
 
 // sameUser notes the level of protection where the agent runs as the user of the server.
-func sameUser(who *user.User) finding {
+func sameUser(folder datadir.Dir, who *user.User) finding {
+	if _, err := auth.FileToken(folder.Local(), auth.Operator); err != nil {
+		return withPresence(folder, who)
+	}
 	return finding{
-		note, fmt.Sprintf("level of protection: mistakes. The agent runs as your user %s, so a program that it starts could read the tokens "+
-			"and change the hooks; against an agent that attacks, %s, and check with --agent-user", who.Username, apart), "",
+		note, fmt.Sprintf("level of protection: same user, no presence: it stops mistakes. The agent runs as your user %s, so a program that it starts could read "+
+			"the tokens of operators and approvers in %s, and change the hooks; start `interlock up` without --presence none, or %s, and check with --agent-user",
+			who.Username, folder.Local(), apart), "",
 	}
 }
 
 // agent checks whether the agent's user could do operations for people.
 func agent(folder datadir.Dir, who *user.User) []finding {
-	info, err := os.Stat(folder.Tokens())
+	info, err := os.Stat(folder.Local())
 	switch {
 	case err != nil:
 		return nil // no folder, which has been said
 	case mayRead(info, who):
-		return []finding{{failure, fmt.Sprintf("an agent of user %s could read %s, and so give approvals", who.Username, folder.Tokens()), apart}}
+		return []finding{{failure, fmt.Sprintf("an agent of user %s could read %s, and so act in any session", who.Username, folder.Local()), apart}}
 	}
-	return []finding{{fine, fmt.Sprintf("an agent of user %s cannot read %s", who.Username, folder.Tokens()), ""}}
+	return []finding{{fine, fmt.Sprintf("an agent of user %s cannot read %s", who.Username, folder.Local()), ""}}
 }
 
 // undone checks whether the agent's user could change the hooks, or the program that they run.
@@ -349,14 +367,15 @@ func inWorkspace(folder datadir.Dir, dir string) []finding {
 // inherited warns of a person's token in the environment, which programs that are started from
 // here have, too.
 func inherited(folder datadir.Dir, token string) []finding {
-	for _, role := range auth.Roles() {
-		known, err := auth.FileToken(folder.Tokens(), role)
-		if err == nil && token != "" && token == known && role != auth.Agent {
-			return []finding{{
-				warning, fmt.Sprintf("INTERLOCK_TOKEN is that of the role %s: an agent that is started from here has it", role),
-				"unset INTERLOCK_TOKEN where agents are started",
-			}}
-		}
+	file, err := auth.ReadFile(folder.Tokens())
+	if err != nil || token == "" {
+		return nil // no folder, which has been said
+	}
+	if e, ok := file.Find(token); ok && e.Role != auth.Agent {
+		return []finding{{
+			warning, fmt.Sprintf("INTERLOCK_TOKEN is that of the role %s: an agent that is started from here has it", e.Role),
+			"unset INTERLOCK_TOKEN where agents are started",
+		}}
 	}
 	return nil
 }

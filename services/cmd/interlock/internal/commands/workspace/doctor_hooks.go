@@ -22,6 +22,8 @@ import (
 type gating struct {
 	data     string   // that the hooks name
 	workflow string   // that they put sessions on
+	observe  bool     // they record, and enforce no workflow
+	before   []string // the command for a call of a tool
 	written  string   // the hooks in the workspace, to compare
 	files    []string // the settings with hooks, and the programs that they run
 }
@@ -98,7 +100,7 @@ func (c *Doctor) others(g *gating) []finding {
 		if commands := hooksIn(settings.Hooks); len(commands) > 0 {
 			var use Use
 			use.read(text)
-			g.data, g.workflow = cmp.Or(g.data, use.Data), cmp.Or(g.workflow, use.Workflow)
+			g.data, g.workflow, g.observe = cmp.Or(g.data, use.Data), cmp.Or(g.workflow, use.Workflow), g.observe || use.Observe
 			g.files = append(g.files, filepath.Join(c.Dir, agent.file))
 			findings = append(findings, finding{
 				note, fmt.Sprintf("%s calls the hook (%s), and only hooks of Claude Code are checked", agent.name, agent.file), "",
@@ -156,8 +158,8 @@ func (c *Doctor) hook(event string, passes bool, entries []jsontext.Value, g *ga
 		for i, word := range words {
 			words[i] = inProject(word, c.Dir)
 		}
-		call := hookclient.Call{Agent: hookevent.ClaudeCode}
-		if !isHook(words) || !call.Parse(words[2:]) { // the words around it may pass
+		client := hookclient.Client{Agent: hookevent.ClaudeCode}
+		if !isHook(words) || !client.Parse(words[2:]) { // the words around it may pass
 			findings = append(findings, finding{failure, event + ": the hook's command cannot be read: " + shellwords.Join(words), again})
 			continue
 		}
@@ -167,15 +169,18 @@ func (c *Doctor) hook(event string, passes bool, entries []jsontext.Value, g *ga
 		if filepath.IsAbs(words[0]) {
 			g.files = append(g.files, words[0])
 		}
-		g.workflow = cmp.Or(call.Workflow, g.workflow)
+		g.workflow, g.observe = cmp.Or(client.Workflow, g.workflow), g.observe || client.Observe
+		if hookevent.Of(hookevent.ClaudeCode, event) == hookevent.Before && event != hookevent.SkillCommand {
+			g.before = words
+		}
 		switch {
-		case call.Server != "":
-		case call.Data == "" || !filepath.IsAbs(call.Data):
+		case client.Server != "":
+		case client.Data == "" || !filepath.IsAbs(client.Data):
 			findings = append(findings, finding{failure, event + ": the hook names no absolute --data-dir", again})
-		case g.data != "" && g.data != call.Data:
+		case g.data != "" && g.data != client.Data:
 			findings = append(findings, finding{failure, event + ": the hooks name several data folders", again})
 		default:
-			g.data = call.Data
+			g.data = client.Data
 		}
 	}
 	return findings

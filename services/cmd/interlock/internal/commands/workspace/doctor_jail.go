@@ -23,8 +23,8 @@ func (c *Doctor) jails(folder datadir.Dir) []finding {
 	default:
 		findings = append(findings, finding{fine, jail.Sentence(jail.Full, ""), ""})
 	}
-	call := hookclient.Call{Data: string(folder)}
-	if n, err := call.Unheard(); err == nil && n > 0 {
+	client := hookclient.Client{Data: string(folder)}
+	if n, err := client.Unheard(); err == nil && n > 0 {
 		findings = append(findings, finding{
 			warning, fmt.Sprintf("witnesses of %d commands wait for the server: until they are delivered, they give no evidence", n),
 			"start `interlock up`, which takes it in",

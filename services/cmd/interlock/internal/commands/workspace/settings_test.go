@@ -13,14 +13,14 @@ func TestHookGivesUpBeforeTheAgent(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []int{0, 1, 9, 120, 3600} {
 		words, seconds := patient([]string{"interlock", "hook"}, wait)
-		var call hookclient.Call
-		call.Agent = "codex"
-		if !call.Parse(words[2:]) {
+		var client hookclient.Client
+		client.Agent = "codex"
+		if !client.Parse(words[2:]) {
 			t.Fatalf("%d: %q cannot be read", wait, words)
 		}
 		own := hookclient.Timeout
-		if call.Patience != "" {
-			n, err := strconv.Atoi(call.Patience)
+		if client.Patience != "" {
+			n, err := strconv.Atoi(client.Patience)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,11 +32,15 @@ import (
 // setup has the common parts of `init` for all agents.
 type setup struct {
 	Workflow string `help:"Definition that sessions are put on: its file, or the name of a registered workflow." type:"path" placeholder:"FILE"`
+	Observe  bool   `help:"Only observe: record every call of sessions that drive no run, and enforce no workflow. Policies apply as ever. interlock suggest --observed then writes a first workflow."`
 	Dir      string `arg:"" optional:"" help:"The workspace." default:"." type:"path"`
 	Data     string `name:"data-dir" help:"Data folder of the server on this machine; by default one outside of the workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Binary   string `help:"The interlock command to call; by default the absolute path of this one." placeholder:"PATH"`
 	Yes      bool   `short:"y" help:"Write without asking."`
 	Undo     bool   `help:"Remove only the changes of init."`
+
+	// quiet leaves the differences out, and preview ends before the question.
+	quiet, preview bool
 
 	def  *workflow.Definition // nil for none
 	data string               // the data folder, absolute
@@ -63,10 +67,15 @@ func (s *setup) write(ctx context.Context, io console.Streams, edits []edit, nex
 		switch {
 		case file.Changed():
 			changed = append(changed, file)
-			fmt.Fprintf(io.Out, "%s\n", difference(file))
+			if !s.quiet {
+				fmt.Fprintf(io.Out, "%s\n", difference(file))
+			}
 		case e.add != nil || s.Undo:
 			fmt.Fprintf(io.Out, "%s: no change\n", file.Path)
 		}
+	}
+	if s.preview {
+		return changed, nil
 	}
 	if len(changed) == 0 {
 		return files, s.settle()
@@ -209,6 +218,9 @@ func (s *setup) prepare(ctx context.Context, io console.Streams) (err error) {
 		return err
 	}
 	s.data = string(folder)
+	if s.Observe && s.Workflow != "" {
+		return console.Misusedf("give --observe or --workflow, not both: with a workflow, calls are recorded, too")
+	}
 	if s.Workflow == "" || s.Undo {
 		return nil
 	}
@@ -264,10 +276,19 @@ func (s *setup) hook(agent, session string) []string {
 	if session != "" {
 		words = append(words, "--session", session)
 	}
-	if s.def != nil {
-		words = append(words, "--workflow", s.def.ID)
+	return append(words, s.rules()...)
+}
+
+// rules returns the words of a hook for the workflow of sessions, or for observing.
+func (s *setup) rules() []string {
+	switch {
+	case s.def != nil:
+		return []string{"--workflow", s.def.ID}
+	case s.Observe:
+		return []string{"--observe"}
+	default:
+		return nil
 	}
-	return words
 }
 
 // wait is how long the workflow has its agent wait for people, in seconds.

@@ -30,6 +30,7 @@ type Use struct {
 	File     string // absolute
 	Data     string // the data folder that it names; empty for none
 	Workflow string // that its hooks put sessions on; empty for none
+	Observe  bool   // its hooks record, and enforce no workflow
 
 	agent  string
 	shared bool
@@ -70,9 +71,9 @@ func (u *Use) read(text []byte) {
 		if at := slices.Index(words, "||"); at >= 0 {
 			words = words[:at]
 		}
-		call := hookclient.Call{Agent: hookevent.ClaudeCode}
-		if call.Parse(words) {
-			u.Data, u.Workflow = call.Data, call.Workflow
+		client := hookclient.Client{Agent: hookevent.ClaudeCode}
+		if client.Parse(words) {
+			u.Data, u.Workflow, u.Observe = client.Data, client.Workflow, client.Observe
 		}
 	}
 }
@@ -94,6 +95,9 @@ func (u *Use) Again(dir string) string {
 	}
 	if u.Workflow != "" {
 		words = append(words, "--workflow", u.Workflow)
+	}
+	if u.Observe {
+		words = append(words, "--observe")
 	}
 	return shellwords.Join(append(words, dir))
 }

@@ -1,1 +1,0 @@
-import{F as e,N as t,d as n}from"./basics-CeWL5tCF.js";import{t as r}from"./jsx-runtime-DyZJNswf.js";var i=r();function a({before:r,after:a}){let o=t=>typeof t==`string`?t:e(t);return(0,i.jsx)(`pre`,{className:`doc diff`,children:t(o(r),o(a)).map((e,t)=>(0,i.jsx)(`span`,{className:e.kind,children:(0,i.jsx)(n,{lines:!0,children:e.text})},t))})}export{a as t};

@@ -1,0 +1,1 @@
+import{I as e,R as t,d as n}from"./basics-CctzRvfy.js";import{t as r}from"./jsx-runtime-DyZJNswf.js";var i=r();function a({before:r,after:a}){let o=e=>typeof e==`string`?e:t(e);return(0,i.jsx)(`pre`,{className:`doc diff`,tabIndex:0,children:e(o(r),o(a)).map((e,t)=>(0,i.jsx)(`span`,{className:e.kind,children:(0,i.jsx)(n,{lines:!0,children:e.text})},t))})}export{a as t};
