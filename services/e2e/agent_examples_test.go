@@ -46,7 +46,7 @@ func TestAgentExample(t *testing.T) {
 	t.Parallel()
 	page := string(must[[]byte](t)(os.ReadFile(agentExamples)))
 	interlock := binary(t, "interlock")
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	run := exec.CommandContext(ctx, "../../examples/agents/run", "go")
 	run.Env, run.WaitDelay = append(cleanEnv(), "INTERLOCK_BINARY="+interlock), patience

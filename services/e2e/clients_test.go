@@ -27,7 +27,7 @@ func TestClients(t *testing.T) {
 	for _, file := range tests {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".test.mjs"), func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			node := exec.CommandContext(ctx, "node", "--test", "--test-force-exit", "--test-reporter=spec", file)
 			node.Dir = clients

@@ -30,7 +30,7 @@ func TestDeployGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := startUp(t, "--mcp-config", config)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	node := exec.CommandContext(ctx, "node", "--test", "--test-force-exit", "--test-reporter=spec", "deploy-gate.mjs")
 	node.Dir = clients

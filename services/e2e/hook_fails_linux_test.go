@@ -143,7 +143,7 @@ func prompted(t *testing.T, claude, dir, path, prompt string, model *oneToolCall
 	t.Helper()
 	server := httptest.NewServer(model)
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	run := exec.CommandContext(ctx, claude, "-p", prompt, "--allowedTools", "Bash,Skill", "--strict-mcp-config")
 	run.Dir = dir

@@ -65,7 +65,7 @@ func TestClaudeCodeInJails(t *testing.T) {
 	}
 	server := httptest.NewServer(model)
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	run := exec.CommandContext(ctx, claude, "-p", "go", "--allowedTools", "Bash(python3:*),Bash(mkdir:*),Bash(sh:*),mcp__interlock__transition", "--mcp-config", ".mcp.json", "--strict-mcp-config")
 	run.Dir = j.dir

@@ -16,7 +16,7 @@ import (
 
 // patience is how long a test waits for expected events. Only a failing test
 // waits that long.
-const patience = 45 * time.Second
+const patience = 4 * time.Minute
 
 // workspace is a folder for files that all tests share; it goes with the process.
 var workspace string

@@ -235,7 +235,7 @@ func dawdle(conn net.Conn) error {
 			time.Sleep(500 * time.Millisecond) // as a slow client
 		}
 	}()
-	conn.SetReadDeadline(time.Now().Add(2 * patience))
+	conn.SetReadDeadline(time.Now().Add(patience))
 	_, err := io.Copy(io.Discard, conn)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return errors.New("it is still served")

@@ -98,7 +98,7 @@ func memoryFolder(tb testing.TB) string {
 // patience is how long anything that scripts wait for may take. A look at a file or at a
 // server costs little and is repeated soon; running a command costs more.
 const (
-	patience  = 30 * time.Second
+	patience  = 2 * time.Minute
 	soon      = 5 * time.Millisecond
 	untilTick = 100 * time.Millisecond
 )

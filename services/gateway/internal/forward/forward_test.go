@@ -28,7 +28,7 @@ import (
 )
 
 // patience is for what must happen; no test waits that long unless it fails.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 type text = wrapperspb.StringValue
 

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long anything that these tests wait for may take.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // settled is an Ack, or a Fail with its error.
 type settled struct {

@@ -30,7 +30,7 @@ const (
 	rejected = approvalv1.ApprovalStatus_APPROVAL_STATUS_REJECTED
 
 	approve, reject = "interlock_approve", "interlock_reject"
-	patience        = time.Minute
+	patience        = 2 * time.Minute
 )
 
 // desk is the approval service, as a relay meets it: it knows one person.

@@ -157,7 +157,7 @@ func linger(ctx context.Context, req *sdk.CallToolRequest) (string, error) {
 }
 
 // Patience bounds waits for things that take no time.
-const Patience = 30 * time.Second
+const Patience = 120 * time.Second
 
 // Eventually waits for a condition.
 func Eventually(t *testing.T, what string, condition func() bool) {
