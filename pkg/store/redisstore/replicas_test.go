@@ -140,7 +140,7 @@ func TestTailWakesWhenAnotherCommits(t *testing.T) {
 				if entry.ID != id || string(entry.Payload) != id {
 					t.Errorf("tail answered %+v, not event %s", entry, id)
 				}
-			case <-time.After(2*time.Minute):
+			case <-time.After(2 * time.Minute):
 				t.Fatal("tail does not wake")
 			}
 		}
