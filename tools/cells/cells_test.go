@@ -62,7 +62,7 @@ func TestEveryCheckIsAnswered(t *testing.T) {
 		"failover":   in.failover,
 		"fork":       in.fork(50 * gigabyte),
 		"lost node":  in.loseNode,
-		"hot tenant": p.heat(9000),
+		"hot tenant": p.heat(12000),
 	} {
 		c := p.strike(p.cells[0], 200, 7, fault)
 		if c.arrived == 0 || c.arrived != c.decided+c.refused || c.open != 0 {

@@ -72,6 +72,7 @@ type inputs struct {
 	Repair      float64 `json:"repair_min"`
 	Move        float64 `json:"move_min"`
 	HaltCommand float64 `json:"halt_command_ms"`
+	HaltSilent  float64 `json:"halt_silent_s"`
 	HaltTrips   float64 `json:"halt_round_trips"`
 
 	Regions []region  `json:"-"`

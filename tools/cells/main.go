@@ -2,7 +2,7 @@
 //
 //	cells [-inputs FILE] [-docs DIR] [-write]
 //
-// A cell is one installation: services, one Redis with a replica and sentinels, and NATS. A
+// A cell is one installation: services, one Redis with replicas and Sentinel, and NATS. A
 // discrete-event simulation runs the queue of each service's processors, the flights in which
 // commits share a round trip, and Redis's thread, which syncs its file once for the flights
 // that have arrived. Costs are read from the measured tables of the documentation; inputs.json

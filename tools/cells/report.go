@@ -32,7 +32,7 @@ func (in *inputs) scaled(perDay, tenants float64, regions int) *inputs {
 // sizes returns how many machines installations of several sizes need.
 func (in *inputs) sizes() *table {
 	t := &table{name: "sizes"}
-	t.add("decisions a day", "regions", "tenants", "cells", "machines", "processors", "memory of all Redis masters, GB", "disk of each Redis, GB", "disk of each NATS, GB", "checks/s of the fullest cell at its peak")
+	t.add("decisions a day", "regions", "namespaces", "cells", "machines", "processors", "memory of all Redis masters, GB", "disk of each Redis, GB", "disk of each server of NATS, GB", "checks/s of the fullest cell at its peak")
 	for _, c := range []struct {
 		perDay, tenants float64
 		regions         int
@@ -51,7 +51,7 @@ func (in *inputs) sizes() *table {
 
 // sizesOfCells compares few large cells with many small ones.
 func (in *inputs) sizesOfCells() *table {
-	t := &table{name: "cells"}
+	t := &table{name: "memory"}
 	t.add("memory of a Redis, GB", "cells", "machines", "calls that the fullest cell has, %", "Redis stands still to rewrite its file, ms", "tenants with more than one namespace")
 	for _, size := range []float64{16, 32, 64, 128, 256} {
 		other := *in
@@ -69,7 +69,7 @@ func (p *plan) regions() *table {
 	in := p.in
 	took, _ := p.simulate(p.cells)
 	t := &table{name: "regions"}
-	t.add("region", "cells", "tenants", "checks/s, mean", "at the peak", "of the fullest cell", "memory of its Redis, GB", "commits in a flight", "check p50 ms", "p99 ms")
+	t.add("region", "cells", "namespaces", "checks/s, mean", "at the peak", "of the fullest cell", "memory of its Redis, GB", "commits in a flight", "check p50 ms", "p99 ms")
 	for r, region := range in.Regions {
 		most := fullest(p.cells, r)
 		_, peak := p.peak(p.cells, func(c unit) bool { return c.region == r })
@@ -116,7 +116,7 @@ func (p *plan) of(cells []unit, r int) (tenants int, perDay float64) {
 // faults returns the checks that each fault costs.
 func (p *plan) faults() *table {
 	in, t := p.in, &table{name: "faults"}
-	t.add("fault", "where and when", "refused for, s", "decisions refused", "of the day's, per million", "tenants that notice", "of all, %", "longest wait of a decided check, ms")
+	t.add("fault", "where and when", "refused for, s", "decisions refused", "of the day's, per million", "namespaces that notice", "of all, %", "longest wait of a decided check, ms")
 	row := func(fault, where string, seconds, refused float64, felt int, longest string) {
 		t.add(fault, where, figure(seconds), figure(refused), figure(refused/in.Decisions*1e6), thousands(float64(felt)),
 			figure(100*float64(felt)/float64(len(p.tenants))), longest)
@@ -135,7 +135,6 @@ func (p *plan) faults() *table {
 		c := p.strike(p.cells[most], rate, 100+i, f.do)
 		row(f.name, where, (c.last - c.first).Seconds(), float64(c.refused), len(c.felt), ms(percentile(c.took, 1)))
 	}
-	row("NATS is lost for an hour", where, 0, 0, 0, "")
 
 	busiest := fullest(p.cells, -1)
 	region := p.cells[busiest].region
@@ -166,13 +165,13 @@ func (p *plan) emptiest() int {
 	return least
 }
 
-// heats returns the effects of a tenant that makes many checks for half a minute.
+// heats returns the effects of a tenant that makes many checks for a while.
 func (p *plan) heats() *table {
 	t := &table{name: "heats"}
-	t.add("checks/s of one tenant", "its checks refused, %", "checks of the others refused, %", "other tenants that notice", "p50 of the others in that minute, ms", "p99, ms")
+	t.add("checks/s of one tenant", "its checks refused, %", "checks of the others refused, %", "other namespaces that notice", "check p50 of the others, ms", "p99, ms")
 	most := fullest(p.cells, -1)
 	_, rate := p.peak(p.cells[most:most+1], func(unit) bool { return true })
-	for _, heat := range []float64{1000, 3000, 5000, 7000, 9000} {
+	for _, heat := range []float64{2000, 5000, 8000, 10000} {
 		c := p.strike(p.cells[most], rate, 200+int(heat), p.heat(heat))
 		t.add(figure(heat), figure(100*float64(c.hotRefused)/float64(c.hotArrived)),
 			figure(100*float64(c.refused-c.hotRefused)/float64(c.arrived-c.hotArrived)), thousands(float64(len(c.felt))),
@@ -199,27 +198,31 @@ func (p *plan) lostRegions() *table {
 // halts returns when no cell lets a call pass any more.
 func (p *plan) halts() *table {
 	in, t := p.in, &table{name: "halts"}
-	t.add("commands", "the first cell, s", "half of the cells, s", "the last cell, s")
-	var one []float64
+	t.add("one command for each cell", "half of the cells have halted after, s", "all that can be reached, s")
 	home := p.cells[fullest(p.cells, -1)].region
-	for _, c := range p.cells {
-		takes := in.HaltCommand / 1000
-		if c.region != home {
-			takes += in.HaltTrips * in.RegionRTT / 1000
+	for _, silent := range []int{-1, (home + 1) % len(in.Regions)} {
+		sum, most := 0.0, 0.0
+		var oneByOne, together []float64
+		for _, c := range p.cells {
+			takes := in.HaltCommand / 1000
+			switch {
+			case c.region == silent:
+				sum += in.HaltSilent
+				continue
+			case c.region != home:
+				takes += in.HaltTrips * in.RegionRTT / 1000
+			}
+			sum += takes
+			most = max(most, takes)
+			oneByOne, together = append(oneByOne, sum), append(together, takes)
 		}
-		one = append(one, takes)
-	}
-	sum, sums := 0.0, make([]float64, len(one))
-	for i, takes := range one {
-		sum += takes
-		sums[i] = sum
-	}
-	for _, way := range []struct {
-		name  string
-		takes []float64
-	}{{"one after the other", sums}, {"at the same time", one}} {
-		slices.Sort(way.takes)
-		t.add(way.name, figure(way.takes[0]), figure(way.takes[(len(one)-1)/2]), figure(way.takes[len(one)-1]))
+		slices.Sort(together)
+		note := ""
+		if silent >= 0 {
+			note = ", while " + in.Regions[silent].Name + " is silent"
+		}
+		t.add("one after the other"+note, figure(oneByOne[(len(oneByOne)-1)/2]), figure(oneByOne[len(oneByOne)-1]))
+		t.add("at the same time"+note, figure(together[(len(together)-1)/2]), figure(most))
 	}
 	return t
 }

@@ -91,10 +91,13 @@ func (in *inputs) fork(bytes float64) func(*cell) {
 // has no answer.
 func (in *inputs) loseNode(c *cell) { c.lose(c.enforcers[0], micro(in.Answer*1e6)) }
 
-// heat has one tenant make many checks for a while, each with its report.
+// heat has one tenant make many checks for a while, each with its report. Only times of
+// that while are kept.
 func (p *plan) heat(rate float64) func(*cell) {
 	return func(c *cell) {
 		until := c.now + heated
+		c.took = nil
+		c.after(heated, func() { c.measuring = false })
 		var next func()
 		next = func() {
 			if c.now >= until {
