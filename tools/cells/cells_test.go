@@ -147,6 +147,15 @@ func TestPlanHoldsAllTenants(t *testing.T) {
 	}
 }
 
+// A deployment in one region has no table of lost ones, and no silent one.
+func TestOneRegion(t *testing.T) {
+	t.Parallel()
+	p := makePlan(load(t).scaled(1e6, 100, 1))
+	if len(p.cells) != 1 || len(p.lostRegions().rows) != 1 || len(p.halts().rows) != 3 {
+		t.Errorf("%d cells, and the tables\n%s\n%s", len(p.cells), p.lostRegions().text(), p.halts().text())
+	}
+}
+
 func TestWrongInputsAreRefused(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("inputs.json")
@@ -159,7 +168,9 @@ func TestWrongInputsAreRefused(t *testing.T) {
 		{`"zipf"`, `"zapf"`, `give "zipf" a number above 0`},
 		{`"tenants": {"value": 10000`, `"tenants": {"value": 0`, `give "tenants" a number above 0`},
 		{`"assumed": {`, `"assumed": {"moon": {"value": 1, "why": ""},`, `no part of the model uses "moon"`},
-		{`"hours": [0.35, `, `"hours": [`, `24 hours`},
+		{`"hours": [0.35, `, `"hours": [`, `there are 23 hours; give 24`},
+		{`"share": 0.40`, `"share": 0.50`, `add up to 1.1`},
+		{`"enforcers": {"value": 2`, `"enforcers": {"value": 1`, `give at least 2`},
 	} {
 		changed := strings.ReplaceAll(string(text), c.old, c.new)
 		name := t.TempDir() + "/inputs.json"

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -156,8 +157,17 @@ func (in *inputs) fill(name string, values map[string]float64) error {
 	for key := range values {
 		return fmt.Errorf("%s: no part of the model uses %q; remove it", name, key)
 	}
-	if len(in.Regions) == 0 || len(in.Hours) != 24 {
-		return fmt.Errorf("%s: give at least one region, and 24 hours", name)
+	shares := 0.0
+	for _, r := range in.Regions {
+		shares += r.Share
+	}
+	switch {
+	case math.Abs(shares-1) > 1e-6:
+		return fmt.Errorf("%s: the shares of the regions add up to %v; make it 1", name, shares)
+	case len(in.Hours) != 24:
+		return fmt.Errorf("%s: there are %d hours; give 24", name, len(in.Hours))
+	case in.Enforcers < 2:
+		return fmt.Errorf("%s: a cell has %v replicas of each service; give at least 2", name, in.Enforcers)
 	}
 	return nil
 }

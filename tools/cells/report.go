@@ -171,7 +171,7 @@ func (p *plan) heats() *table {
 	t.add("checks/s of one tenant", "its checks refused, %", "checks of the others refused, %", "other namespaces that notice", "check p50 of the others, ms", "p99, ms")
 	most := fullest(p.cells, -1)
 	_, rate := p.peak(p.cells[most:most+1], func(unit) bool { return true })
-	for _, heat := range []float64{2000, 5000, 8000, 10000} {
+	for _, heat := range []float64{2000, 5000, 8000, 12000} {
 		c := p.strike(p.cells[most], rate, 200+int(heat), p.heat(heat))
 		t.add(figure(heat), figure(100*float64(c.hotRefused)/float64(c.hotArrived)),
 			figure(100*float64(c.refused-c.hotRefused)/float64(c.arrived-c.hotArrived)), thousands(float64(len(c.felt))),
@@ -185,6 +185,9 @@ func (p *plan) lostRegions() *table {
 	in, t := p.in, &table{name: "lost"}
 	t.add("lost", "cells left", "checks/s of the fullest at its peak", "memory of its Redis, GB, after the time of retention", "its Redis is busy, %", "check p50 ms", "p99 ms")
 	for lost, region := range in.Regions {
+		if len(in.Regions) == 1 {
+			break
+		}
 		cells := pack(in, p.tenants, without(p.perRegion(), lost))
 		most := fullest(cells, -1)
 		_, rate := p.peak(cells[most:most+1], func(unit) bool { return true })
@@ -201,6 +204,9 @@ func (p *plan) halts() *table {
 	t.add("one command for each cell", "half of the cells have halted after, s", "all that can be reached, s")
 	home := p.cells[fullest(p.cells, -1)].region
 	for _, silent := range []int{-1, (home + 1) % len(in.Regions)} {
+		if silent == home {
+			break
+		}
 		sum, most := 0.0, 0.0
 		var oneByOne, together []float64
 		for _, c := range p.cells {
