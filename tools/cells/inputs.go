@@ -69,6 +69,7 @@ type inputs struct {
 	ZoneRTT     float64 `json:"zone_rtt_us"`
 	RegionRTT   float64 `json:"region_rtt_ms"`
 	Fork        float64 `json:"fork_ms_per_gb"`
+	Load        float64 `json:"load_s_per_gb"`
 	Alarm       float64 `json:"alarm_min"`
 	Repair      float64 `json:"repair_min"`
 	Move        float64 `json:"move_min"`

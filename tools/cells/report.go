@@ -52,14 +52,14 @@ func (in *inputs) sizes() *table {
 // sizesOfCells compares few large cells with many small ones.
 func (in *inputs) sizesOfCells() *table {
 	t := &table{name: "memory"}
-	t.add("memory of a Redis, GB", "cells", "machines", "calls that the fullest cell has, %", "Redis stands still to rewrite its file, ms", "tenants with more than one namespace")
+	t.add("memory of a Redis, GB", "cells", "machines", "calls that the fullest cell has, %", "Redis stands still to rewrite its file, ms", "reads it at a start, min", "tenants with more than one namespace")
 	for _, size := range []float64{16, 32, 64, 128, 256} {
 		other := *in
 		other.RedisGB = size
 		p := makePlan(&other)
 		most := p.cells[fullest(p.cells, -1)]
 		t.add(figure(size), strconv.Itoa(len(p.cells)), strconv.Itoa(3*len(p.cells)), figure(100*most.perDay/in.Decisions),
-			figure(in.Fork*most.perDay*in.bytes()/gigabyte), strconv.Itoa(p.divided))
+			figure(in.Fork*most.perDay*in.bytes()/gigabyte), figure(in.Load*most.perDay*in.bytes()/gigabyte/60), strconv.Itoa(p.divided))
 	}
 	return t
 }
