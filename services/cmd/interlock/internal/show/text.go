@@ -1,12 +1,15 @@
 package show
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/visible"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
 )
@@ -65,4 +68,23 @@ func Shortened(text string) string {
 		return text
 	}
 	return string(runes[:longest]) + "..."
+}
+
+// Argument returns the command line, or else the file or the address, in the input of a call; empty for none.
+func Argument(input []byte) string {
+	if len(input) == 0 {
+		return ""
+	}
+	if line, _ := toolinput.CommandLine(input); line != "" {
+		return line
+	}
+	var named struct {
+		FilePath string `json:"file_path"`
+		Path     string `json:"path"`
+		URL      string `json:"url"`
+	}
+	if json.Unmarshal(input, &named) != nil {
+		return ""
+	}
+	return cmp.Or(named.FilePath, named.Path, named.URL)
 }

@@ -105,8 +105,18 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		const columns = "APPROVAL\tSTATUS\tRUN\tASKED BY\tWHAT\tUNTIL"
 		return show.Table(c.Printer, io.Out, columns, all, func(a *jsonview.Approval) []any {
-			what := show.Shortened(jsonview.AskedFor(a))
-			return []any{show.ID(a.ApprovalID), show.Word(statusOfApproval(a)), show.ID(a.RunID), a.Asker.Principal, what, a.ExpiresAt}
+			return []any{show.ID(a.ApprovalID), show.Word(statusOfApproval(a)), show.ID(a.RunID), a.Asker.Principal, what(a), a.ExpiresAt}
 		})
 	})
+}
+
+// what describes the object of an approval in a line: of a call with its command line or its file.
+func what(a *jsonview.Approval) string {
+	asked := jsonview.AskedFor(a)
+	if a.Kind == "tool_call" {
+		if argument := show.Argument(a.Data); argument != "" {
+			asked += ": " + argument
+		}
+	}
+	return show.Shortened(asked)
 }

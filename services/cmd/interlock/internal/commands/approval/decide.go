@@ -209,7 +209,7 @@ func (c *someApprovals) decideAll(ctx context.Context, io console.Streams, req *
 		}
 		views := jsonview.Each(resp.GetApprovals(), jsonview.ApprovalOf)
 		return show.Table(c.Printer, io.Out, "APPROVAL\tSTATUS\tRUN\tASKED BY\tWHAT", views, func(a *jsonview.Approval) []any {
-			return []any{show.ID(a.ApprovalID), show.Word(statusOfApproval(a)), show.ID(a.RunID), a.Asker.Principal, show.Shortened(jsonview.AskedFor(a))}
+			return []any{show.ID(a.ApprovalID), show.Word(statusOfApproval(a)), show.ID(a.RunID), a.Asker.Principal, what(a)}
 		})
 	})
 }

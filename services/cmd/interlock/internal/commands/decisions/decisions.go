@@ -18,7 +18,6 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/toolinput"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
@@ -220,18 +219,7 @@ var named = regexp.MustCompile(`(?:the command|the assignment in) "((?:[^"\\]|\\
 // whatText describes what a call tried, as far as the log has it: the command line or the file of an input that
 // was kept, or else the command that the message of a denial names. Both are masked.
 func whatText(r *jsonview.DecisionRecord) string {
-	var files struct {
-		FilePath string `json:"file_path"`
-		Path     string `json:"path"`
-		URL      string `json:"url"`
-	}
-	what := ""
-	if len(r.Input) > 0 {
-		what, _ = toolinput.CommandLine(r.Input)
-		if what == "" && json.Unmarshal(r.Input, &files) == nil {
-			what = cmp.Or(files.FilePath, files.Path, files.URL)
-		}
-	}
+	what := show.Argument(r.Input)
 	if found := named.FindStringSubmatch(r.Message); what == "" && found != nil && r.Decision == "DENY" {
 		what = found[1]
 	}
