@@ -37,10 +37,15 @@ func SelfProtected(m *workflow.Machine, state *workflow.StateView, call Call) (C
 	if Own(call.Tool) {
 		return "", ""
 	}
+	return selfProtected(m, state, call, Shell(state, call.Tool))
+}
+
+// selfProtected does the work of SelfProtected for a tool that is not Interlock's own. shell is what Shell returns.
+func selfProtected(m *workflow.Machine, state *workflow.StateView, call Call, shell bool) (Code, string) {
 	if bytes.Contains(call.Input, tokenBytes) && isToken(string(call.Input)) {
 		return CodeSelfProtected, holdsToken
 	}
-	if Shell(state, call.Tool) {
+	if shell {
 		if state != nil {
 			call.Jail = jailed(state, call)
 		}

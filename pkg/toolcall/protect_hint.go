@@ -25,12 +25,23 @@ var hintsBy = func() (by [256][]string) {
 	return by
 }()
 
+// telling are the bytes with which a hint or a pattern can begin.
+var telling = func() (is [256]bool) {
+	for b := range is {
+		is[b] = len(hintsBy[b]) > 0 || strings.IndexByte("[]{}", byte(b)) >= 0
+	}
+	return is
+}()
+
 // mayName takes a fast look at an input: false is certain.
 func (p Places) mayName(input []byte) bool {
 	if p.Real != nil { // a link has any name
 		return true
 	}
 	for i, b := range input {
+		if !telling[b] {
+			continue
+		}
 		if opensPattern(input, i) {
 			return true
 		}

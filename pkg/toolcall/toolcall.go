@@ -76,13 +76,14 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 		return deny(call, code, "")
 	}
 	var line objections
-	if restrictsCommands(state) || isShell(state, call.Tool) {
+	shell := isShell(state, call.Tool)
+	if shell || restrictsCommands(state) {
 		if line.command(m, at, call); len(line.found) > 0 {
 			return deny(call, line.found[0].code, line.found[0].why)
 		}
 	}
 	call.Jail = line.jail.level
-	if code, why := SelfProtected(m, state, call); code != "" {
+	if code, why := selfProtected(m, state, call, shell); code != "" {
 		return deny(call, code, why)
 	}
 	if code, why := checkCalls(state, call); code != "" {
