@@ -36,6 +36,7 @@ type settings struct {
 	paint             string        // and its pages, by this script; empty for none
 	decisions         int           // that it looks at
 	scale             bool          // measure the parts of a large installation instead
+	redisCap          int           // percent of a processor that each Redis of more masters has; 0 for no limit
 	armed             int           // timers to arm
 	soak              time.Duration // work so long instead, with interlock, and print the memory
 	sizes, redisSizes numbers       // of stored runs
@@ -64,6 +65,7 @@ func parse() (settings, error) {
 	flag.StringVar(&s.profile, "profile", "", "write profiles of the servers to this folder instead")
 	flag.StringVar(&s.interlock, "growth", "", "measure growth instead, of this `program`, which is interlock")
 	flag.BoolVar(&s.scale, "scale", false, "measure shards, masters, trees and replicas of NATS instead")
+	flag.IntVar(&s.redisCap, "redis-cap", 0, "masters: measure also with this percentage of a processor for each Redis; needs root and control groups of version 1")
 	flag.BoolVar(&s.console, "console", false, "with -growth: measure the calls that the console makes instead")
 	flag.StringVar(&s.paint, "paint", "", "console: measure its pages in Chromium too, by this `script`, console/e2e/paint.mjs")
 	flag.IntVar(&s.decisions, "decisions", s.decisions, "console: how many decisions there are")

@@ -28,6 +28,7 @@ type stage struct {
 	tokensOf map[auth.Role]string
 	servers  []*child
 	conns    []*grpc.ClientConn
+	groups   []string // control groups of Redis
 }
 
 // onStage does something on a new stage, and closes that.
@@ -202,6 +203,9 @@ func (s *stage) close() error {
 	}
 	if s.cluster != nil {
 		s.cluster.Kill()
+	}
+	for _, group := range s.groups {
+		err = errors.Join(err, os.Remove(group))
 	}
 	return errors.Join(err, os.RemoveAll(s.dir))
 }
