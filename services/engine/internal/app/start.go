@@ -224,7 +224,7 @@ func (ss *Starts) start(ctx context.Context, caller ports.Caller, s *starting) (
 	if anchor != nil {
 		home = *anchor
 	}
-	freeze, err := h.freezeOf(ctx, home, nil, s.Workflow)
+	freeze, err := h.freezeOf(ctx, nil, s.Workflow)
 	if err != nil {
 		return nil, err
 	}
