@@ -250,8 +250,7 @@ func connect(options *redis.UniversalOptions) *redis.Client {
 
 // errCluster refuses a Redis Cluster: a commit may be of any keys, and a Cluster runs no script over several slots.
 var errCluster = errors.New("redisstore: the store needs one Redis (Sentinel for its failover), and this is a Redis Cluster, " +
-	"which is not supported: name a Redis that is not in cluster mode. Where one is too small, split the tenants over several deployments, " +
-	"see \"Limits of one shard and one tree\" in docs/scaling.md")
+	"which is not supported: name a Redis that is not in cluster mode. Where one is too small, split the tenants over several deployments: docs/scaling.md")
 
 // refuseCluster refuses a server in cluster mode.
 func refuseCluster(ctx context.Context, db *redis.Client) error {

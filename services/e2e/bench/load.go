@@ -23,7 +23,6 @@ type load struct {
 	open func(caller int) (op, error)
 	// server is the process whose time is counted, 0 for none; stores are those of its store.
 	server int
-	more   []int // further servers
 	stores []int
 	// against is the other side of the comparison.
 	against []pair
@@ -87,8 +86,7 @@ func (l *load) run(ctx context.Context, length time.Duration) (measured, error) 
 	took := make([][]time.Duration, len(l.ops))
 	errs := make([]error, len(l.ops))
 	var callers sync.WaitGroup
-	servers := append([]int{l.server}, l.more...)
-	server, store := processorTime(servers...), processorTime(l.stores...)
+	server, store := processorTime(l.server), processorTime(l.stores...)
 	begin := time.Now()
 	end := begin.Add(length)
 	for i, step := range l.ops {
@@ -123,7 +121,7 @@ func (l *load) run(ctx context.Context, length time.Duration) (measured, error) 
 		rate:   float64(calls) / elapsed.Seconds(),
 		behind: float64(len(all)) / float64(len(took)) / float64(max(fewest, 1)),
 		p50:    all[len(all)/2], p99: all[len(all)*99/100],
-		server: processorTime(servers...) - server, store: processorTime(l.stores...) - store,
+		server: processorTime(l.server) - server, store: processorTime(l.stores...) - store,
 	}, nil
 }
 

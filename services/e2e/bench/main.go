@@ -36,7 +36,6 @@ type settings struct {
 	paint             string        // and its pages, by this script; empty for none
 	decisions         int           // that it looks at
 	scale             bool          // measure the parts of a large installation instead
-	redisCap          int           // percent of a processor that each Redis of more masters has; 0 for no limit
 	armed             int           // timers to arm
 	soak              time.Duration // work so long instead, with interlock, and print the memory
 	sizes, redisSizes numbers       // of stored runs
@@ -58,14 +57,13 @@ func parse() (settings, error) {
 	flag.IntVar(&s.procs, "procs", s.procs, "GOMAXPROCS of the clients and of each server")
 	flag.Var(&s.callers, "callers", "numbers of callers")
 	flag.StringVar(&s.only, "only", "", "one section: process, rules, redis, sqlite, rest, events or mcp; "+
-		"of growth runs-sqlite, runs-redis, versions, documents or rules; of the console and of timers sqlite or redis; of scale units, shards, masters, trees or nats")
+		"of growth runs-sqlite, runs-redis, versions, documents or rules; of the console and of timers sqlite or redis; of scale units, shards, trees or nats")
 	flag.StringVar(&s.rules, "rules", "", "program of tools/rulesbench, which measures other policy engines")
 	flag.StringVar(&s.program, "interlock", "", "the `program` interlock, whose gate is measured")
 	flag.StringVar(&s.markdown, "markdown", "", "write the tables to this document too, in place of those that it has")
 	flag.StringVar(&s.profile, "profile", "", "write profiles of the servers to this folder instead")
 	flag.StringVar(&s.interlock, "growth", "", "measure growth instead, of this `program`, which is interlock")
-	flag.BoolVar(&s.scale, "scale", false, "measure shards, masters, trees and replicas of NATS instead")
-	flag.IntVar(&s.redisCap, "redis-cap", 0, "masters: measure also with this percentage of a processor for each Redis; needs root and control groups of version 1")
+	flag.BoolVar(&s.scale, "scale", false, "measure shards, trees and replicas of NATS instead")
 	flag.BoolVar(&s.console, "console", false, "with -growth: measure the calls that the console makes instead")
 	flag.StringVar(&s.paint, "paint", "", "console: measure its pages in Chromium too, by this `script`, console/e2e/paint.mjs")
 	flag.IntVar(&s.decisions, "decisions", s.decisions, "console: how many decisions there are")

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +30,6 @@ func (b *bencher) scaleSections() []section {
 	return []section{
 		{"units", b.units},
 		{"shards", b.moreShards},
-		{"masters", b.moreMasters},
 		{"trees", b.oneTree},
 		{"nats", b.replicas},
 	}
@@ -217,7 +215,7 @@ func (b *bencher) moreShards(ctx context.Context) (err error) {
 		if err := st.record(ctx, shards); err != nil {
 			return err
 		}
-		more, c, err := st.gateLoads(ctx, strconv.Itoa(shards), strconv.Itoa(usualShards), scaleCallers)
+		more, c, err := st.gateLoads(ctx, strconv.Itoa(shards), strconv.Itoa(usualShards))
 		if err != nil {
 			return err
 		}
@@ -253,13 +251,13 @@ func (s *stage) record(ctx context.Context, shards int) error {
 
 // gateLoads returns checks, transitions and a page of runs on a server of its own, compared with
 // those of the usual kind.
-func (s *stage) gateLoads(ctx context.Context, kind, usual string, callers int) ([]*load, *child, error) {
-	servers, err := s.serveTo(callers, roleInterlock)
+func (s *stage) gateLoads(ctx context.Context, kind, usual string) ([]*load, *child, error) {
+	servers, err := s.serveTo(scaleCallers, roleInterlock)
 	if err != nil {
 		return nil, nil, err
 	}
 	to := servers[0]
-	runs, err := to.runs(ctx, 2*callers)
+	runs, err := to.runs(ctx, 2*scaleCallers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -268,8 +266,8 @@ func (s *stage) gateLoads(ctx context.Context, kind, usual string, callers int) 
 		return nil, nil, err
 	}
 	loads := []*load{
-		{name: "check", open: checks(ctx, to.pool, own(runs[:callers]))},
-		{name: "transition", open: transitions(ctx, to.pool, runs[callers:])},
+		{name: "check", open: checks(ctx, to.pool, own(runs[:scaleCallers]))},
+		{name: "transition", open: transitions(ctx, to.pool, runs[scaleCallers:])},
 		{name: "page of 50 runs", callers: 4, open: pages(ctx, pool{operator})},
 	}
 	for _, l := range loads {
@@ -277,7 +275,7 @@ func (s *stage) gateLoads(ctx context.Context, kind, usual string, callers int) 
 			l.against = []pair{with(l.name + ", " + usual)}
 		}
 		l.name += ", " + kind
-		l.callers, l.calls, l.server, l.stores = cmp.Or(l.callers, callers), 1, to.pid, s.storePIDs()
+		l.callers, l.calls, l.server, l.stores = cmp.Or(l.callers, scaleCallers), 1, to.pid, s.storePIDs()
 	}
 	return loads, to.child, nil
 }
@@ -303,115 +301,6 @@ func idling(ctx context.Context, pids []int) (float64, error) {
 		return 0, ctx.Err()
 	}
 	return float64((processorTime(pids...) - before).Milliseconds()) / long.Seconds(), nil
-}
-
-// deployments are installations with a Redis each, which share the tenants.
-const deployments = "three deployments"
-
-// moreMasters compares a Redis with clusters, and with several deployments: as they are, and with so little processor time
-// for each Redis that it is what limits them.
-func (b *bencher) moreMasters(ctx context.Context) error {
-	for _, callers := range []int{scaleCallers, 4 * scaleCallers} {
-		if err := b.masters(ctx, callers, 0); err != nil {
-			return err
-		}
-	}
-	if b.redisCap > 0 {
-		return b.masters(ctx, scaleCallers, b.redisCap)
-	}
-	return nil
-}
-
-func (b *bencher) masters(ctx context.Context, callers, percent int) (err error) {
-	s := &sheet{
-		title:  "Masters of Redis",
-		notes:  "All on the same two processors: what is compared is the cost of a call, not what more machines can do. " + cpuNote,
-		header: loadHeader[:len(loadHeader)-1],
-	}
-	if percent > 0 {
-		s.title, s.notes = fmt.Sprintf("Masters of Redis, each with %d %% of a processor", percent), cpuNote
-	}
-	const single = "one Redis"
-	var loads []*load
-	var stages []*stage
-	add := func(kind string, backends ...string) error {
-		var parts [][]*load
-		for _, backend := range backends {
-			st, err := b.newStage(backend)
-			if err != nil {
-				return err
-			}
-			stages = append(stages, st)
-			more, _, err := st.gateLoads(ctx, kind, single, callers)
-			if err != nil {
-				return err
-			}
-			if percent > 0 {
-				if err := st.capRedis(percent); err != nil {
-					return err
-				}
-			}
-			parts = append(parts, more[:2])
-		}
-		for i, l := range parts[0] {
-			for _, part := range parts[1:] {
-				l.more, l.stores = append(l.more, part[i].server), append(l.stores, part[i].stores...)
-			}
-			if n := len(parts); n > 1 {
-				var opens []func(int) (op, error)
-				for _, part := range parts {
-					opens = append(opens, part[i].open)
-				}
-				l.open = func(caller int) (op, error) { return opens[caller%n](caller) }
-			}
-			loads = append(loads, l)
-		}
-		return nil
-	}
-	defer func() {
-		for _, st := range stages {
-			err = errors.Join(err, st.close())
-		}
-	}()
-	if err := add(single, "redis"); err != nil {
-		return err
-	}
-	if err := add(oneMaster, oneMaster); err != nil {
-		return err
-	}
-	if err := add(threeMasters, threeMasters); err != nil {
-		return err
-	}
-	if err := add(deployments, "redis", "redis", "redis"); err != nil {
-		return err
-	}
-	if err := measure(ctx, neighbours(loads), b.rounds, b.round); err != nil {
-		return err
-	}
-	b.addLoads(s, loads)
-	b.print(s)
-	return nil
-}
-
-// capRedis limits each process of Redis to a part of a processor, by a control group of its own (version 1).
-func (s *stage) capRedis(percent int) error {
-	const period = 10_000
-	for _, pid := range s.storePIDs() {
-		dir := fmt.Sprintf("/sys/fs/cgroup/cpu/interlock-bench-%d", pid)
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			return err
-		}
-		s.groups = append(s.groups, dir)
-		for name, value := range map[string]int{"cpu.cfs_period_us": period, "cpu.cfs_quota_us": period * percent / 100} {
-			if err := os.WriteFile(dir+"/"+name, []byte(strconv.Itoa(value)), 0o644); err != nil {
-				return err
-			}
-		}
-		if err := os.WriteFile(dir+"/cgroup.procs", []byte(strconv.Itoa(pid)), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // oneTree compares a tree of sessions, which is stored in one shard, with many.

@@ -209,7 +209,7 @@ type started struct {
 	checks []store.Check
 }
 
-// run starts a run of a schedule, in the commit that advances the schedule where the store spans shards.
+// run starts a run of a schedule, in the commit that advances the schedule.
 func (ss *Schedules) run(ctx context.Context, key store.Key, s *Schedule, of started) error {
 	of.RunID = ss.runID(key.Namespace, s.ID, of.Session, of.which, of.Nominal)
 	run, err := ss.runs.Find(ctx, ledger.Run(key.Namespace, of.RunID))
