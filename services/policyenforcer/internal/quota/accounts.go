@@ -71,7 +71,7 @@ func (a *Accounts) Corrections(namespace string, changes []rules.Change) []store
 	for i := range changes {
 		c := &changes[i]
 		counters[i] = store.Counter{
-			Owner: Key(namespace, c.Account), Name: c.Counter(), Delta: c.Delta, Limit: store.NoLimit, Window: c.Window, Admitted: c.Admitted,
+			Owner: Key(namespace, c.Account), Name: c.Counter(), Delta: c.Delta, Limit: store.NoLimit,
 		}
 	}
 	return counters
