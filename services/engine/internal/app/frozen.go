@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 

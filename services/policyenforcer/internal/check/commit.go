@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -12,7 +11,6 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // Commit commits a plan, with the counters of policies and the record in the log. It returns the first answer

@@ -61,7 +61,7 @@ func (s *table) put(text string) {
 const resting1 = `{"id": "w", "initial": "working", "meta": {"approval": {"reads": ["/plan"]}},
 	"states": {"working": {"on": {"END": "over"}}, "over": {"type": "final"}}}`
 
-// onTable is onStores with a shared state and a policy that asks about every call.
+// onTable runs a test with a shared state and a policy that asks about every call.
 func onTable(t *testing.T, test func(t *testing.T, s *stage.Stage, shared *table, process func(store.Store) *app.App)) {
 	t.Helper()
 	s := stage.New(t, resting1)

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -9,9 +8,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/store/redisstore"
-	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
-	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/internal/halts"
 	"github.com/interlock-run/interlock/services/statestore/internal/components"
 	"github.com/interlock-run/interlock/services/statestore/internal/opening"
