@@ -119,8 +119,8 @@ func TestObservedCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	stage.Expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied)
-	s := stage.New(t, stage.Open)
-	d := stage.Ask(t, s.App(), check.Request{Tool: "Read", Observe: true})
+	s = stage.New(t, stage.Open)
+	d = stage.Ask(t, s.App(), check.Request{Tool: "Read", Observe: true})
 	if stage.Expect(t, d, toolcall.Allow, ""); d.Unbound {
 		t.Errorf("with a run: %+v", d)
 	}
