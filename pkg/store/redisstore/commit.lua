@@ -521,9 +521,9 @@ function check.E(k, a) return k + 1, a + 5 end
 function write.E(k, a)
   local trace = ARGV[a + 4]
   if trace == '' then
-    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[3])
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[2])
   else
-    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[3], 't', trace)
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[2], 't', trace)
   end
   return k + 1, a + 5
 end
@@ -536,9 +536,9 @@ function write.G(k, a)
   local version = format('%.0f', result[tonumber(ARGV[a + 3])])
   local trace = ARGV[a + 5]
   if trace == '' then
-    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[3])
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[2])
   else
-    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[3], 't', trace)
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[2], 't', trace)
   end
   return k + 1, a + 6
 end
