@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -138,8 +137,7 @@ func (s *Store) send(calls []*call) {
 		}
 		keys += len(c.keys)
 	}
-	// The number of keys is a string too, for the client looks at it.
-	args[2] = strconv.Itoa(keys)
+	args[2] = keys
 	confirm := ""
 	if s.config.Wait > 0 {
 		confirm = "confirm"

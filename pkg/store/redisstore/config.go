@@ -249,8 +249,8 @@ func connect(options *redis.UniversalOptions) *redis.Client {
 }
 
 // errCluster refuses a Redis Cluster: a commit may be of any keys, and a Cluster runs no script over several slots.
-var errCluster = errors.New("redisstore: the store needs one Redis (Sentinel for its failover), and this is a Redis Cluster, " +
-	"which is not supported: name a Redis that is not in cluster mode. Where one is too small, split the tenants over several deployments: docs/scaling.md")
+var errCluster = errors.New("redisstore: a Redis Cluster is refused: the store needs one Redis, with Sentinel for its failover; " +
+	"name a Redis that is not in cluster mode; where one is too small, split the tenants over several deployments, see docs/scaling.md")
 
 // refuseCluster refuses a server in cluster mode.
 func refuseCluster(ctx context.Context, db *redis.Client) error {

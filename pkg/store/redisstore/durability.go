@@ -64,8 +64,8 @@ func checkDurability(ctx context.Context, db *redis.Client, config *Config) erro
 
 // readSetting reads a setting of a server. It is not known where the server does not
 // reveal it.
-func readSetting(ctx context.Context, node *redis.Client, name string) (value string, known bool, err error) {
-	values, err := node.ConfigGet(ctx, name).Result()
+func readSetting(ctx context.Context, db *redis.Client, name string) (value string, known bool, err error) {
+	values, err := db.ConfigGet(ctx, name).Result()
 	if refused := redis.Error(nil); errors.As(err, &refused) {
 		return "", false, nil
 	}
@@ -94,18 +94,18 @@ func (s *Store) Settings(ctx context.Context) (map[string]bool, error) {
 
 // warnOfReplicas warns that a failover may lose commits: Redis replicates after
 // it has answered.
-func warnOfReplicas(ctx context.Context, node *redis.Client, config *Config) {
-	info, err := node.Info(ctx, "replication").Result()
+func warnOfReplicas(ctx context.Context, db *redis.Client, config *Config) {
+	info, err := db.Info(ctx, "replication").Result()
 	if err != nil || strings.Contains(info, "connected_slaves:0\r") {
 		return
 	}
 	if config.Wait == 0 {
 		config.Logger.WarnContext(ctx, "the server has replicas: a failover may lose the last acknowledged commits; --redis-wait prevents that",
-			"server", node.Options().Addr)
+			"server", db.Options().Addr)
 	}
-	least, err := node.ConfigGet(ctx, "min-replicas-to-write").Result()
+	least, err := db.ConfigGet(ctx, "min-replicas-to-write").Result()
 	if err == nil && least["min-replicas-to-write"] == "0" {
 		config.Logger.WarnContext(ctx, "min-replicas-to-write is 0: a master that is cut off from its replicas acknowledges writes which the failover loses",
-			"server", node.Options().Addr)
+			"server", db.Options().Addr)
 	}
 }
