@@ -52,7 +52,7 @@ test: deps ## install what the tests need, then run every test; RACED=1 leaves t
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	@./.ci/python $(TOOLS)/venv dev
 	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(ALONE) $(if $(RACED),,$(PACKAGES))
-	$(MAKE) valkey-test chart-test release-test console-test test-sdk
+	$(MAKE) valkey-test chart-test cells-test release-test console-test test-sdk
 
 .PHONY: jail-test
 jail-test: ## run all attempts to get out of jails, at each level, with the corpora and the projects; AGENT_LINES=lines.jsonl.gz adds lines of agents; about an hour
@@ -148,7 +148,7 @@ house: ## check the language of comments, messages and pages; HOUSE= prints the 
 		$(GO) run -trimpath -gcflags='all=-l -dwarf=false' . $(HOUSE)
 
 .PHONY: check
-check: house ## the quick loop: language, vet, and the tests but for the slow ones
+check: house cells-test ## the quick loop: language, vet, and the tests but for the slow ones
 	$(GO) vet $(PACKAGES)
 	$(GO) test -short $(PACKAGES)
 
@@ -207,6 +207,14 @@ bench-growth: deps ## what more runs, versions, documents and rules cost; takes 
 .PHONY: bench-scale
 bench-scale: deps ## what calls, shards and replicas of NATS cost; takes about two minutes
 	@./services/e2e/bench/run -scale $(BENCH_FLAGS)
+
+.PHONY: cells
+cells: ## simulate a deployment in cells from the measured costs, and write the tables of docs/scaling.md; takes 10 seconds
+	cd tools/cells && CGO_ENABLED=0 GOWORK=off $(GO) run -trimpath -gcflags='all=-l -dwarf=false' . -write
+
+.PHONY: cells-test
+cells-test: ## test the simulation, and that docs/scaling.md has its tables
+	cd tools/cells && CGO_ENABLED=0 GOWORK=off $(GO) test -trimpath -gcflags='all=-l -dwarf=false' -vet=off ./...
 
 .PHONY: bench-console
 bench-console: deps ## what the console's calls and pages take over DECISIONS, a million by default, on SQLite and Redis

@@ -9,7 +9,7 @@ import { apiOf, hostile, largeWorkflow, seed } from "./seed.mjs";
 import { freePort, redis, serve, until } from "./server.mjs";
 import { close, decided, faults, logIn as logInAt, settled, visit } from "./visit.mjs";
 
-const patient = { timeout: 15_000 };
+const patient = { timeout: 60_000 };
 let server;
 let seeded;
 let api;
@@ -863,7 +863,7 @@ describe("without a server", () => {
       const run = await ownApi("agent", "POST", "/v1/runs", { workflow: "deploy", session_id: "away" });
       await ownApi("agent", "POST", `/v1/runs/${run.run_id}/transition`, { event: "READY" });
       await ownApi("agent", "POST", `/v1/runs/${run.run_id}/transition`, { event: "SHIP" });
-      await page.getByText("Live", { exact: true }).waitFor({ timeout: 30_000 });
+      await page.getByText("Live", { exact: true }).waitFor({ timeout: 60_000 });
       await page.getByText(`${before + 1} in all`).waitFor();
       await context.close();
     } finally {

@@ -10,7 +10,7 @@ const program = process.env.INTERLOCK;
 if (!program) throw new Error("INTERLOCK must name the program; run this by `make console-test`");
 
 /** Tries until a function gives something. */
-export async function until(what, look, seconds = 20) {
+export async function until(what, look, seconds = 120) {
   const end = Date.now() + seconds * 1000;
   for (;;) {
     const found = await look();

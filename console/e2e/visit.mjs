@@ -20,7 +20,7 @@ export async function visit(options = {}) {
   const context = await (await browser).newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const problems = [];
   context.on("page", (page) => {
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     page.on("console", (m) => m.type() === "error" && !expected(m.text()) && problems.push(m.text()));
     page.on("pageerror", (e) => problems.push(String(e)));
     page.on("dialog", (d) => {

@@ -77,7 +77,7 @@ func withoutJetStream(t *testing.T) string {
 	}
 	go srv.Start()
 	t.Cleanup(srv.Shutdown)
-	if !srv.ReadyForConnections(10 * time.Second) {
+	if !srv.ReadyForConnections(2 * time.Minute) {
 		t.Fatal("the server does not start")
 	}
 	return srv.ClientURL()

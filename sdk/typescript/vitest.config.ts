@@ -7,7 +7,7 @@ export default defineConfig({
     // Claude Code takes seconds to start, and tests wait for each other.
     testTimeout: 240_000,
     maxConcurrency: 4,
-    hookTimeout: 60_000,
+    hookTimeout: 240_000,
     pool: "threads",
     sequence: { shuffle: { tests: true, files: false }, seed: 1 },
   },

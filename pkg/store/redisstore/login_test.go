@@ -109,7 +109,7 @@ func TestPasswordsAreReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for err = s.Ping(ctx); err != nil; err = s.Ping(ctx) {
 		if ctx.Err() != nil {

@@ -122,7 +122,7 @@ func TestTailWakesWhenAnotherCommits(t *testing.T) {
 			if entry.ID != id || string(entry.Payload) != id {
 				t.Errorf("tail answered %+v, not event %s", entry, id)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("tail does not wake")
 		}
 	}

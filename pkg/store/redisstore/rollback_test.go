@@ -22,7 +22,7 @@ func until(t *testing.T, is func() bool) {
 	t.Helper()
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
-	for end := time.Now().Add(time.Minute); !is(); <-poll.C {
+	for end := time.Now().Add(2 * time.Minute); !is(); <-poll.C {
 		if time.Now().After(end) {
 			t.Fatal("it never happened")
 		}
@@ -96,7 +96,7 @@ func TestOlderFileUnderReplicas(t *testing.T) {
 			}
 			select {
 			case <-work.Done():
-			case <-time.After(time.Minute):
+			case <-time.After(2 * time.Minute):
 				t.Fatal("work continues that has seen what is lost")
 			}
 			leave()

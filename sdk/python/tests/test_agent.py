@@ -13,7 +13,7 @@ from interlock_server import BINARY, ROOT
 def test_the_example_agent() -> None:
     env = {**os.environ, "INTERLOCK_BINARY": str(BINARY), "PYTHON": sys.executable}
     done = subprocess.run(
-        [ROOT / "examples" / "agents" / "run", "python"], env=env, capture_output=True, text=True, check=False, timeout=120
+        [ROOT / "examples" / "agents" / "run", "python"], env=env, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
     (documented,) = re.findall(r"(?ms)^```text\n(.*?)^```$", (ROOT / "docs" / "agent-examples.md").read_text())

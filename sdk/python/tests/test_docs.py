@@ -156,6 +156,6 @@ async def test_the_readme(server: Server, monkeypatch: Any) -> None:
         await shipping.transition("SHIP")
     more = {"client": shipping, "folder": str(server.folder), "notify": approver(server)}
     await run(proving, {**names, **more, "run_tests": lambda: subprocess.run(["true"], check=False)})
-    assert (await shipping.wait_run(timeout=30)).status == "COMPLETED"
+    assert (await shipping.wait_run(timeout=120)).status == "COMPLETED"
     await shipping.close()
     await names["client"].close()

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const here = fileURLToPath(new URL("..", import.meta.url));
 const agents = join(here, "../../examples/agents");
 
-test("the example agent compiles", { timeout: 120_000 }, async () => {
+test("the example agent compiles", { timeout: 300_000 }, async () => {
   const folder = join(here, ".examples-agent");
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
@@ -22,7 +22,7 @@ test("the example agent compiles", { timeout: 120_000 }, async () => {
   });
 });
 
-test("the example agent prints its transcript", { timeout: 120_000 }, async () => {
+test("the example agent prints its transcript", { timeout: 300_000 }, async () => {
   const page = await readFile(join(here, "../../docs/agent-examples.md"), "utf8");
   const documented = /^```text\n(.*?)^```$/ms.exec(page)?.[1] ?? "";
   const env = { ...process.env, INTERLOCK_BINARY: process.env["INTERLOCK_BINARY"] ?? join(here, "../../bin/interlock") };

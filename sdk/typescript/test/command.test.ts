@@ -64,7 +64,7 @@ describe("guardCommand", () => {
 const program = join(process.env["INTERLOCK_BIN"] ?? fileURLToPath(new URL("../../../bin", import.meta.url)), "interlock");
 const jailed = spawnSync(program, ["jail", "probe", "--json"], { encoding: "utf8" });
 
-test.skipIf(levelOf(jailed.stdout ?? "") < 3)("a command runs once, in its jail", { timeout: 60_000 }, async () => {
+test.skipIf(levelOf(jailed.stdout ?? "") < 3)("a command runs once, in its jail", { timeout: 240_000 }, async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "interlock-command-")));
   const [data, work] = [join(folder, "data"), join(folder, "work")];
   mkdirSync(work);
@@ -78,7 +78,7 @@ test.skipIf(levelOf(jailed.stdout ?? "") < 3)("a command runs once, in its jail"
   });
   let said = "";
   server.stdout.on("data", (text) => (said += text));
-  await vi.waitFor(() => expect(said).toContain("Interlock is up"), { timeout: 30_000 });
+  await vi.waitFor(() => expect(said).toContain("Interlock is up"), { timeout: 120_000 });
   const { grpc } = JSON.parse(readFileSync(join(data, "endpoints.json"), "utf8")) as { grpc: string };
   const tokens = JSON.parse(readFileSync(join(data, "local.json"), "utf8")) as Record<string, string>;
   const operator = new Interlock({ server: grpc, token: tokens["operator"]!, session: "commanding" });

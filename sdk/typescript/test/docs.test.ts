@@ -68,9 +68,9 @@ function program(all: string[], more: string): string {
 
 /** A block whose client is trusted: what an agent reports is no evidence. */
 const shipped = (block: string): string =>
-  `const interlock = as("OPERATOR");\n${block}\nconsole.log("shipped", (await interlock.waitRun("", { timeoutMs: 30_000 })).status);`;
+  `const interlock = as("OPERATOR");\n${block}\nconsole.log("shipped", (await interlock.waitRun("", { timeoutMs: 120_000 })).status);`;
 
-test("the documented TypeScript compiles and runs", { timeout: 120_000 }, async () => {
+test("the documented TypeScript compiles and runs", { timeout: 300_000 }, async () => {
   const page = await blocks("../../../docs/sdk.md");
   const [guarding, proving] = await blocks("../README.md");
   expect(page.length).toBeGreaterThanOrEqual(8);

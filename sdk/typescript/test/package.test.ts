@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 const run = promisify(execFile);
 const here = fileURLToPath(new URL("..", import.meta.url));
 
-test("npm pack, npm install, import", { timeout: 120_000 }, async () => {
+test("npm pack, npm install, import", { timeout: 300_000 }, async () => {
   const project = await mkdtemp(join(tmpdir(), "interlock-sdk-"));
   try {
     const { stdout } = await run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", project], { cwd: here });

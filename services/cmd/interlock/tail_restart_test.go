@@ -22,7 +22,7 @@ func TestTailSurvivesARestart(t *testing.T) {
 		t.Skip("starts a server, which go test -short does not")
 	}
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cfg := allinone.Config{Data: datadir.Dir(t.TempDir()), Logger: slog.New(slog.DiscardHandler)}
 	up := func() *allinone.Server {

@@ -13,7 +13,7 @@ const inspector = join(here, 'node_modules', '.bin', 'mcp-inspector-cli');
 
 // inspect returns what the inspector printed, as JSON.
 async function inspect(target, ...args) {
-  const { stdout } = await run(process.execPath, [inspector, '--cli', ...target, ...args], { cwd: files, timeout: 60_000 });
+  const { stdout } = await run(process.execPath, [inspector, '--cli', ...target, ...args], { cwd: files, timeout: 240_000 });
   return JSON.parse(stdout);
 }
 

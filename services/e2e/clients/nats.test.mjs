@@ -47,7 +47,7 @@ function verify(message) {
   assert.ok(!message.string().includes('/secret/path'), 'an event holds a tool\'s input');
 }
 
-test('a core subscription', { timeout: 60_000 }, async () => {
+test('a core subscription', { timeout: 240_000 }, async () => {
   const nc = await connect({ servers: natsAddress });
   const messages = nc.subscribe(`interlock.${namespace}.*.*.*`);
   await nc.flush();
@@ -62,7 +62,7 @@ test('a core subscription', { timeout: 60_000 }, async () => {
   await nc.close();
 });
 
-test('an ordered consumer of the stream', { timeout: 60_000 }, async () => {
+test('an ordered consumer of the stream', { timeout: 240_000 }, async () => {
   const nc = await connect({ servers: natsAddress });
   const want = await walk();
   const id = want[0].split('.')[3];

@@ -63,7 +63,7 @@ export function textOf(result) {
 
 // eventually polls until check answers something true.
 export async function eventually(what, check) {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 240_000;
   for (;;) {
     const value = await check();
     if (value) return value;

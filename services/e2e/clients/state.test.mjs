@@ -63,7 +63,7 @@ async function refused(client, name, args, code, ...mentions) {
 const begin = (name) => post('/v1/schemas', tokens.operator, { name, json_schema: schema });
 const child = (name, parent) => post('/v1/sessions', tokens.agent, { session_name: name, parent_session_name: parent });
 
-test('a tree shares a state', { timeout: 60_000 }, async () => {
+test('a tree shares a state', { timeout: 240_000 }, async () => {
   await begin('mcp-tree');
   const root = await connect(overHTTP('mcp-root'));
   const listed = (await root.listTools()).tools;
@@ -124,7 +124,7 @@ test('a tree shares a state', { timeout: 60_000 }, async () => {
   await Promise.all([root.close(), worker.close()]);
 });
 
-test('every client reads what was written, to the last digit', { timeout: 60_000 }, async () => {
+test('every client reads what was written, to the last digit', { timeout: 240_000 }, async () => {
   await begin('mcp-digits');
   const id = '9007199254740993';
   const made = await post('/v1/states', tokens.agent, `{"schema_name":"mcp-digits","session_name":"mcp-digits","initial_data":{"tasks":[],"status":"pending","id":${id}}}`);
@@ -146,7 +146,7 @@ test('every client reads what was written, to the last digit', { timeout: 60_000
   }
 });
 
-test('the state is that of the session', { timeout: 60_000 }, async () => {
+test('the state is that of the session', { timeout: 240_000 }, async () => {
   await begin('mcp-rights');
   const root = await connect(overHTTP('mcp-owner'));
   const { state_id: state } = (await accepted(root, 'state_create', { schema_name: 'mcp-rights', initial_data: initial })).structuredContent;

@@ -180,7 +180,7 @@ func TestObserversSeeEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	call(t, c, "POST", "/v1/workflows", definition)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if m, err := sub.NextMsgWithContext(ctx); err != nil || m.Subject != "interlock.default.workflow.w.registered" {
 		t.Errorf("the observer sees %v, %v", m, err)

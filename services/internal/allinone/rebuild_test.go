@@ -70,7 +70,7 @@ func TestEventsAreRebuilt(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer nc.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		found, err := bus.Rebuild(ctx, decided.Outbox(st), nc, cfg)
 		if err != nil {

@@ -234,7 +234,7 @@ func TestTokensAreReadAgain(t *testing.T) {
 	if err := os.Rename(write(t, "tokens.json", file(second)), name); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for again := time.NewTicker(10 * time.Millisecond); known(first) || !known(second) || follow() != second; {
 		select {

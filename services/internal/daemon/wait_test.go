@@ -38,7 +38,7 @@ func TestServicesWaitForTheirStore(t *testing.T) {
 	}
 	await := func(path string, want int) {
 		t.Helper()
-		deadline, tick := time.NewTimer(30*time.Second), time.NewTicker(20*time.Millisecond)
+		deadline, tick := time.NewTimer(2*time.Minute), time.NewTicker(20*time.Millisecond)
 		defer deadline.Stop()
 		defer tick.Stop()
 		for status(path) != want {

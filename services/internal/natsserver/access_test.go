@@ -21,7 +21,7 @@ func open(t *testing.T) (context.Context, *Server, jetstream.Stream) {
 	t.Helper()
 	srv := start(t, Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	t.Cleanup(srv.Stop)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	nc, js := connect(t, srv.Endpoint())
 	t.Cleanup(nc.Close)

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestServerKeepsItsStreamOverARestart(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 
 	srv := start(t, cfg)

@@ -456,6 +456,7 @@ class ReportToolCallRequest(_message.Message):
     BACKGROUND_FIELD_NUMBER: _builtins.int
     BACKGROUND_ENDED_FIELD_NUMBER: _builtins.int
     NOT_EXECUTED_FIELD_NUMBER: _builtins.int
+    KNOWN_RUN_VERSION_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; empty for the run that session_id drives."""
     session_id: _builtins.str
@@ -497,6 +498,10 @@ class ReportToolCallRequest(_message.Message):
     caller went away during the check. ok must be false. When no such call was allowed,
     none is any more under this id, and the report is not recorded as unaccounted.
     """
+    known_run_version: _builtins.int
+    """The version of the run that the caller knows, such as run_version of the check; 0 for none. While the run of the
+    call is still at this version, the answer omits it, and takes one read less.
+    """
     @_builtins.property
     def files_changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Files that the call changed, in addition to those that its input names."""
@@ -518,10 +523,11 @@ class ReportToolCallRequest(_message.Message):
         background: _builtins.str = ...,
         background_ended: _builtins.str = ...,
         not_executed: _builtins.bool = ...,
+        known_run_version: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["background", b"background", "background_ended", b"background_ended", "branch", b"branch", "call_id", b"call_id", "cost_usd", b"cost_usd", "files_changed", b"files_changed", "not_executed", b"not_executed", "ok", b"ok", "outcome_unknown", b"outcome_unknown", "output", b"output", "result_bytes", b"result_bytes", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["background", b"background", "background_ended", b"background_ended", "branch", b"branch", "call_id", b"call_id", "cost_usd", b"cost_usd", "files_changed", b"files_changed", "known_run_version", b"known_run_version", "not_executed", b"not_executed", "ok", b"ok", "outcome_unknown", b"outcome_unknown", "output", b"output", "result_bytes", b"result_bytes", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -546,7 +552,9 @@ class ReportToolCallResponse(_message.Message):
     """
     @_builtins.property
     def run(self) -> _run_pb2.Run:
-        """The run as it stands now, in full; absent for a call of a session that drives no run."""
+        """The run as it stands now, in full; absent for a call of a session that drives no run, and where
+        known_run_version is still its version.
+        """
 
     @_builtins.property
     def interrupt(self) -> _tool_call_pb2.Interrupted:

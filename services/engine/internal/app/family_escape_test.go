@@ -161,7 +161,7 @@ func TestPauseByAStaleReplica(t *testing.T) {
 	run := mustStart(t, a, agent, Start{Workflow: "release", SessionID: "S"})
 	accepted(t, a, ports.Target{SessionID: "S"}, "TEST", "", "")
 	accepted(t, b, ports.Target{SessionID: "S"}, "PASS", "", "")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	outcome, err := a.Moves.Pause(ctx, operator, run.ID, "stop", "")
 	if err != nil || outcome.Rejection != nil || load(t, b, run.ID).Status != workflow.Held {

@@ -24,7 +24,7 @@ func (h *Handler) afterCall(ctx context.Context, ev *event, opts Options, ok boo
 		return outcome{}, err
 	}
 	report := &policyv1.ReportToolCallRequest{
-		RunId: at.target, CallId: ev.ToolUseID, Tool: ev.Tool, Ok: ok, ResultBytes: ev.resultBytes(),
+		RunId: at.target, CallId: ev.ToolUseID, Tool: ev.Tool, Ok: ok, ResultBytes: ev.resultBytes(), KnownRunVersion: at.run.GetVersion(),
 	}
 	if ok {
 		report.FilesChanged = ev.filesChanged(at.run.GetWorkspace(), opts.Local)

@@ -24,7 +24,7 @@ type events struct {
 }
 
 func newEvents(in *inbound, own *flight, body io.ReadCloser) *events {
-	return &events{in: in, own: own, from: bufio.NewReaderSize(body, 64<<10), body: body}
+	return &events{in: in, own: own, from: bufio.NewReader(body), body: body}
 }
 
 // Read implements io.Reader.

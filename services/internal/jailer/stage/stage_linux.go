@@ -93,7 +93,27 @@ func (s *stage) prepare() error {
 	if err := os.Chdir(o.Dir); err != nil {
 		return about("the folder in which the command starts", err)
 	}
+	spareThreads()
 	return limits(o)
+}
+
+// spareThreads starts threads for later: a command may use up the processes of its jail, and Go's runtime ends a process
+// that needs another thread and gets none. The runtime keeps idle threads, and takes them before it starts others.
+func spareThreads() {
+	runtime.GOMAXPROCS(min(2, runtime.NumCPU())) // bounds the threads that are needed at once
+	has, end := make(chan struct{}), make(chan struct{})
+	for range spares {
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			has <- struct{}{}
+			<-end
+		}()
+	}
+	for range spares {
+		<-has
+	}
+	close(end)
 }
 
 // enter builds the jail's walls around this thread, and starts the command in them.
@@ -243,8 +263,12 @@ func tasks() int64 {
 	return n
 }
 
-// ownThreads is how many threads of the stage count as processes of the user.
-const ownThreads = 16
+const (
+	// ownThreads is how many threads of the stage count as processes of the user.
+	ownThreads = 16
+	// spares is how many of them are started before the command.
+	spares = 6
+)
 
 // start starts the command, in a session of its own without a terminal to steer.
 func (s *stage) start() error {

@@ -137,6 +137,9 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 		Accounted: reported.Accounted, Warning: reported.Warning, Evidence: reported.Evidence,
 		Interrupt: interruptedProto(reported.Interrupt),
 	}
+	if reported.Accounted && reported.Interrupt == nil && reported.RunVersion > 0 && reported.RunVersion == req.GetKnownRunVersion() {
+		return resp, nil
+	}
 	run, err := s.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{
 		RunId: req.GetRunId(), SessionId: req.GetSessionId(), Branch: req.GetBranch(), Active: true,
 	})

@@ -871,9 +871,12 @@ type ReportToolCallRequest struct {
 	// True when the caller has not made the call and will not make it, such as one whose
 	// caller went away during the check. ok must be false. When no such call was allowed,
 	// none is any more under this id, and the report is not recorded as unaccounted.
-	NotExecuted   bool `protobuf:"varint,14,opt,name=not_executed,json=notExecuted,proto3" json:"not_executed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	NotExecuted bool `protobuf:"varint,14,opt,name=not_executed,json=notExecuted,proto3" json:"not_executed,omitempty"`
+	// The version of the run that the caller knows, such as run_version of the check; 0 for none. While the run of the
+	// call is still at this version, the answer omits it, and takes one read less.
+	KnownRunVersion int64 `protobuf:"varint,15,opt,name=known_run_version,json=knownRunVersion,proto3" json:"known_run_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ReportToolCallRequest) Reset() {
@@ -1004,10 +1007,18 @@ func (x *ReportToolCallRequest) GetNotExecuted() bool {
 	return false
 }
 
+func (x *ReportToolCallRequest) GetKnownRunVersion() int64 {
+	if x != nil {
+		return x.KnownRunVersion
+	}
+	return 0
+}
+
 // ReportToolCallResponse is what follows from the result of a tool call.
 type ReportToolCallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run as it stands now, in full; absent for a call of a session that drives no run.
+	// The run as it stands now, in full; absent for a call of a session that drives no run, and where
+	// known_run_version is still its version.
 	Run *v1.Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// False when no such call was allowed: the report is recorded as unaccounted (S3.9).
 	Accounted bool `protobuf:"varint,2,opt,name=accounted,proto3" json:"accounted,omitempty"`
@@ -2326,7 +2337,7 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"iterations\x12%\n" +
 	"\x0emax_iterations\x18\x0e \x01(\x03R\rmaxIterations\x12B\n" +
 	"\vexplanation\x18\x0f \x01(\v2 .interlock.policy.v1.ExplanationR\vexplanation\x12-\n" +
-	"\x04jail\x18\x10 \x01(\v2\x19.interlock.policy.v1.JailR\x04jail\"\x9b\x04\n" +
+	"\x04jail\x18\x10 \x01(\v2\x19.interlock.policy.v1.JailR\x04jail\"\xd0\x04\n" +
 	"\x15ReportToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -2347,7 +2358,8 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"background\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\n" +
 	"background\x123\n" +
 	"\x10background_ended\x18\r \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0fbackgroundEnded\x12!\n" +
-	"\fnot_executed\x18\x0e \x01(\bR\vnotExecuted\"\xd8\x01\n" +
+	"\fnot_executed\x18\x0e \x01(\bR\vnotExecuted\x123\n" +
+	"\x11known_run_version\x18\x0f \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fknownRunVersion\"\xd8\x01\n" +
 	"\x16ReportToolCallResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12\x1c\n" +
 	"\taccounted\x18\x02 \x01(\bR\taccounted\x12>\n" +

@@ -137,7 +137,7 @@ func TestMisdirected(t *testing.T) {
 		"https://" + secure.Addr().String(): "give --ca",
 	} {
 		for range 20 { // no matter which side speaks first
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			_, _, err := (&Connection{Server: server}).Target(ctx)
 			cancel()
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), `\x`) {

@@ -1,5 +1,5 @@
 """Programs of a person's user that try to decide or to learn the passphrase. The first argument chooses one."""
-import ctypes, os, re, signal, subprocess, sys, time
+import ctypes, os, re, select, signal, sys, time
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -88,11 +88,11 @@ def listen(terminal):
 
 if sys.argv[1] == "sibling":
     pid = sibling(*sys.argv[2:])
-    while os.environ.get("LEAVE") == "" and os.path.exists("/proc/%d" % pid):
-        with open("/proc/%d/stat" % pid) as f:
-            if ") Z" in f.read():
-                break
-        time.sleep(0.01)
+    if os.environ.get("LEAVE") == "":
+        try:
+            select.select([os.pidfd_open(pid)], [], [])  # until it has ended
+        except ProcessLookupError:
+            pass
 elif sys.argv[1] == "look":
     look(sys.argv[2])
 elif sys.argv[1] == "trace":

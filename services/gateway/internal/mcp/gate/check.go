@@ -88,32 +88,61 @@ func (g *Gate) checkOnce(ctx context.Context, call Identified) checked {
 	if !call.caller.Bound() {
 		return g.checkUnbound(ctx, call)
 	}
-	at, err := caller.Locate(ctx, g.cfg.Runs, call.caller)
+	if at, ok := g.lastSeen(call); ok {
+		if c, left := g.checkAt(ctx, call, at); !left {
+			return g.refreshDenial(ctx, call, at, c)
+		}
+	}
+	at, err := g.locate(ctx, call.caller)
 	switch {
 	case err != nil && reply.IsNotFound(err) && call.caller.RunID == "":
 		return g.checkUnbound(ctx, call)
 	case err != nil:
 		return checked{denied: g.refuseUndecided(err)}
 	}
+	c, left := g.checkAt(ctx, call, at)
+	if left { // just now, and no other rules hold for it: the call passes unchecked, or is denied
+		return checked{Allowed{Identified: call, at: at}, g.refuseWithoutRules(call)}
+	}
+	return c
+}
+
+// checkAt checks a call whose caller was seen at a position. left reports that there is no decision, because its session has
+// left the run.
+func (g *Gate) checkAt(ctx context.Context, call Identified, at caller.Position) (_ checked, left bool) {
 	name := call.nameToCheck(at.Run)
 	res, err := g.checkAs(ctx, call, name, call.id)
 	switch {
 	case err != nil && reply.IsNotFound(err) && call.caller.RunID == "":
-		// The session has left its run just now, and no other rules hold for it: the call passes
-		// unchecked, or is denied.
-		return checked{Allowed{Identified: call, at: at}, g.refuseWithoutRules(call)}
+		return checked{}, true
 	case err != nil:
-		return checked{denied: g.refuseUndecided(err)}
+		return checked{denied: g.refuseUndecided(err)}, false
 	}
 	if denied := g.refusalUnlessAllowed(call, at.Run, res); denied != nil {
 		g.noteDenial(call.caller, res)
-		return checked{Allowed{at: at}, denied}
+		return checked{Allowed{at: at, decision: res}, denied}, false
 	}
 	allowed := Allowed{Identified: call, at: at, reportAs: name, decision: res}
 	if sameVersion(at, res) {
-		return checked{Allowed: allowed}
+		return checked{Allowed: allowed}, false
 	}
-	return g.confirm(ctx, allowed, name)
+	return g.confirm(ctx, allowed, name), false
+}
+
+// refreshDenial reads the position of a denied call that was checked by one from memory: the texts of a denial, and how long
+// the call may wait for people, depend on it. A call that would be checked by another name now must be made again.
+func (g *Gate) refreshDenial(ctx context.Context, call Identified, seen caller.Position, c checked) checked {
+	if c.denied == nil || c.decision == nil {
+		return c
+	}
+	now, err := g.locate(ctx, call.caller)
+	switch {
+	case err != nil:
+		return c
+	case call.nameToCheck(now.Run) != call.nameToCheck(seen.Run):
+		return checked{Allowed{at: now}, refuseMoved()}
+	}
+	return checked{Allowed{at: now}, g.refusalUnlessAllowed(call, now.Run, c.decision)}
 }
 
 // nameToCheck returns the name to check a call by in a run: the one that was called, unless the
@@ -314,7 +343,7 @@ func sameVersion(at caller.Position, res *policyv1.CheckToolCallResponse) bool {
 // before. The call passes if it would be checked by the same name in that run, and its server needs no other
 // environment. Otherwise it is reported as not made, and denied. checkedAs is the name that the call was checked by.
 func (g *Gate) confirm(ctx context.Context, allowed Allowed, checkedAs string) checked {
-	now, err := caller.Locate(ctx, g.cfg.Runs, allowed.caller)
+	now, err := g.locate(ctx, allowed.caller)
 	if err == nil && sameRun(now, allowed.decision) {
 		allowed = Allowed{allowed.Identified, now, allowed.reportAs, allowed.decision}
 		if allowed.nameToCheck(now.Run) == checkedAs && (sameVersion(now, allowed.decision) || !allowed.ownServer()) {
@@ -331,10 +360,15 @@ func (g *Gate) confirm(ctx context.Context, allowed Allowed, checkedAs string) c
 			return checked{Allowed{at: now}, g.refusalOf(res)}
 		}
 	}
-	return checked{denied: &reply.Refusal{
+	return checked{denied: refuseMoved()}
+}
+
+// refuseMoved returns the denial of a call whose run has moved on while it was checked.
+func refuseMoved() *reply.Refusal {
+	return &reply.Refusal{
 		Decision: "DENY", Code: reply.CodePolicyUnavailable, Lead: "Denied",
 		Message: "the state changed while the call was judged; make it again",
-	}}
+	}
 }
 
 // ownServer reports whether the call is for a process that serves its caller alone.

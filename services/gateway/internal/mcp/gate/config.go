@@ -60,18 +60,19 @@ type Config struct {
 // Gate puts calls before the policy service and, when they are allowed, makes them and reports
 // their outcome. It is safe for concurrent use.
 type Gate struct {
-	cfg      Config
-	log      *slog.Logger
-	pins     *pins
-	reports  *reports
-	inflight sync.WaitGroup
+	cfg       Config
+	log       *slog.Logger
+	pins      *pins
+	reports   *reports
+	positions positions
+	inflight  sync.WaitGroup
 }
 
 // New returns a gate. Close must follow.
 func New(cfg Config) *Gate {
 	return &Gate{
 		cfg: cfg, log: cfg.Logger, reports: newReports(cfg.Reports, cfg.ReportTimeout, cfg.Backoff, cfg.Logger),
-		pins: &pins{service: cfg.Pins, identify: cfg.Identify},
+		pins: &pins{service: cfg.Pins, identify: cfg.Identify}, positions: newPositions(),
 	}
 }
 

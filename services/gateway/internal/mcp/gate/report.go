@@ -40,7 +40,7 @@ func (g *Gate) report(ctx context.Context, sent Sent) Reported {
 func (s Sent) message() *policyv1.ReportToolCallRequest {
 	m := &policyv1.ReportToolCallRequest{
 		RunId: s.at.Target, CallId: s.id, Tool: s.reportAs, Ok: s.done, ResultBytes: s.text.Size(), CostUsd: s.cost,
-		OutcomeUnknown: !s.answered && !s.unmade, NotExecuted: s.unmade,
+		OutcomeUnknown: !s.answered && !s.unmade, NotExecuted: s.unmade, KnownRunVersion: s.decision.GetRunVersion(),
 	}
 	if s.decision.GetRunId() == "" { // policies alone have allowed it
 		m.RunId, m.SessionId = "", s.unboundSession()
