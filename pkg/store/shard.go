@@ -48,12 +48,11 @@ func (b *Batch) Shard(n int) (shard int, spanning bool, err error) {
 		}
 	}
 	for key := range b.anyShard {
-		switch s := key.Shard(n); {
-		case shard == -1:
-			shard, first = s, key
-		case shard != s:
-			spanning = true
+		s := key.Shard(n)
+		if shard == -1 {
+			shard = s
 		}
+		spanning = spanning || s != shard
 	}
 	return max(shard, 0), spanning, nil
 }

@@ -41,7 +41,7 @@ func globEscape(text string) string {
 // read reads keys, as far as a backup has them, histories page by page.
 func (x *export) read(ctx context.Context, names []string) error {
 	names = slices.DeleteFunc(names, func(name string) bool {
-		_, kind, _, ours := x.parse(name)
+		kind, _, ours := x.parse(name)
 		return !ours || len(kind) != 1 || !strings.Contains(exported, kind)
 	})
 	from := make([]any, len(names))

@@ -142,7 +142,7 @@ func (m *imports) claim(ctx context.Context) (written bool, err error) {
 func (m *imports) contents(ctx context.Context) (found string, err error) {
 	err = m.scan(ctx, func(names []string) error {
 		for _, name := range names {
-			_, kind, rest, _ := m.export.parse(name)
+			kind, rest, _ := m.export.parse(name)
 			own := strings.HasPrefix(rest, "_")
 			switch {
 			case strings.HasSuffix(name, "}:"+outboxKey):
