@@ -257,7 +257,7 @@ func (o *Service) take(ctx context.Context, caller enforcer.Caller, root store.K
 		}
 	}
 	kept := len(batch.Counters)
-	result, err := o.commitReport(ctx, caller, root, call, r, &batch)
+	result, err := o.commitReport(ctx, caller, call, r, &batch)
 	if errors.Is(err, store.ErrReplayMismatch) || err == nil && result.Replayed {
 		err = o.correctClaim(ctx, caller, root, s, call, r, err)
 	}
@@ -268,7 +268,7 @@ func (o *Service) take(ctx context.Context, caller enforcer.Caller, root store.K
 }
 
 // commitReport commits the changes of a report, with the budgets that it settles and its event.
-func (o *Service) commitReport(ctx context.Context, caller enforcer.Caller, root store.Key, call *ledger.DecidedCall, r *Reported, batch *store.Batch) (store.Result, error) {
+func (o *Service) commitReport(ctx context.Context, caller enforcer.Caller, call *ledger.DecidedCall, r *Reported, batch *store.Batch) (store.Result, error) {
 	o.settle(caller.Namespace, budgetChanges(call, &r.Report), batch)
 	event, err := o.announce.Reported(caller.Namespace, caller.Principal.Name, r, o.clock().UTC())
 	if err != nil {
