@@ -205,7 +205,7 @@ bench-growth: deps ## what more runs, versions, documents and rules cost; takes 
 	@./services/e2e/bench/run -growth $(BENCH_FLAGS)
 
 .PHONY: bench-scale
-bench-scale: deps ## what calls, shards, masters of Redis and replicas of NATS cost; takes about two minutes
+bench-scale: deps ## what calls, shards and replicas of NATS cost; takes about two minutes
 	@./services/e2e/bench/run -scale $(BENCH_FLAGS)
 
 .PHONY: cells

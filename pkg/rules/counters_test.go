@@ -7,9 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 )
 
-// counters are the store's, as far as limits go: plain ones never fall below 0,
-// windowed ones count the units in (now-window, now], and give back the oldest of
-// those, for units that were admitted in it.
+// counters are the store's, as far as limits go: plain ones never fall below 0, and
+// windowed ones count the units in (now-window, now].
 type counters struct {
 	now     time.Time
 	plain   map[rules.Account]int64
@@ -32,16 +31,12 @@ func (c *counters) value(a rules.Account) int64 {
 // in reports a time in the window that ends now.
 func (c *counters) in(a rules.Account, at time.Time) bool { return at.After(c.now.Add(-a.Window)) }
 
-func (c *counters) add(a rules.Account, delta int64, admitted time.Time) {
-	value := c.value(a)
-	switch {
-	case a.Window == 0:
-		c.plain[a] = max(0, value+delta)
-	case delta >= 0:
-		c.windows[a] = append(c.windows[a], slices.Repeat([]time.Time{c.now}, int(delta))...)
-	case c.in(a, admitted):
-		c.windows[a] = c.windows[a][min(value, -delta):]
+func (c *counters) add(a rules.Account, delta int64) {
+	if a.Window == 0 {
+		c.plain[a] = max(0, c.value(a)+delta)
+		return
 	}
+	c.windows[a] = append(c.windows[a], slices.Repeat([]time.Time{c.now}, int(delta))...)
 }
 
 // commit adds all spends or none. It returns the first that has no room, or -1.
@@ -52,7 +47,7 @@ func (c *counters) commit(spends []rules.Spend) int {
 		}
 	}
 	for i := range spends {
-		c.add(spends[i].Account, spends[i].Delta(), time.Time{})
+		c.add(spends[i].Account, spends[i].Delta())
 	}
 	return -1
 }
@@ -60,6 +55,6 @@ func (c *counters) commit(spends []rules.Spend) int {
 // correct makes changes that have no limit.
 func (c *counters) correct(changes []rules.Change) {
 	for i := range changes {
-		c.add(changes[i].Account, changes[i].Delta, changes[i].Admitted)
+		c.add(changes[i].Account, changes[i].Delta)
 	}
 }

@@ -21,15 +21,12 @@ const shared = `{"role": "agent", "name": "p", "session_budget_usd": 0.00001, "e
 		{"capability": "tool:Read", "budget_limit": {"max_usd": 0.000004, "period": "daily", "scope": "session"}}],
 	"ask": [{"capability": "tool:Write", "rate_limit": {"max_calls": 1, "window_seconds": 1800, "scope": "session"}}]}`
 
-// caller is one call on its way: its spends are counted partition by partition, and
-// anything may happen in between.
+// caller is one call on its way: anything may happen between its decision and its count,
+// and before its report.
 type caller struct {
 	call    rules.Call
 	verdict rules.Verdict
-	// parts are the spends by the partition that they are counted in, and counted is
-	// when those were that are.
-	parts   [][]rules.Spend
-	counted []time.Time
+	counted time.Time
 	// over says how it ended.
 	admitted, settled, denied bool
 	cost                      rules.MicroUSD
@@ -43,10 +40,9 @@ type world struct {
 	callers  []*caller
 }
 
-// TestNoOrderOverAdmits lets concurrent calls check, be denied half way, report and be
-// given up in any order, over time, and compares the counters with the real calls: no
-// window and no budget ever has more than its limit, no counter falls below zero, and no
-// reservation stays behind (S7.4, S7.5).
+// TestNoOrderOverAdmits lets concurrent calls check, be denied and report in any order, over
+// time, and compares the counters with the real calls: no
+// window and no budget ever has more than its limit, and no counter falls below zero (S7.4, S7.5).
 func TestNoOrderOverAdmits(t *testing.T) {
 	t.Parallel()
 	set := compile(t, shared)
@@ -68,7 +64,9 @@ func TestNoOrderOverAdmits(t *testing.T) {
 			w.check()
 		}
 		for _, c := range w.callers {
-			w.finish(c)
+			if c.admitted && !c.settled {
+				w.settle(c, 0)
+			}
 		}
 		w.check()
 	})
@@ -92,15 +90,6 @@ func (w *world) ask() {
 	if c.verdict.Decision == toolcall.Deny {
 		return
 	}
-	by := map[rules.Scope][]rules.Spend{}
-	for _, s := range c.verdict.Spends {
-		by[s.Scope] = append(by[s.Scope], s)
-	}
-	for _, scope := range []rules.Scope{rules.PerPolicy, rules.PerPrincipal, rules.PerHuman, rules.PerSession} {
-		if len(by[scope]) > 0 {
-			c.parts = append(c.parts, by[scope])
-		}
-	}
 	w.callers = append(w.callers, c)
 }
 
@@ -117,38 +106,19 @@ func (w *world) pick(ready func(*caller) bool) *caller {
 	return some[rapid.IntRange(0, len(some)-1).Draw(w.t, "caller")]
 }
 
-// proceed counts a call in its next partition. Where there is no room, or where it is
-// given up, earlier counts are given back.
+// proceed counts a call, or denies it where there is no room.
 func (w *world) proceed() {
 	c := w.pick(func(c *caller) bool { return !c.admitted && !c.denied })
 	if c == nil {
 		return
 	}
-	part := c.parts[len(c.counted)]
-	i := w.counters.commit(part)
-	if i < 0 && rapid.IntRange(0, 5).Draw(w.t, "give up") > 0 {
-		if c.counted = append(c.counted, w.counters.now); len(c.counted) == len(c.parts) {
-			c.admitted = c.verdict.Decision == toolcall.Allow
-			c.denied = !c.admitted // it was only asked for
-		}
-		return
-	}
+	i := w.counters.commit(c.verdict.Spends)
+	c.counted = w.counters.now
+	c.admitted = i < 0 && c.verdict.Decision == toolcall.Allow
+	c.denied = !c.admitted // or it was only asked for
 	if i >= 0 {
-		w.refused(c, &part[i])
-	} else {
-		c.counted = append(c.counted, w.counters.now)
+		w.refused(c, &c.verdict.Spends[i])
 	}
-	w.release(c)
-}
-
-func (w *world) release(c *caller) {
-	for i := range c.counted {
-		for j := range c.parts[i] {
-			c.parts[i][j].Admitted = c.counted[i]
-		}
-		w.counters.correct(rules.Release(c.parts[i]))
-	}
-	c.denied = true
 }
 
 // refused holds a denial to the account's value.
@@ -181,16 +151,6 @@ func (w *world) settle(c *caller, cost rules.MicroUSD) {
 	w.counters.correct(rules.Settle(c.verdict.Spends, cost))
 }
 
-// finish ends a call that is on its way.
-func (w *world) finish(c *caller) {
-	switch {
-	case c.admitted && !c.settled:
-		w.settle(c, 0)
-	case !c.admitted && !c.denied:
-		w.release(c)
-	}
-}
-
 // held has the real counts of the calls in an account.
 type held struct {
 	max        int64
@@ -202,28 +162,26 @@ type held struct {
 func (w *world) held() map[rules.Account]*held {
 	accounts := map[rules.Account]*held{}
 	for _, c := range w.callers {
-		if c.denied {
+		if !c.admitted {
 			continue
 		}
-		for i, at := range c.counted {
-			for _, s := range c.parts[i] {
-				h := accounts[s.Account]
-				if h == nil {
-					h = &held{max: s.Max}
-					accounts[s.Account] = h
-				}
-				switch {
-				case s.Measure != rules.Money || !c.settled:
-					h.units += s.Delta()
-				default:
-					h.units += int64(c.cost)
-				}
-				if s.Measure == rules.Money && c.settled && c.call.EstimatedCost == 0 {
-					h.unreserved += int64(c.cost)
-				}
-				if s.Delta() > 0 {
-					h.times = append(h.times, at)
-				}
+		for _, s := range c.verdict.Spends {
+			h := accounts[s.Account]
+			if h == nil {
+				h = &held{max: s.Max}
+				accounts[s.Account] = h
+			}
+			switch {
+			case s.Measure != rules.Money || !c.settled:
+				h.units += s.Delta()
+			default:
+				h.units += int64(c.cost)
+			}
+			if s.Measure == rules.Money && c.settled && c.call.EstimatedCost == 0 {
+				h.unreserved += int64(c.cost)
+			}
+			if s.Delta() > 0 {
+				h.times = append(h.times, c.counted)
 			}
 		}
 	}

@@ -72,9 +72,6 @@ type Spend struct {
 	Of string
 	// By is the source of the limit.
 	By *Source
-	// Admitted is when it was counted, by the clock of the store that counts it. The
-	// one who counts it sets it; Release needs it for rolling windows.
-	Admitted time.Time
 }
 
 // Delta returns the amount to add to the counter.
@@ -99,8 +96,6 @@ func (s *Spend) Limit() int64 {
 type Change struct {
 	Account
 	Delta int64
-	// Admitted is when the units that a rolling window gives back were counted.
-	Admitted time.Time
 }
 
 // Settle corrects the budgets of a call that was made, from what was reserved to its
@@ -127,20 +122,6 @@ func Exhaust(spends []Spend) []Change {
 		s := &spends[i]
 		if delta := s.Max - s.Delta(); s.Measure == Money && delta > 0 {
 			changes = append(changes, Change{Account: s.Account, Delta: delta})
-		}
-	}
-	return changes
-}
-
-// Release gives back the units of a call that was not made. Where it is not known when
-// that was, the call stays counted in rolling windows: it may have left them, and then
-// the units would be another call's.
-func Release(spends []Spend) []Change {
-	var changes []Change
-	for i := range spends {
-		s := &spends[i]
-		if s.Delta() > 0 && (s.Window == 0 || !s.Admitted.IsZero()) {
-			changes = append(changes, Change{s.Account, -s.Delta(), s.Admitted})
 		}
 	}
 	return changes

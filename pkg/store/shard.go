@@ -30,10 +30,10 @@ func Shard(namespace, id string, n int) int {
 func (k Key) Shard(n int) int { return Shard(k.Namespace, k.ID, n) }
 
 // Shard returns the shard, of n, in which a batch is committed: the one of its keys, or 0
-// when it has none. Where a store spans, Checks and Counters may be of other shards than
-// the rest, and so may be the puts of a batch Across; spanning says that some are.
-// ErrCrossShard when the keys are in more shards than they may be.
-func (b *Batch) Shard(n int, spans bool) (shard int, spanning bool, err error) {
+// when it has none. Checks and Counters may be of other shards than the rest, and so may be
+// the puts of a batch Across; spanning says that some are. ErrCrossShard when the keys are in
+// more shards than they may be.
+func (b *Batch) Shard(n int) (shard int, spanning bool, err error) {
 	if b.Across && slices.ContainsFunc(b.Events, func(e Event) bool { return e.Entry != Key{} }) {
 		return 0, false, errEntriesAcross
 	}
@@ -44,28 +44,22 @@ func (b *Batch) Shard(n int, spans bool) (shard int, spanning bool, err error) {
 		case shard == -1:
 			shard, first = s, key
 		case shard != s:
-			return 0, false, crossShard(first, key)
+			return 0, false, fmt.Errorf("%w: %s and %s", ErrCrossShard, first, key)
 		}
 	}
 	for key := range b.anyShard {
-		switch s := key.Shard(n); {
-		case shard == -1:
-			shard, first = s, key
-		case shard == s:
-		case spans:
-			spanning = true
-		default:
-			return 0, false, crossShard(first, key)
+		s := key.Shard(n)
+		if shard == -1 {
+			shard = s
 		}
+		spanning = spanning || s != shard
 	}
 	return max(shard, 0), spanning, nil
 }
 
 var errEntriesAcross = errors.New("the event of a batch across shards cannot be a history entry: it may be in another shard")
 
-func crossShard(a, b Key) error { return fmt.Errorf("%w: %s and %s", ErrCrossShard, a, b) }
-
-// anyShard yields the keys that may be of any shard if the store spans shards.
+// anyShard yields the keys that may be of any shard.
 func (b *Batch) anyShard(yield func(Key) bool) {
 	for i := range b.Checks {
 		if !yield(b.Checks[i].Key) {

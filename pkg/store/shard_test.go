@@ -27,8 +27,8 @@ func TestShardOfABatch(t *testing.T) {
 	for name, tt := range map[string]struct {
 		batch    store.Batch
 		want     int
-		spanning bool // refused where the store does not span
-		refused  bool // in any case
+		spanning bool
+		refused  bool
 	}{
 		"no key":                       {},
 		"one shard":                    {batch: store.Batch{Puts: puts(3), Checks: checks(3), Counters: counters(3)}, want: 3},
@@ -43,14 +43,12 @@ func TestShardOfABatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, spans := range []bool{false, true} {
-				shard, spanning, err := tt.batch.Shard(shards, spans)
-				switch refused := tt.refused || tt.spanning && !spans; {
-				case errors.Is(err, store.ErrCrossShard) != refused || !refused && err != nil:
-					t.Errorf("spans %t: %v", spans, err)
-				case !refused && (shard != tt.want || spanning != tt.spanning):
-					t.Errorf("spans %t: shard %d, spanning %t", spans, shard, spanning)
-				}
+			shard, spanning, err := tt.batch.Shard(shards)
+			switch {
+			case errors.Is(err, store.ErrCrossShard) != tt.refused || !tt.refused && err != nil:
+				t.Error(err)
+			case !tt.refused && (shard != tt.want || spanning != tt.spanning):
+				t.Errorf("shard %d, spanning %t", shard, spanning)
 			}
 		})
 	}

@@ -47,9 +47,6 @@ const Unheld int64 = 0
 type Store interface {
 	// Shards is the number of shards, fixed when the store was first opened.
 	Shards() int
-	// Spans says whether the Checks and Counters of a batch may be of any shard, and with
-	// Batch.Across its puts.
-	Spans() bool
 
 	// Get returns one record, or ErrNotFound.
 	Get(ctx context.Context, key Key) (Record, error)
@@ -220,11 +217,11 @@ type HistoryEntry struct {
 }
 
 // Batch is the set of changes of one Commit. All keys must be in one shard, else
-// ErrCrossShard; those of Checks and Counters may be in any when the store Spans. An
+// ErrCrossShard; those of Checks and Counters may be in any. An
 // empty slice or nil pointer makes no change.
 type Batch struct {
-	// Across says that Puts, Events, SetTimers and ClearTimers may be in any shard too when
-	// the store Spans: for a change of several records that share none. The events of such a
+	// Across says that Puts, Events, SetTimers and ClearTimers may be in any shard too:
+	// for a change of several records that share none. The events of such a
 	// batch name no Entry.
 	Across      bool
 	Idempotency *Idempotency

@@ -86,14 +86,3 @@ func TestEventsHaveTheTraceOfTheirCommit(t *testing.T) {
 	}
 }
 
-// spanning is a store that spans shards.
-type spanning struct{ store.Store }
-
-func (spanning) Spans() bool { return true }
-
-func TestTracedStoreSpansWhatTheStoreDoes(t *testing.T) {
-	t.Parallel()
-	if !Store(spanning{}, trace.NewTracerProvider()).Spans() {
-		t.Error("a store that spans shards does no more")
-	}
-}

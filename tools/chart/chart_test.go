@@ -152,7 +152,7 @@ func TestBadValues(t *testing.T) {
 		"inline password":        {"redis: {address: 'user:secret@r:6379'}\nnats: {enabled: true}", "must not contain a password"},
 		"password of NATS":       {"valkey: {enabled: true}\nnats: {url: 'nats://a:b@n:4222'}", "must not contain a password"},
 		"sentinel":               {"redis: {address: 's:26379', topology: sentinel}\nnats: {enabled: true}", "sentinelMaster"},
-		"database of cluster":    {"redis: {address: 's:6379', topology: cluster, database: 2}\nnats: {enabled: true}", "redis.database must be 0"},
+		"cluster":                {"redis: {address: 's:6379', topology: cluster}\nnats: {enabled: true}", "topology"},
 		"nobody may call":        {trial + "auth: {bootstrap: false}", "nobody could call"},
 		"console, no issuer":     {trial + "auth: {oidc: {console: {enabled: true}}}", "auth.oidc.console.enabled"},
 		"OIDC, no audience":      {trial + "auth: {oidc: {issuer: 'https://id.example.com'}}", "auth.oidc.audience"},

@@ -136,8 +136,6 @@ default
 {{- $scheme := ternary "rediss" "redis" $r.tls.enabled -}}
 {{- if .Values.valkey.enabled -}}
 {{- printf "redis://%s-valkey:6379/0" (include "interlock.fullname" .) -}}
-{{- else if eq $r.topology "cluster" -}}
-{{- printf "%s+cluster://%s" $scheme $r.address -}}
 {{- else if eq $r.topology "sentinel" -}}
 {{- printf "%s+sentinel://%s/%s/%d" $scheme $r.address $r.sentinelMaster (int $r.database) -}}
 {{- else -}}

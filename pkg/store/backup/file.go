@@ -44,7 +44,7 @@ type Head struct {
 	File int `json:"file"`
 	// ID of the backup, which no other has.
 	ID string `json:"id"`
-	// Store is the database that it was made of: sqlite, redis or redis-cluster.
+	// Store is the database that it was made of: sqlite or redis.
 	Store string `json:"store"`
 	// Format of the store, and Program that has made the backup.
 	Format  int    `json:"format"`

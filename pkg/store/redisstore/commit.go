@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -31,7 +30,7 @@ func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, er
 		return store.Result{}, err
 	}
 	defer s.end()
-	shard, spanning, err := batch.Shard(s.shards, s.Spans())
+	shard, spanning, err := batch.Shard(s.shards)
 	if err != nil {
 		return store.Result{}, err
 	}
@@ -47,7 +46,7 @@ func (s *Store) Probe(ctx context.Context, batch store.Batch) error {
 		return err
 	}
 	defer s.end()
-	shard, spanning, err := batch.Shard(s.shards, s.Spans())
+	shard, spanning, err := batch.Shard(s.shards)
 	if err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (s *Store) Probe(ctx context.Context, batch store.Batch) error {
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	c, err := s.run(ctx, &batch, shard, keys, append(args, probeOp))
+	c, err := s.run(ctx, &batch, keys, append(args, probeOp))
 	if err != nil || number(c.reply, 0) == resultOK {
 		return err
 	}
@@ -68,7 +67,7 @@ func (s *Store) commitIn(ctx context.Context, batch *store.Batch, shard int, spa
 	if err != nil || len(keys) == 0 {
 		return store.Result{}, err
 	}
-	c, err := s.run(ctx, batch, shard, keys, args)
+	c, err := s.run(ctx, batch, keys, args)
 	if err != nil {
 		return store.Result{}, err
 	}
@@ -80,15 +79,15 @@ func (s *Store) commitIn(ctx context.Context, batch *store.Batch, shard int, spa
 }
 
 // run sends an encoded batch in the present era, and returns the call with its reply.
-func (s *Store) run(ctx context.Context, batch *store.Batch, shard int, keys, args []string) (*call, error) {
-	c := &call{shard: shard, era: s.place(shard).now().id, keys: keys, args: args, done: make(chan struct{})}
+func (s *Store) run(ctx context.Context, batch *store.Batch, keys, args []string) (*call, error) {
+	c := &call{era: s.place.now().id, keys: keys, args: args, done: make(chan struct{})}
 	for _, part := range args {
 		c.size += len(part)
 	}
 	for i := range batch.Puts {
 		c.size += len(batch.Puts[i].Earlier) * earlierBytes
 	}
-	err := s.lane(shard).do(ctx, c)
+	err := s.lane.do(ctx, c)
 	for errors.Is(err, errOtherEra) {
 		if store.Works(ctx) {
 			s.lookSoon() // and not wait: the turn waits until this work has left
@@ -98,8 +97,8 @@ func (s *Store) run(ctx context.Context, batch *store.Batch, shard int, keys, ar
 			return nil, fmt.Errorf("redisstore: commit: %w", lost)
 		}
 		// It is of no work that has decided anything in the era before.
-		c = &call{shard: shard, era: s.place(shard).now().id, keys: keys, args: args, size: c.size, done: make(chan struct{})}
-		err = s.lane(shard).do(ctx, c)
+		c = &call{era: s.place.now().id, keys: keys, args: args, size: c.size, done: make(chan struct{})}
+		err = s.lane.do(ctx, c)
 	}
 	return c, err
 }
@@ -124,14 +123,13 @@ func sameEra(calls []*call, era string) []*call {
 
 // send runs the commits of one flight as one EVALSHA.
 func (s *Store) send(calls []*call) {
-	place := s.place(calls[0].shard)
-	saw := place.now()
+	saw := s.place.now()
 	if calls = sameEra(calls, saw.id); len(calls) == 0 {
 		return
 	}
 	list := argLists.Get().(*[]any) // the pool holds only these
 	args := (*list)[:0]
-	args = append(args, nil, nil, nil, place.key) // the command, the script, the number of keys
+	args = append(args, nil, nil, nil, s.place.key) // the command, the script, the number of keys
 	keys := 1
 	for _, c := range calls {
 		for i := range c.keys {
@@ -139,17 +137,12 @@ func (s *Store) send(calls []*call) {
 		}
 		keys += len(c.keys)
 	}
-	// The number of keys is a string too, for the client looks at it.
-	args[2] = strconv.Itoa(keys)
-	probe := ""
-	if s.cluster {
-		probe = s.prefixes[calls[0].shard]
-	}
+	args[2] = keys
 	confirm := ""
 	if s.config.Wait > 0 {
 		confirm = "confirm"
 	}
-	args = append(args, s.now(), probe, saw.id, saw.seen, confirm, s.config.formats.Newest)
+	args = append(args, s.now(), saw.id, saw.seen, confirm, s.config.formats.Newest)
 	for _, c := range calls {
 		args = append(args, len(c.keys), len(c.args))
 		for i := range c.args {
@@ -175,7 +168,7 @@ func (s *Store) send(calls []*call) {
 		err = errOtherEra
 	case len(results) != len(calls)+2:
 		err = fmt.Errorf("redisstore: commit: %w: %d answers for %d batches", store.ErrUncertain, len(results), len(calls))
-	case !place.saw(sight{saw.id, number(results, len(calls))}):
+	case !s.place.saw(sight{saw.id, number(results, len(calls))}):
 		err = fmt.Errorf("redisstore: commit: %w: its server was replaced before it had answered", store.ErrUncertain)
 	}
 	deliver(calls, results, err)

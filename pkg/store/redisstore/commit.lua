@@ -5,10 +5,9 @@
 --
 -- KEYS[1] is the hash of the era, see era.lua, and then follow the keys of all
 -- operations, in their order. ARGV[1] is the time in microseconds, or empty for the
--- server's own; ARGV[2] is, on a cluster, the beginning of the shard's keys; ARGV[3]
--- the era in which the batches were decided, and ARGV[4] how many writes were seen of
+-- server's own; ARGV[2] is the era in which the batches were decided, and ARGV[3] how many writes were seen of
 -- it: in any other history nothing runs, and the answer is nothing, as in a store of a format
--- later than ARGV[6]. ARGV[5] is not empty
+-- later than ARGV[5]. ARGV[4] is not empty
 -- when replicas have to confirm what is answered. Then, for each batch: its number of
 -- keys, its number of arguments and its operations, in the order in which the contract
 -- evaluates them. commit.go says what the results are. After them are the number of writes
@@ -36,15 +35,9 @@ end
 local stamp = format('%.0f', now) -- a number would be printed anew by each call
 local at = '-' .. stamp .. ' ' -- between the version and the bytes of a history entry
 
--- While a slot moves to another node, any key that is not there may be on the
--- other one, also one that this script has just emptied: a write could fail half
--- way. Asking for two keys that never exist is an error then, on either node, so
--- that nothing runs.
-if ARGV[2] ~= '' then call('EXISTS', ARGV[2] .. '-', ARGV[2] .. '--') end
-
 local era = call('HMGET', KEYS[1], 'id', 'n', 'format')
-if era[1] == '' or era[1] ~= ARGV[3] or tonumber(era[2]) < tonumber(ARGV[4]) then return {} end
-if era[3] and tonumber(era[3]) > tonumber(ARGV[6]) then return {} end
+if era[1] == '' or era[1] ~= ARGV[2] or tonumber(era[2]) < tonumber(ARGV[3]) then return {} end
+if era[3] and tonumber(era[3]) > tonumber(ARGV[5]) then return {} end
 
 -- A backup under way wants to know what changes, see copy.lua; while it ends, nothing may.
 local marks = sub(KEYS[1], 1, -2) .. 'd'
@@ -528,9 +521,9 @@ function check.E(k, a) return k + 1, a + 5 end
 function write.E(k, a)
   local trace = ARGV[a + 4]
   if trace == '' then
-    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[3])
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[2])
   else
-    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[3], 't', trace)
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[2], 't', trace)
   end
   return k + 1, a + 5
 end
@@ -543,9 +536,9 @@ function write.G(k, a)
   local version = format('%.0f', result[tonumber(ARGV[a + 3])])
   local trace = ARGV[a + 5]
   if trace == '' then
-    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[3])
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[2])
   else
-    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[3], 't', trace)
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[2], 't', trace)
   end
   return k + 1, a + 6
 end
@@ -606,7 +599,7 @@ local function commit(k0, a0, stop)
 end
 
 local answers, number = {}, 0
-local k, a, last = 2, 7, #ARGV
+local k, a, last = 2, 6, #ARGV
 while a <= last do
   local keys, arguments = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
   wrote = false
@@ -624,6 +617,6 @@ end
 answers[number + 1] = any and call('HINCRBY', KEYS[1], 'n', 1) or tonumber(era[2])
 -- A connection waits for what it has written itself: to wait for the writes of others,
 -- which the answers tell of, it has to write.
-if ARGV[5] ~= '' and not any then call('HSET', KEYS[1], 'n', era[2]) end
+if ARGV[4] ~= '' and not any then call('HSET', KEYS[1], 'n', era[2]) end
 answers[number + 2] = now
 return answers

@@ -26,7 +26,6 @@ type Config struct {
 	// URL of the server:
 	//
 	//	redis://[USER:PASSWORD@]HOST:PORT[/DB]
-	//	redis+cluster://[USER:PASSWORD@]HOST:PORT,HOST:PORT,...
 	//	redis+sentinel://[USER:PASSWORD@]SENTINEL:PORT,SENTINEL:PORT,.../MASTER[/DB]
 	//
 	// and rediss:// and so on for TLS. The port is 6379 unless given, 26379 for
@@ -75,7 +74,7 @@ type Config struct {
 
 // ACL has the rights that a user of Redis needs besides the keys with the prefix, as a
 // user's rules of an ACL file have it.
-const ACL = "-@all +ping +select +info +config|get +acl|dryrun +time +cluster|myid +cluster|slots +cluster|shards +cluster|nodes" +
+const ACL = "-@all +ping +select +info +config|get +acl|dryrun +time" +
 	" +eval +evalsha +eval_ro +evalsha_ro +wait +exists +del +get +set +pexpire" +
 	" +hget +hmget +hgetall +hset +hsetnx +hincrby +hdel" +
 	" +llen +lindex +lrange +lset +ltrim +rpush" +
@@ -134,18 +133,18 @@ func (c *Config) fill() error {
 // maxShards keeps the cost of listing, which asks all shards, within bounds.
 const maxShards = 4096
 
-// options returns the client's options, and whether the server is a cluster.
-func (c *Config) options() (options *redis.UniversalOptions, cluster bool, err error) {
+// options returns the client's options.
+func (c *Config) options() (options *redis.UniversalOptions, err error) {
 	u, hosts, err := parseURL(c.URL)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	scheme, secure := u.Scheme, false
 	if rest, found := strings.CutPrefix(scheme, "rediss"); found {
 		scheme, secure = "redis"+rest, true
 	}
 	if u.RawQuery != "" {
-		return nil, false, errors.New("redisstore: the URL takes no parameters")
+		return nil, errors.New("redisstore: the URL takes no parameters")
 	}
 	path := strings.Split(strings.Trim(u.Path, "/"), "/")
 	options = &redis.UniversalOptions{}
@@ -154,10 +153,7 @@ func (c *Config) options() (options *redis.UniversalOptions, cluster bool, err e
 	case "redis":
 		options.DB, err = database(path)
 	case "redis+cluster":
-		cluster = true
-		if path[0] != "" {
-			err = fmt.Errorf("redisstore: a cluster has no database %q", path[0])
-		}
+		err = errCluster
 	case "redis+sentinel":
 		port = "26379"
 		if options.MasterName = path[0]; path[0] == "" {
@@ -166,28 +162,28 @@ func (c *Config) options() (options *redis.UniversalOptions, cluster bool, err e
 			options.DB, err = database(path[1:])
 		}
 	default:
-		err = fmt.Errorf("redisstore: unknown scheme %q; it should be redis, redis+cluster, redis+sentinel, or rediss", u.Scheme)
+		err = fmt.Errorf("redisstore: unknown scheme %q; it should be redis, redis+sentinel, or rediss", u.Scheme)
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	options.Addrs, err = addresses(hosts, port)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if scheme == "redis" && len(options.Addrs) != 1 {
-		return nil, false, errors.New("redisstore: redis:// takes one address; use redis+cluster:// or redis+sentinel:// for several")
+		return nil, errors.New("redisstore: redis:// takes one address; use redis+sentinel:// for several")
 	}
 	options.Username = u.User.Username()
 	options.Password, _ = u.User.Password()
 	if err := c.secure(options, secure); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if err := c.identify(options); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	settings(options)
-	return options, cluster, nil
+	return options, nil
 }
 
 // secure puts TLS into the options. The name that a certificate must have is that of each
@@ -245,13 +241,27 @@ func settings(o *redis.UniversalOptions) {
 }
 
 // connect makes a client. It does not reach for the server yet.
-func connect(options *redis.UniversalOptions, cluster bool) redis.UniversalClient {
-	if !cluster {
-		return redis.NewUniversalClient(options)
+func connect(options *redis.UniversalOptions) *redis.Client {
+	if options.MasterName != "" {
+		return redis.NewFailoverClient(options.Failover())
 	}
-	o := options.Cluster()
-	o.DisableRoutingPolicies = true // every command here names its key
-	return redis.NewClusterClient(o)
+	return redis.NewClient(options.Simple())
+}
+
+// errCluster refuses a Redis Cluster: a commit may be of any keys, and a Cluster runs no script over several slots.
+var errCluster = errors.New("redisstore: a Redis Cluster is refused: the store needs one Redis, with Sentinel for its failover; " +
+	"name a Redis that is not in cluster mode; where one is too small, split the tenants over several deployments, see docs/scaling.md")
+
+// refuseCluster refuses a server in cluster mode.
+func refuseCluster(ctx context.Context, db *redis.Client) error {
+	info, err := db.Info(ctx, "cluster").Result()
+	switch {
+	case err != nil:
+		return readError(ctx, "open", err)
+	case strings.Contains(info, "cluster_enabled:1"):
+		return errCluster
+	}
+	return nil
 }
 
 // parseURL reads a URL, and its list of hosts apart, which URLs in general do not

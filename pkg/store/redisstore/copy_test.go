@@ -22,24 +22,20 @@ import (
 
 func TestCopies(t *testing.T) {
 	t.Parallel()
-	for name, url := range topologies(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			storetest.RunCopies(t, func(t *testing.T, clock *storetest.Clock) *storetest.Copies {
-				of := source(t, redisstore.Config{URL: url, Prefix: prefix(t), Clock: clock.Now})
-				into := redisstore.Config{URL: url, Prefix: prefix(t), Clock: clock.Now}
-				of.Import = func(t *testing.T, from backup.Source) error {
-					t.Helper()
-					return redisstore.Import(t.Context(), into, from)
-				}
-				of.Open = func(t *testing.T) store.Store {
-					t.Helper()
-					return open(t, into)
-				}
-				return of
-			})
-		})
-	}
+	url := redistest.Shared(t).URL()
+	storetest.RunCopies(t, func(t *testing.T, clock *storetest.Clock) *storetest.Copies {
+		of := source(t, redisstore.Config{URL: url, Prefix: prefix(t), Clock: clock.Now})
+		into := redisstore.Config{URL: url, Prefix: prefix(t), Clock: clock.Now}
+		of.Import = func(t *testing.T, from backup.Source) error {
+			t.Helper()
+			return redisstore.Import(t.Context(), into, from)
+		}
+		of.Open = func(t *testing.T) store.Store {
+			t.Helper()
+			return open(t, into)
+		}
+		return of
+	})
 }
 
 // A backup of a Redis is restored into SQLite.
@@ -125,19 +121,17 @@ func putAt(t *testing.T, s store.Store, id string, expect int64) error {
 // keysOf are the names of the keys with a prefix that have a suffix.
 func keysOf(t *testing.T, url, prefix, suffix string) (found []string) {
 	t.Helper()
-	_, hosts, _ := strings.Cut(url, "://")
-	hosts, _, _ = strings.Cut(hosts, "/")
-	for _, host := range strings.Split(hosts, ",") {
-		node := redis.NewClient(&redis.Options{Addr: host, Protocol: 2, DisableIdentity: true})
-		keys := node.Scan(t.Context(), 0, pattern(prefix)+":*", 1000).Iterator()
-		for keys.Next(t.Context()) {
-			if strings.HasSuffix(keys.Val(), suffix) {
-				found = append(found, keys.Val())
-			}
+	_, host, _ := strings.Cut(url, "://")
+	host, _, _ = strings.Cut(host, "/")
+	node := redis.NewClient(&redis.Options{Addr: host, Protocol: 2, DisableIdentity: true})
+	keys := node.Scan(t.Context(), 0, pattern(prefix)+":*", 1000).Iterator()
+	for keys.Next(t.Context()) {
+		if strings.HasSuffix(keys.Val(), suffix) {
+			found = append(found, keys.Val())
 		}
-		if err := errors.Join(keys.Err(), node.Close()); err != nil {
-			t.Fatal(err)
-		}
+	}
+	if err := errors.Join(keys.Err(), node.Close()); err != nil {
+		t.Fatal(err)
 	}
 	return found
 }
@@ -155,25 +149,21 @@ func (k *killer) Write(p []byte) (int, error) {
 // A backup leaves no data in the server, whether it fails or not.
 func TestBackupLeavesNothing(t *testing.T) {
 	t.Parallel()
-	for name, url := range topologies(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			config := redisstore.Config{URL: url, Prefix: prefix(t)}
-			s := open(t, config)
-			for i := range 200 {
-				if err := putAt(t, s, strings.Repeat("x", 100)+strconv.Itoa(i), 0); err != nil {
-					t.Fatal(err)
-				}
-			}
-			before := len(keysOf(t, url, config.Prefix, ""))
-			backupOf(t, config)
-			if _, err := redisstore.Export(t.Context(), config, &killer{10_000}); err == nil {
-				t.Error("a backup was written where there is no space")
-			}
-			if after := keysOf(t, url, config.Prefix, ""); len(after) != before {
-				t.Errorf("%d keys became %d", before, len(after))
-			}
-		})
+	url := redistest.Shared(t).URL()
+	config := redisstore.Config{URL: url, Prefix: prefix(t)}
+	s := open(t, config)
+	for i := range 200 {
+		if err := putAt(t, s, strings.Repeat("x", 100)+strconv.Itoa(i), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := len(keysOf(t, url, config.Prefix, ""))
+	backupOf(t, config)
+	if _, err := redisstore.Export(t.Context(), config, &killer{10_000}); err == nil {
+		t.Error("a backup was written where there is no space")
+	}
+	if after := keysOf(t, url, config.Prefix, ""); len(after) != before {
+		t.Errorf("%d keys became %d", before, len(after))
 	}
 }
 
@@ -249,49 +239,45 @@ func TestCommitsWaitForABackup(t *testing.T) {
 // No process uses a store into which a backup is restored, and only that backup completes it.
 func TestHalfARestore(t *testing.T) {
 	t.Parallel()
-	for name, url := range topologies(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			config := redisstore.Config{URL: url, Prefix: prefix(t)}
-			s := open(t, config)
-			if err := putAt(t, s, "a", 0); err != nil {
-				t.Fatal(err)
-			}
-			file := backupOf(t, config)
-			other := backupOf(t, config)
-			into := redisstore.Config{URL: url, Prefix: prefix(t)}
-			used := open(t, into) // by a service that runs
-			if err := redisstore.Import(t.Context(), into, failing{file}); err == nil {
-				t.Fatal("it did not fail")
-			}
-			if err := putAt(t, used, "b", 0); !errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("a commit to half a store: %v", err)
-			}
-			if opened, err := redisstore.Open(t.Context(), into); err == nil {
-				_ = opened.Close()
-				t.Error("half a store was opened")
-			} else if !strings.Contains(err.Error(), "interlock backup restore") || errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("it is refused with %v", err)
-			}
-			if _, err := redisstore.Export(t.Context(), into, io.Discard); err == nil {
-				t.Error("half a store was backed up")
-			}
-			err := redisstore.Import(t.Context(), into, other)
-			if err == nil || !strings.Contains(err.Error(), "another backup") {
-				t.Errorf("another backup is refused with %v", err)
-			}
-			if err := redisstore.Import(t.Context(), into, file); err != nil {
-				t.Fatal(err)
-			}
-			// The service continues in the new era, without consent.
-			waitFor(t, func() bool { return used.Ping(t.Context()) == nil })
-			if err := putAt(t, used, "a", 1); err != nil {
-				t.Error(err)
-			}
-			if err := redisstore.Import(t.Context(), into, file); err == nil || !strings.Contains(err.Error(), "not empty") {
-				t.Errorf("the same backup once more: %v", err)
-			}
-		})
+	url := redistest.Shared(t).URL()
+	config := redisstore.Config{URL: url, Prefix: prefix(t)}
+	s := open(t, config)
+	if err := putAt(t, s, "a", 0); err != nil {
+		t.Fatal(err)
+	}
+	file := backupOf(t, config)
+	other := backupOf(t, config)
+	into := redisstore.Config{URL: url, Prefix: prefix(t)}
+	used := open(t, into) // by a service that runs
+	if err := redisstore.Import(t.Context(), into, failing{file}); err == nil {
+		t.Fatal("it did not fail")
+	}
+	if err := putAt(t, used, "b", 0); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a commit to half a store: %v", err)
+	}
+	if opened, err := redisstore.Open(t.Context(), into); err == nil {
+		_ = opened.Close()
+		t.Error("half a store was opened")
+	} else if !strings.Contains(err.Error(), "interlock backup restore") || errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("it is refused with %v", err)
+	}
+	if _, err := redisstore.Export(t.Context(), into, io.Discard); err == nil {
+		t.Error("half a store was backed up")
+	}
+	err := redisstore.Import(t.Context(), into, other)
+	if err == nil || !strings.Contains(err.Error(), "another backup") {
+		t.Errorf("another backup is refused with %v", err)
+	}
+	if err := redisstore.Import(t.Context(), into, file); err != nil {
+		t.Fatal(err)
+	}
+	// The service continues in the new era, without consent.
+	waitFor(t, func() bool { return used.Ping(t.Context()) == nil })
+	if err := putAt(t, used, "a", 1); err != nil {
+		t.Error(err)
+	}
+	if err := redisstore.Import(t.Context(), into, file); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("the same backup once more: %v", err)
 	}
 }
 

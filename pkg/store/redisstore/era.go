@@ -21,7 +21,7 @@ const lookEvery = time.Second
 // eraWait is how long a new connection waits for the store to turn.
 const eraWait = 5 * time.Second
 
-// place has a history of its own: a single server, or a shard of a cluster.
+// place is the history of the server.
 type place struct {
 	key string // of the hash of its era
 
@@ -151,29 +151,22 @@ func eras(ctx context.Context, db doer, key, verb string, s sight, loss string) 
 func (s *Store) meet(ctx context.Context, conn *redis.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, eraWait)
 	defer cancel()
-	for i := range s.places {
-		p := &s.places[i]
-		for {
-			saw := p.claim()
-			f, err := eras(ctx, conn, p.key, "look", saw, "")
-			if s.cluster && (redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK") || redis.HasErrorPrefix(err, "CLUSTERDOWN")) {
-				break // the shard is another node's
-			}
-			if redis.HasErrorPrefix(err, "unknown command") {
-				return nil // a sentinel, which keeps no data
-			}
-			if err != nil {
-				return err
-			}
-			if f.same(saw) && f.format <= s.config.formats.Newest {
-				break
-			}
-			if err := s.lookAgain(ctx); err != nil {
-				return err
-			}
+	for {
+		saw := s.place.claim()
+		f, err := eras(ctx, conn, s.place.key, "look", saw, "")
+		if redis.HasErrorPrefix(err, "unknown command") {
+			return nil // a sentinel, which keeps no data
+		}
+		if err != nil {
+			return err
+		}
+		if f.same(saw) && f.format <= s.config.formats.Newest {
+			return nil
+		}
+		if err := s.lookAgain(ctx); err != nil {
+			return err
 		}
 	}
-	return nil
 }
 
 // lookAgain wakes the watch, and returns when it has looked; why when the store is lost
@@ -205,7 +198,7 @@ func (s *Store) lookSoon() {
 	}
 }
 
-// eraWatcher notices new eras of the servers.
+// eraWatcher notices new eras of the server.
 type eraWatcher struct{ *Store }
 
 // watchEras looks which era the server is of, now and then and when it is asked to.
@@ -236,38 +229,28 @@ func (w *eraWatcher) watchEras() {
 // lookAround compares the server's writes with the known ones, and acts. A server that
 // cannot be reached gives no answer.
 func (w *eraWatcher) lookAround(ctx context.Context) {
-	claims, now := make([]sight, len(w.places)), make([]sight, len(w.places))
-	changed, loss, newest := w.gate.Lost() != nil, "", 0
-	for i := range w.places {
-		saw := w.places[i].claim()
-		f, gone, err := w.lookAt(ctx, w.places[i].key, saw)
-		if err != nil {
-			return
-		}
-		if gone != "" {
-			loss = gone
-		}
-		claims[i], now[i], changed, newest = saw, f.sight, changed || !f.same(saw), max(newest, f.format)
-	}
+	lost, saw := w.gate.Lost() != nil, w.place.claim()
+	f, gone, err := w.lookAt(ctx, saw)
 	switch {
-	case newest > w.config.formats.Newest:
-		w.outdate(ctx, newest)
-	case loss != "":
-		w.lose(ctx, loss)
-	case changed:
-		w.begins(ctx, claims, now)
+	case err != nil:
+	case f.format > w.config.formats.Newest:
+		w.outdate(ctx, f.format)
+	case gone != "":
+		w.lose(ctx, gone)
+	case lost || !f.same(saw):
+		w.begins(ctx, saw, f.sight)
 	}
 }
 
-// lookAt asks for the era of a place. Losses are kept there, for all to see; gone
+// lookAt asks for the era of the server. Losses are kept there, for all to see; gone
 // describes them, unless it may be accepted at once.
-func (s *Store) lookAt(ctx context.Context, key string, saw sight) (f found, gone string, err error) {
-	f, err = eras(ctx, s.probe, key, "look", saw, "")
+func (s *Store) lookAt(ctx context.Context, saw sight) (f found, gone string, err error) {
+	f, err = eras(ctx, s.probe, s.place.key, "look", saw, "")
 	if gone = f.gone(saw); err != nil || gone == "" {
 		return f, "", err
 	}
 	if f.lost == "" {
-		if f, err = eras(ctx, s.probe, key, "condemn", saw, gone); err != nil {
+		if f, err = eras(ctx, s.probe, s.place.key, "condemn", saw, gone); err != nil {
 			return f, "", err
 		}
 	}
@@ -275,18 +258,16 @@ func (s *Store) lookAt(ctx context.Context, key string, saw sight) (f found, gon
 		return f, gone, nil
 	}
 	s.config.Logger.ErrorContext(ctx, "THE STORE HAS GONE BACK IN TIME; --on-rollback=continue accepts that", "lost", gone)
-	f, err = eras(ctx, s.probe, key, "accept", saw, "")
+	f, err = eras(ctx, s.probe, s.place.key, "accept", saw, "")
 	return f, "", err
 }
 
 // begins begins a new era in this process, when all work of the one before has ended.
-func (w *eraWatcher) begins(ctx context.Context, claims, now []sight) {
+func (w *eraWatcher) begins(ctx context.Context, claim, now sight) {
 	open, err := w.gate.Turn(ctx)
 	if err == nil {
-		w.config.Logger.WarnContext(ctx, "the store begins a new era: cached values are dropped", "era", now[0].id)
-		for i := range w.places {
-			w.places[i].turn(claims[i], w.trusted(now[i]))
-		}
+		w.config.Logger.WarnContext(ctx, "the store begins a new era: cached values are dropped", "era", now.id)
+		w.place.turn(claim, w.trusted(now))
 	}
 	open()
 }
@@ -320,15 +301,13 @@ func AcceptRollback(ctx context.Context, config Config) (lost []string, err erro
 	if err != nil {
 		return nil, err
 	}
-	for i := range s.places {
-		f, err := eras(ctx, s.probe, s.places[i].key, "look", sight{}, "")
-		if err == nil && f.lost != "" {
-			lost = append(lost, f.lost)
-			_, err = eras(ctx, s.probe, s.places[i].key, "accept", sight{}, "")
-		}
-		if err != nil {
-			return lost, errors.Join(readError(ctx, "accept a rollback", err), s.Close())
-		}
+	f, err := eras(ctx, s.probe, s.place.key, "look", sight{}, "")
+	if err == nil && f.lost != "" {
+		lost = append(lost, f.lost)
+		_, err = eras(ctx, s.probe, s.place.key, "accept", sight{}, "")
+	}
+	if err != nil {
+		return lost, errors.Join(readError(ctx, "accept a rollback", err), s.Close())
 	}
 	return lost, s.Close()
 }

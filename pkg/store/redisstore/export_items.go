@@ -14,18 +14,17 @@ import (
 )
 
 // parse reads the name of a key.
-func (x *export) parse(name string) (shard int, kind, rest string, ours bool) {
+func (x *export) parse(name string) (kind, rest string, ours bool) {
 	rest, ours = strings.CutPrefix(name, x.config.Prefix+":{")
 	if !ours {
-		return 0, "", "", false
+		return "", "", false
 	}
 	text, rest, _ := strings.Cut(rest, "}:")
 	shard, err := strconv.Atoi(text)
 	if err != nil || shard < 0 || shard >= x.shards {
-		return 0, "", "", false
+		return "", "", false
 	}
-	kind, rest, ours = strings.Cut(rest, ":")
-	return shard, kind, rest, ours
+	return strings.Cut(rest, ":")
 }
 
 // put writes the results of the scripts for a key. next is the version from which on a
@@ -63,7 +62,7 @@ func (x *export) put(reply any, again bool) (next int64, err error) {
 
 // key returns the key in a name.
 func (x *export) key(name string) (store.Key, error) {
-	_, _, rest, ours := x.parse(name)
+	_, rest, ours := x.parse(name)
 	if !ours {
 		return store.Key{}, errors.New("it is not of this store")
 	}
@@ -182,7 +181,7 @@ const windowSlack = time.Minute
 
 // answer reads the answer stored with an idempotency key, see remember in commit.lua.
 func (x *export) answer(name string, answer []any) (backup.Item, error) {
-	_, _, rest, _ := x.parse(name)
+	_, rest, _ := x.parse(name)
 	id, err := parseMember(rest)
 	if err != nil {
 		return nil, err

@@ -5,38 +5,32 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/interlock-run/interlock/pkg/store/backup"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/interlock-run/interlock/pkg/store/backup"
 )
 
 // keys reads all keys that a backup has.
 func (x *export) keys(ctx context.Context) error {
-	nodes, err := x.masters(ctx)
-	if err != nil {
-		return err
-	}
-	for _, node := range nodes {
-		for cursor := uint64(0); ; {
-			var names []string
-			names, cursor, err = node.Scan(ctx, cursor, globEscape(x.config.Prefix)+":{*", scanPage).Result()
-			if err != nil {
-				return err
-			}
-			if err := x.read(ctx, names); err != nil {
-				return err
-			}
-			if err := x.drain(ctx, mostMarks); err != nil {
-				return err
-			}
-			if cursor == 0 {
-				break
-			}
+	for cursor := uint64(0); ; {
+		names, next, err := x.db.Scan(ctx, cursor, globEscape(x.config.Prefix)+":{*", scanPage).Result()
+		if err != nil {
+			return err
+		}
+		if err := x.read(ctx, names); err != nil {
+			return err
+		}
+		if err := x.drain(ctx, mostMarks); err != nil {
+			return err
+		}
+		if cursor = next; cursor == 0 {
+			return nil
 		}
 	}
-	return nil
 }
 
 // globEscape returns a text as a pattern that matches only this text.
@@ -44,29 +38,12 @@ func globEscape(text string) string {
 	return strings.NewReplacer("\\", "\\\\", "[", "\\[", "]", "\\]", "*", "\\*", "?", "\\?").Replace(text)
 }
 
-// read reads keys, as far as a backup has them.
+// read reads keys, as far as a backup has them, histories page by page.
 func (x *export) read(ctx context.Context, names []string) error {
-	byPlace := map[int][]string{}
-	for _, name := range names {
-		shard, kind, _, ours := x.parse(name)
-		if !ours || len(kind) != 1 || !strings.Contains(exported, kind) {
-			continue
-		}
-		if !x.cluster {
-			shard = 0
-		}
-		byPlace[shard] = append(byPlace[shard], name)
-	}
-	for _, names := range byPlace {
-		if err := x.readPlace(ctx, names); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readPlace reads keys of one place, histories page by page.
-func (x *export) readPlace(ctx context.Context, names []string) error {
+	names = slices.DeleteFunc(names, func(name string) bool {
+		kind, _, ours := x.parse(name)
+		return !ours || len(kind) != 1 || !strings.Contains(exported, kind)
+	})
 	from := make([]any, len(names))
 	for i := range from {
 		from[i] = 1
@@ -96,34 +73,25 @@ func (x *export) readPlace(ctx context.Context, names []string) error {
 
 // drain reads changes again, until at most so much is left, or as much changes as is read.
 func (x *export) drain(ctx context.Context, most int64) error {
-	states, err := x.ask(ctx, "renew", marksKept, 0)
-	for before := int64(math.MaxInt64); err == nil && sum(states) > most && sum(states) < before; {
-		before = sum(states)
-		states, err = x.drainOnce(ctx)
+	now, err := x.ask(ctx, "renew", marksKept, 0)
+	for before := int64(math.MaxInt64); err == nil && now.left > most && now.left < before; {
+		before = now.left
+		now, err = x.drainOnce(ctx)
 	}
 	return err
 }
 
-func (x *export) drainOnce(ctx context.Context) (states []state, err error) {
-	states, err = x.ask(ctx, "drain", 0, drainPage)
+func (x *export) drainOnce(ctx context.Context) (state, error) {
+	drained, err := x.ask(ctx, "drain", 0, drainPage)
 	if err != nil {
-		return nil, err
+		return state{}, err
 	}
-	for i := range states {
-		for _, item := range states[i].items {
-			if _, err := x.put(item, true); err != nil {
-				return nil, err
-			}
+	for _, item := range drained.items {
+		if _, err := x.put(item, true); err != nil {
+			return state{}, err
 		}
 	}
-	return states, nil
-}
-
-func sum(states []state) (left int64) {
-	for i := range states {
-		left += states[i].left
-	}
-	return left
+	return drained, nil
 }
 
 // timers reads all timers.

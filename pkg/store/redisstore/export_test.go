@@ -16,39 +16,33 @@ func init() { // so that a small store takes many pages
 	scanPage, outboxPage, drainPage, mostMarks = 64, 16, 64, 8
 }
 
-// Waiting is how many commits wait for their turn, over all lanes.
-func (s *Store) Waiting() int { return s.sum(func(l *lane) int { return len(l.queue) }) }
-
-// Flying is how many flights are under way, over all lanes.
-func (s *Store) Flying() int { return s.sum(func(l *lane) int { return l.flying }) }
-
-func (s *Store) sum(of func(*lane) int) int {
-	sum, seen := 0, map[*lane]bool{}
-	for _, l := range s.lanes {
-		if !seen[l] {
-			seen[l] = true
-			l.mu.Lock()
-			sum += of(l)
-			l.mu.Unlock()
-		}
-	}
-	return sum
+// Waiting is how many commits wait for their turn.
+func (s *Store) Waiting() int {
+	s.lane.mu.Lock()
+	defer s.lane.mu.Unlock()
+	return len(s.lane.queue)
 }
 
-// Together commits batches on one flight, in their order. They must be of any shards
-// on a server that spans them.
+// Flying is how many flights are under way.
+func (s *Store) Flying() int {
+	s.lane.mu.Lock()
+	defer s.lane.mu.Unlock()
+	return s.lane.flying
+}
+
+// Together commits batches on one flight, in their order.
 func (s *Store) Together(batches []store.Batch) ([]store.Result, []error) {
 	results, errs := make([]store.Result, len(batches)), make([]error, len(batches))
 	var calls []*call
 	var sent []int
 	for i := range batches {
-		shard, spanning, err := batches[i].Shard(s.shards, s.Spans())
+		shard, spanning, err := batches[i].Shard(s.shards)
 		var c call
 		if err == nil {
 			c.keys, c.args, err = s.encode(&batches[i], shard, spanning)
 		}
 		if errs[i] = err; err == nil && len(c.keys) > 0 {
-			c.shard, c.era = shard, s.place(shard).now().id
+			c.era = s.place.now().id
 			calls, sent = append(calls, &c), append(sent, i)
 		}
 	}
@@ -72,7 +66,7 @@ func (s *Store) Together(batches []store.Batch) ([]store.Result, []error) {
 func (c Config) As(p storetest.Program) Config {
 	c.Program, c.formats = p.Version, p.Formats
 	for format := 2; format <= p.Formats.Newest; format++ {
-		run := func(ctx context.Context, db redis.UniversalClient, prefixes []string) error {
+		run := func(ctx context.Context, db *redis.Client, prefixes []string) error {
 			for shard, prefix := range prefixes {
 				if format == p.Fail && shard > len(prefixes)/2 {
 					return errors.New("killed")
@@ -89,7 +83,7 @@ func (c Config) As(p storetest.Program) Config {
 }
 
 // change gives the records of runs of a shard their new form.
-func change(ctx context.Context, db redis.UniversalClient, prefix string, p storetest.Program, format int) error {
+func change(ctx context.Context, db *redis.Client, prefix string, p storetest.Program, format int) error {
 	ids, err := db.ZRange(ctx, prefix+indexKeys+"test/run", 0, -1).Result()
 	for _, id := range ids {
 		key := prefix + recordKeys + "test/run/" + id

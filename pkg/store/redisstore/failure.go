@@ -12,7 +12,7 @@ import (
 )
 
 // writeError interprets a failed write: a refusal by the server (loading, read only,
-// cluster down, out of memory, no permission) and a connection that could not be made
+// out of memory, no permission) and a connection that could not be made
 // made no change; other failures may have.
 func writeError(doing string, err error) error {
 	var refused redis.Error

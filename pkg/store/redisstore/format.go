@@ -16,7 +16,7 @@ import (
 // The record of a store is a hash: its format, the number of its shards, the program that
 // it has its format from, and while that is raised the format raising.
 //
-// The hash of each era has the format too, as soon as it is not the first: commits and
+// The hash of the era has the format too, as soon as it is not the first: commits and
 // leases look there, so that a program that runs while a later one raises the format
 // makes no change from then on.
 
@@ -26,7 +26,7 @@ import (
 // form.
 type step struct {
 	name string
-	run  func(ctx context.Context, db redis.UniversalClient, prefixes []string) error
+	run  func(ctx context.Context, db *redis.Client, prefixes []string) error
 }
 
 // steps are those to the second format, to the third, and so on.
@@ -35,21 +35,12 @@ var steps []step
 // storeKey returns the key of the record of a store.
 func storeKey(c *Config) string { return c.Prefix + ":{store}" }
 
-// places returns the keys of the hashes of eras.
-func places(c *Config, cluster bool, shards int) []string {
-	if !cluster {
-		return []string{storeKey(c) + ":" + eraKey}
-	}
-	keys := shardPrefixes(c.Prefix, shards)
-	for shard := range keys {
-		keys[shard] += eraKey
-	}
-	return keys
-}
+// eraOf returns the key of the hash of the era.
+func eraOf(c *Config) string { return storeKey(c) + ":" + eraKey }
 
 // prepare checks the server, makes the store when there is none, and raises its format when
 // that is too old. It returns the number of shards.
-func prepare(ctx context.Context, db redis.UniversalClient, config *Config) (shards int, err error) {
+func prepare(ctx context.Context, db *redis.Client, config *Config) (shards int, err error) {
 	if err := checkDurability(ctx, db, config); err != nil {
 		return 0, err
 	}
@@ -66,12 +57,12 @@ func prepare(ctx context.Context, db redis.UniversalClient, config *Config) (sha
 			return 0, err
 		}
 	}
-	return shards, guard(ctx, db, config, shards, to)
+	return shards, guard(ctx, db, config, to)
 }
 
 // readRecord reads the record of the store, and makes it when there is none.
 func readRecord(
-	ctx context.Context, db redis.UniversalClient, config *Config,
+	ctx context.Context, db *redis.Client, config *Config,
 ) (stamp store.Stamp, shards int, err error) {
 	key := storeKey(config)
 	args := []any{config.formats.Newest, config.Program, config.Shards}
@@ -106,21 +97,18 @@ func readRecord(
 }
 
 // guard makes programs that do not know a format make no changes from now on.
-func guard(ctx context.Context, db redis.UniversalClient, config *Config, shards, format int) error {
+func guard(ctx context.Context, db *redis.Client, config *Config, format int) error {
 	if format == 1 {
 		return nil
 	}
-	_, cluster := db.(*redis.ClusterClient)
-	for _, key := range places(config, cluster, shards) {
-		if _, err := eras(ctx, db, key, "raise", sight{}, strconv.Itoa(format)); err != nil {
-			return writeError("guard the format", err)
-		}
+	if _, err := eras(ctx, db, eraOf(config), "raise", sight{}, strconv.Itoa(format)); err != nil {
+		return writeError("guard the format", err)
 	}
 	return nil
 }
 
 // raise leads from a format to the next.
-func raise(ctx context.Context, db redis.UniversalClient, config *Config, shards, from int) error {
+func raise(ctx context.Context, db *redis.Client, config *Config, shards, from int) error {
 	if from > len(config.steps) {
 		return fmt.Errorf("redisstore: no step leads from format %d", from)
 	}
@@ -128,7 +116,7 @@ func raise(ctx context.Context, db redis.UniversalClient, config *Config, shards
 	if err := db.HSet(ctx, storeKey(config), "raising", to, "program", config.Program).Err(); err != nil {
 		return writeError("raise the format", err)
 	}
-	if err := guard(ctx, db, config, shards, to); err != nil {
+	if err := guard(ctx, db, config, to); err != nil {
 		return err
 	}
 	config.Logger.WarnContext(ctx, "the format of the store is raised", "to", to, "step", step.name)

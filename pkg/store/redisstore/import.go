@@ -43,16 +43,16 @@ func Import(ctx context.Context, config Config, from backup.Source) (err error) 
 		return errors.New("redisstore: restore: the backup is of SQLite, which keeps idempotency keys as hashes: " +
 			"they cannot be restored into Redis; restore it into SQLite")
 	}
-	options, cluster, err := config.options()
+	options, err := config.options()
 	if err != nil {
 		return err
 	}
 	quiet()
-	db := connect(options, cluster)
+	db := connect(options)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	m := &imports{
-		db: db, config: &config, cluster: cluster, head: head, prefixes: shardPrefixes(config.Prefix, head.Shards),
-		export: export{db: db, config: config, cluster: cluster, shards: maxShards},
+		db: db, config: &config, head: head, prefixes: shardPrefixes(config.Prefix, head.Shards),
+		export: export{db: db, config: config, shards: maxShards},
 	}
 	if err := m.restore(ctx, from, tail.At); err != nil {
 		return fmt.Errorf("redisstore: restore: %w", err)
@@ -62,13 +62,12 @@ func Import(ctx context.Context, config Config, from backup.Source) (err error) 
 
 // imports writes a backup.
 type imports struct {
-	db       redis.UniversalClient
+	db       *redis.Client
 	config   *Config
-	cluster  bool
 	head     backup.Head
 	prefixes []string
-	export   export // to scan
-	batches  map[int]*importBatch
+	export   export // to parse names
+	batch    importBatch
 }
 
 // importBatch has the writes of one call.
@@ -141,13 +140,13 @@ func (m *imports) claim(ctx context.Context) (written bool, err error) {
 
 // contents names something that the store has, or is empty.
 func (m *imports) contents(ctx context.Context) (found string, err error) {
-	err = m.scan(ctx, func(node *redis.Client, names []string) error {
+	err = m.scan(ctx, func(names []string) error {
 		for _, name := range names {
-			_, kind, rest, _ := m.export.parse(name)
+			kind, rest, _ := m.export.parse(name)
 			own := strings.HasPrefix(rest, "_")
 			switch {
 			case strings.HasSuffix(name, "}:"+outboxKey):
-				if n, err := node.XLen(ctx, name).Result(); err != nil || n > 0 {
+				if n, err := m.db.XLen(ctx, name).Result(); err != nil || n > 0 {
 					found = fmt.Sprintf("%d events", n)
 					return errors.Join(errFound, err)
 				}
@@ -155,7 +154,7 @@ func (m *imports) contents(ctx context.Context) (found string, err error) {
 				found = "the key " + name
 				return errFound
 			case strings.HasSuffix(name, "}:"+timerValuesKey):
-				timers, err := node.HKeys(ctx, name).Result()
+				timers, err := m.db.HKeys(ctx, name).Result()
 				for _, timer := range timers {
 					if !strings.HasPrefix(timer, "_") {
 						found = "the timer " + timer
@@ -178,50 +177,34 @@ func (m *imports) contents(ctx context.Context) (found string, err error) {
 var errFound = errors.New("found")
 
 // scan yields the names of all keys of the store, but that of its record.
-func (m *imports) scan(ctx context.Context, yield func(node *redis.Client, names []string) error) error {
-	nodes, err := m.export.masters(ctx)
-	if err != nil {
-		return err
-	}
-	for _, node := range nodes {
-		for cursor := uint64(0); ; {
-			var names []string
-			names, cursor, err = node.Scan(ctx, cursor, globEscape(m.config.Prefix)+":{*}:*", scanPage).Result()
-			if err != nil {
-				return err
-			}
-			if err := yield(node, names); err != nil {
-				return err
-			}
-			if cursor == 0 {
-				break
-			}
-		}
-	}
-	return nil
-}
-
-// places returns the keys of the hashes of eras.
-func (m *imports) places() []string { return places(m.config, m.cluster, m.head.Shards) }
-
-// close makes all processes that use the store refuse everything.
-func (m *imports) close(ctx context.Context) error {
-	for _, place := range m.places() {
-		found, err := eras(ctx, m.db, place, "look", sight{}, "")
-		if err == nil && found.lost == "" {
-			_, err = eras(ctx, m.db, place, "condemn", found.sight, "a backup is being restored into it")
-		}
+func (m *imports) scan(ctx context.Context, yield func(names []string) error) error {
+	for cursor := uint64(0); ; {
+		names, next, err := m.db.Scan(ctx, cursor, globEscape(m.config.Prefix)+":{*}:*", scanPage).Result()
 		if err != nil {
 			return err
 		}
+		if err := yield(names); err != nil {
+			return err
+		}
+		if cursor = next; cursor == 0 {
+			return nil
+		}
 	}
-	return nil
+}
+
+// close makes all processes that use the store refuse everything.
+func (m *imports) close(ctx context.Context) error {
+	found, err := eras(ctx, m.db, eraOf(m.config), "look", sight{}, "")
+	if err == nil && found.lost == "" {
+		_, err = eras(ctx, m.db, eraOf(m.config), "condemn", found.sight, "a backup is being restored into it")
+	}
+	return err
 }
 
 // clear removes internal records of services, and the writes of an earlier attempt.
 func (m *imports) clear(ctx context.Context) error {
-	return m.scan(ctx, func(node *redis.Client, names []string) error {
-		_, err := node.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	return m.scan(ctx, func(names []string) error {
+		_, err := m.db.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for _, name := range names {
 				if !strings.HasSuffix(name, "}:"+eraKey) {
 					pipe.Unlink(ctx, name)
@@ -235,55 +218,37 @@ func (m *imports) clear(ctx context.Context) error {
 
 // begin begins an era that knows all earlier ones, and continues none of them.
 func (m *imports) begin(ctx context.Context, at time.Time) error {
-	for _, place := range m.places() {
-		if found, err := eras(ctx, m.db, place, "look", sight{}, ""); err != nil {
-			return err
-		} else if found.lost == "" {
-			continue // an earlier attempt has begun it, and it is in use
-		}
-		pipe := m.db.Pipeline()
-		for _, era := range m.head.Eras { // who has seen more of one need not miss it
-			pipe.HSet(ctx, place, "q:"+era, 0)
-		}
-		pipe.HSet(ctx, place, "floor", max(m.head.Floor, at.UnixMicro()))
-		if m.head.Format > 1 {
-			pipe.HSet(ctx, place, "format", m.head.Format)
-		}
-		if _, err := pipe.Exec(ctx); err != nil {
-			return err
-		}
-		if _, err := eras(ctx, m.db, place, "accept", sight{}, ""); err != nil {
-			return err
-		}
+	era := eraOf(m.config)
+	found, err := eras(ctx, m.db, era, "look", sight{}, "")
+	if err != nil || found.lost == "" {
+		return err // or an earlier attempt has begun it, and it is in use
 	}
-	return nil
+	pipe := m.db.Pipeline()
+	for _, id := range m.head.Eras { // who has seen more of one need not miss it
+		pipe.HSet(ctx, era, "q:"+id, 0)
+	}
+	pipe.HSet(ctx, era, "floor", max(m.head.Floor, at.UnixMicro()))
+	if m.head.Format > 1 {
+		pipe.HSet(ctx, era, "format", m.head.Format)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	_, err = eras(ctx, m.db, era, "accept", sight{}, "")
+	return err
 }
 
 // write writes all items.
 func (m *imports) write(ctx context.Context, from backup.Source) error {
-	m.batches = map[int]*importBatch{}
-	err := from.Each(func(item backup.Item) error { return m.put(ctx, item) })
-	for shard := range m.batches {
-		if err == nil {
-			err = m.flush(ctx, shard)
-		}
+	if err := from.Each(func(item backup.Item) error { return m.put(ctx, item) }); err != nil {
+		return err
 	}
-	return err
+	return m.flush(ctx)
 }
 
-// add adds an operation on a shard.
-func (m *imports) add(ctx context.Context, shard int, args ...any) error {
-	if shard < 0 || shard >= m.head.Shards {
-		return fmt.Errorf("there is no shard %d", shard)
-	}
-	if !m.cluster {
-		shard = 0
-	}
-	b := m.batches[shard]
-	if b == nil {
-		b = &importBatch{args: []any{nil, nil, "1", m.prefixes[shard] + "-"}}
-		m.batches[shard] = b
-	}
+// add adds an operation.
+func (m *imports) add(ctx context.Context, args ...any) error {
+	b := &m.batch
 	b.args = append(b.args, args...)
 	b.ops++
 	for _, arg := range args {
@@ -297,16 +262,19 @@ func (m *imports) add(ctx context.Context, shard int, args ...any) error {
 	if b.size < importBytes && b.ops < importOps && len(b.args) < maxArgs {
 		return nil
 	}
-	return m.flush(ctx, shard)
+	return m.flush(ctx)
 }
 
 // maxArgs is how many arguments a call has at most, and those of one more item.
 const maxArgs = 50_000
 
-func (m *imports) flush(ctx context.Context, shard int) error {
-	b := m.batches[shard]
-	delete(m.batches, shard)
-	_, err := importScript.write(ctx, m.db, b.args)
+func (m *imports) flush(ctx context.Context) error {
+	if m.batch.ops == 0 {
+		return nil
+	}
+	args := append([]any{nil, nil, "1", storeKey(m.config)}, m.batch.args...)
+	m.batch = importBatch{}
+	_, err := importScript.write(ctx, m.db, args)
 	return err
 }
 
@@ -325,7 +293,7 @@ func (m *imports) put(ctx context.Context, item backup.Item) error {
 			text := append(fmt.Appendf(nil, "%d-%d ", entry.Version, entry.At.UnixMicro()), entry.Data...)
 			args = append(args, entry.Version, text)
 		}
-		return m.add(ctx, i.Key.Shard(m.head.Shards), args...)
+		return m.add(ctx, args...)
 	case *backup.Counters:
 		return m.counters(ctx, i)
 	case *backup.Answer:
@@ -336,7 +304,7 @@ func (m *imports) put(ctx context.Context, item backup.Item) error {
 		if !i.Cleared {
 			value = appendTimer(nil, &i.Timer)
 		}
-		return m.add(ctx, i.Key.Shard(m.head.Shards), "T", string(appendEscaped([]byte(prefix+timerKeys), i.Key.Kind)),
+		return m.add(ctx, "T", string(appendEscaped([]byte(prefix+timerKeys), i.Key.Kind)),
 			prefix+timerValuesKey, string(appendMember(nil, i.TimerID)), score(i.Due), value)
 	case *backup.Event:
 		if i.Shard < 0 || i.Shard >= m.head.Shards {
@@ -349,12 +317,12 @@ func (m *imports) put(ctx context.Context, item backup.Item) error {
 			fields = append(fields, "h", string(appendKey(nil, i.Entry)), "n", i.Version)
 		}
 		fields = append(fields, "e", i.Era)
-		return m.add(ctx, i.Shard, append([]any{"O", m.prefixes[i.Shard] + outboxKey, i.Seq, len(fields)}, fields...)...)
+		return m.add(ctx, append([]any{"O", m.prefixes[i.Shard] + outboxKey, i.Seq, len(fields)}, fields...)...)
 	case *backup.Shard:
 		if i.Shard < 0 || i.Shard >= m.head.Shards {
 			return fmt.Errorf("there is no shard %d", i.Shard)
 		}
-		return m.add(ctx, i.Shard, "S", m.prefixes[i.Shard]+outboxKey, i.Seq)
+		return m.add(ctx, "S", m.prefixes[i.Shard]+outboxKey, i.Seq)
 	}
 	return fmt.Errorf("unknown item %T", item)
 }
@@ -367,14 +335,14 @@ func (m *imports) record(ctx context.Context, r *backup.Record) error {
 	index := append(appendEscaped([]byte(m.prefixes[shard]+indexKeys), r.Key.Namespace), '/')
 	index = appendEscaped(index, r.Key.Kind)
 	if r.Deleted {
-		return m.add(ctx, shard, "X", m.name(recordKeys, r.Key), index, r.Key.ID, r.Version)
+		return m.add(ctx, "X", m.name(recordKeys, r.Key), index, r.Key.ID, r.Version)
 	}
 	updated := ""
 	if !r.Updated.IsZero() {
 		updated = strconv.FormatInt(r.Updated.UnixMicro(), 10)
 	}
 	labels := appendLabels(nil, r.Labels, slices.Sorted(maps.Keys(r.Labels)))
-	return m.add(ctx, shard, "R", m.name(recordKeys, r.Key), index, r.Key.ID, r.Version, r.Data, updated, labels)
+	return m.add(ctx, "R", m.name(recordKeys, r.Key), index, r.Key.ID, r.Version, r.Data, updated, labels)
 }
 
 func (m *imports) counters(ctx context.Context, c *backup.Counters) error {
@@ -398,7 +366,7 @@ func (m *imports) counters(ctx context.Context, c *backup.Counters) error {
 			windows = append(windows, fmt.Sprintf("%d %d %d", u.At.UnixMicro(), u.N, total))
 		}
 	}
-	return m.add(ctx, c.Owner.Shard(m.head.Shards), append(args, windows...)...)
+	return m.add(ctx, append(args, windows...)...)
 }
 
 func (m *imports) answer(ctx context.Context, a *backup.Answer) error {
@@ -406,9 +374,8 @@ func (m *imports) answer(ctx context.Context, a *backup.Answer) error {
 		return errors.New("an idempotency key is a hash: restore into SQLite")
 	}
 	key := string(appendEscaped([]byte(m.name(idempotencyKeys, a.Owner)+"/"), a.Name))
-	shard := a.Owner.Shard(m.head.Shards)
 	if a.Expires.IsZero() {
-		return m.add(ctx, shard, "K", key, "", "")
+		return m.add(ctx, "K", key, "", "")
 	}
 	ttl := ""
 	if m.config.Clock == nil {
@@ -416,7 +383,7 @@ func (m *imports) answer(ctx context.Context, a *backup.Answer) error {
 	}
 	text := fmt.Sprintf("%d:%d:%s", a.Expires.UnixMicro(), len(a.Digest), a.Digest)
 	if a.Entry == (store.Key{}) {
-		return m.add(ctx, shard, "K", key, append([]byte(text), a.Answer...), ttl)
+		return m.add(ctx, "K", key, append([]byte(text), a.Answer...), ttl)
 	}
 	value := fmt.Appendf(nil, "r%s%d ", text, a.Version)
 	if a.Entry.Namespace == a.Owner.Namespace && a.Entry.ID == a.Owner.ID {
@@ -424,5 +391,5 @@ func (m *imports) answer(ctx context.Context, a *backup.Answer) error {
 	} else {
 		value = appendKey(value, a.Entry)
 	}
-	return m.add(ctx, shard, "K", key, value, ttl)
+	return m.add(ctx, "K", key, value, ttl)
 }

@@ -1,5 +1,5 @@
 #!lua
--- Writes what was backed up. KEYS[1] is any key of the shard. ARGV: operations, each with
+-- Writes what was backed up. KEYS[1] is any key of the store. ARGV: operations, each with
 -- its arguments. The last of those about one thing counts, and each may be repeated.
 
 -- place.lua

@@ -8,8 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Every key of shard 17 begins with "il:{17}:", so that Redis Cluster keeps a shard in
-// one slot. Then follows its kind of content, and the namespace, kind and id it belongs
+// Every key of shard 17 begins with "il:{17}:". Then follows its kind of content, and the namespace, kind and id it belongs
 // to, separated by slashes:
 //
 //	r:ns/kind/id        hash    record: v version, d data, t updated, l labels, x last version of a deleted one
@@ -24,11 +23,9 @@ import (
 //	                            p payload, or h ns/kind/id and n version of the history entry that it is; t its trace
 //	t:kind              zset    due times of timers, by the kind of their key
 //	T                   hash    contents of timers
-//	e                   hash    era of a cluster's shard, see era.lua; il:{store}:e of any other server
-//	d, f                marks of a backup under way, see copy.lua; next to the e
-//	-, --               never there, see commit.lua
 //
-// The hash il:{store} is the record of the store, see format.go.
+// The hash il:{store} is the record of the store, see format.go, and il:{store}:e is its era, see era.lua.
+// il:{store}:d and il:{store}:f are the marks of a backup under way, see copy.lua.
 //
 // Times are microseconds since 1970.
 const (

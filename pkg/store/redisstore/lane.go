@@ -24,9 +24,7 @@ const (
 
 // call is one commit on its way.
 type call struct {
-	shard int
-	// era in which it was decided
-	era        string
+	era        string // in which it was decided
 	keys, args []string
 	size       int
 	state      atomic.Int32

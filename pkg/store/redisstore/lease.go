@@ -80,7 +80,7 @@ func (s *Store) lease(ctx context.Context, verb string, key store.Key, who strin
 		return store.Lease{}, 0, fmt.Errorf("redisstore: %s lease %s: the time to live is %v; it must be positive", verb, key, ttl)
 	}
 	args := []any{
-		nil, nil, "2", s.key(leaseKeys, key), s.place(key.Shard(s.shards)).key,
+		nil, nil, "2", s.key(leaseKeys, key), s.place.key,
 		s.now(), verb, who, micros(ttl), s.config.formats.Newest,
 	}
 	answer, err := s.once(ctx, verb+" lease", leaseScript, args)

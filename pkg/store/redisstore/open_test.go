@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"maps"
 	"strings"
@@ -54,13 +55,21 @@ func TestForbiddenSettingsAreRefused(t *testing.T) {
 	refused(t, "redis://interlock:secret@"+s.Addr(), "appendfsync", "cannot be read")
 }
 
-func TestEveryMasterIsChecked(t *testing.T) {
+// A server in cluster mode is refused before anything is written to it, also where a lossy one is not.
+func TestClusterModeIsRefused(t *testing.T) {
 	t.Parallel()
-	cluster := redistest.StartCluster(t)
-	if err := cluster.Nodes[2].Client(t).ConfigSet(t.Context(), "appendfsync", "everysec").Err(); err != nil {
-		t.Fatal(err)
+	node := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", unusedPort(t))
+	config := redisstore.Config{URL: node.URL(), AllowLossy: true}
+	_, opened := redisstore.Open(t.Context(), config)
+	_, accepted := redisstore.AcceptRollback(t.Context(), config)
+	_, exported := redisstore.Export(t.Context(), config, io.Discard)
+	for doing, err := range map[string]error{"open": opened, "accept a rollback": accepted, "back up": exported} {
+		for _, says := range []string{"one Redis", "Sentinel", "Cluster", "docs/scaling.md"} {
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: the error does not say %q: %v", doing, says, err)
+			}
+		}
 	}
-	refused(t, cluster.URL(), "appendfsync", "everysec", cluster.Nodes[2].Addr())
 }
 
 // refused requires that a server is refused with an error that says these, and
@@ -152,11 +161,12 @@ func TestBadConfigs(t *testing.T) {
 		{"cannot be read", redisstore.Config{URL: ""}},
 		{"unknown scheme", redisstore.Config{URL: "http://127.0.0.1"}},
 		{"lacks a host", redisstore.Config{URL: "redis://"}},
-		{"lacks a host", redisstore.Config{URL: "redis+cluster://127.0.0.1:1,"}},
+		{"lacks a host", redisstore.Config{URL: "redis+sentinel://127.0.0.1:1,/m"}},
+		{"split the tenants", redisstore.Config{URL: "redis+cluster://127.0.0.1:1,127.0.0.1:2"}},
+		{"split the tenants", redisstore.Config{URL: "rediss+cluster://127.0.0.1:1"}},
 		{"takes one address", redisstore.Config{URL: "redis://127.0.0.1:1,127.0.0.1:2"}},
 		{"not a number", redisstore.Config{URL: "redis://127.0.0.1:1/zero"}},
 		{"not a number", redisstore.Config{URL: "redis://127.0.0.1:1/0/1"}},
-		{"has no database", redisstore.Config{URL: "redis+cluster://127.0.0.1:1/1"}},
 		{"master's name", redisstore.Config{URL: "redis+sentinel://127.0.0.1:1"}},
 		{"no parameters", redisstore.Config{URL: "redis://127.0.0.1:1/0?max_retries=5"}},
 		{"braces", redisstore.Config{URL: "redis://127.0.0.1:1", Prefix: "{a}"}},

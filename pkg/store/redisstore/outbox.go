@@ -50,14 +50,10 @@ func (t *tailer) tail(ctx context.Context, after map[int]int64, limit int, wait 
 	if len(positions) == 0 {
 		return t.idle(ctx, wait)
 	}
-	tail := t.tailServer
-	if t.cluster {
-		tail = t.tailCluster
-	}
 	deadline := time.Now().Add(wait)
 	for {
 		left := max(0, time.Until(deadline))
-		entries, over, err := tail(ctx, positions, limit, min(left, slice))
+		entries, over, err := t.tailServer(ctx, positions, limit, min(left, slice))
 		if err != nil && ctx.Err() == nil && t.isClosing() {
 			return nil, nil
 		}
@@ -111,35 +107,6 @@ func (t *tailer) tailServer(ctx context.Context, positions []position, limit int
 	case <-ctx.Done():
 		return nil, false, ctx.Err()
 	}
-}
-
-// tailCluster lets the shards' watchers wait.
-func (t *tailer) tailCluster(ctx context.Context, positions []position, limit int, wait time.Duration) (entries []store.OutboxEntry, over bool, err error) {
-	entries, err = t.readOutbox(ctx, positions, limit, 0)
-	if len(entries) > 0 || err != nil || wait <= 0 {
-		return entries, false, err
-	}
-	woken := make(chan struct{}, 1)
-	for _, p := range positions {
-		t.watchers[p.shard].add(t.Store, p, woken)
-	}
-	defer func() {
-		for _, p := range positions {
-			t.watchers[p.shard].remove(woken)
-		}
-	}()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-woken:
-	case <-timer.C:
-	case <-t.closing:
-		return nil, true, nil
-	case <-ctx.Done():
-		return nil, false, ctx.Err()
-	}
-	entries, err = t.readOutbox(ctx, positions, limit, 0)
-	return entries, false, err
 }
 
 func (s *Store) isClosing() bool {
@@ -205,47 +172,25 @@ func (t *tailer) fillIn(ctx context.Context, entries []store.OutboxEntry) error 
 	if len(wanted) == 0 {
 		return nil
 	}
-	byShard := make(map[int][]part)
+	var parts [][]*store.OutboxEntry // that lie close together in a history
+	var stretches []stretch
 	for key, of := range wanted {
-		shard := 0
-		if t.cluster {
-			shard = key.Shard(t.shards)
-		}
 		for _, entries := range runs(of) {
 			first, last := entries[0].Version, entries[len(entries)-1].Version
-			byShard[shard] = append(byShard[shard], part{entries, stretch{key: key, after: first - 1, limit: int(last - first + 1)}})
+			parts = append(parts, entries)
+			stretches = append(stretches, stretch{key: key, after: first - 1, limit: int(last - first + 1)})
 		}
-	}
-	for _, parts := range byShard {
-		if err := t.fillParts(ctx, parts); err != nil {
-			return fmt.Errorf("redisstore: read the history entries of events: %w", err)
-		}
-	}
-	return nil
-}
-
-// part is entries of the outbox that lie close together in a history.
-type part struct {
-	entries []*store.OutboxEntry
-	stretch stretch
-}
-
-// fillParts reads the payloads of parts of one shard.
-func (t *tailer) fillParts(ctx context.Context, parts []part) error {
-	stretches := make([]stretch, len(parts))
-	for i := range parts {
-		stretches[i] = parts[i].stretch
 	}
 	histories, err := t.histories(ctx, stretches)
 	if err != nil {
-		return err
+		return fmt.Errorf("redisstore: read the history entries of events: %w", err)
 	}
-	for i := range parts {
+	for i, entries := range parts {
 		found := make(map[int64]store.HistoryEntry, len(histories[i]))
 		for _, entry := range histories[i] {
 			found[entry.Version] = entry
 		}
-		for _, e := range parts[i].entries {
+		for _, e := range entries {
 			e.Payload, e.At = found[e.Version].Data, found[e.Version].At
 		}
 	}
@@ -269,28 +214,6 @@ func runs(entries []*store.OutboxEntry) [][]*store.OutboxEntry {
 
 // readStreams reads at most count entries after each position.
 func (t *tailer) readStreams(ctx context.Context, positions []position, count int, wait time.Duration) ([][]redis.XMessage, error) {
-	if !t.cluster {
-		return t.readStreamsAtOnce(ctx, positions, count, wait)
-	}
-	read := make([]*redis.XMessageSliceCmd, 0, len(positions))
-	_, err := t.db.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for _, p := range positions {
-			read = append(read, pipe.XRangeN(ctx, t.prefixes[p.shard]+outboxKey, "("+entryID(p.after), "+", int64(count)))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	streams := make([][]redis.XMessage, len(read))
-	for i, cmd := range read {
-		streams[i] = cmd.Val()
-	}
-	return streams, nil
-}
-
-// readStreamsAtOnce reads all positions by one command.
-func (t *tailer) readStreamsAtOnce(ctx context.Context, positions []position, count int, wait time.Duration) ([][]redis.XMessage, error) {
 	args := &redis.XReadArgs{Count: int64(count), Block: -1}
 	db := t.db
 	if wait > 0 {

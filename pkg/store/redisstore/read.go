@@ -127,7 +127,7 @@ type stretch struct {
 	limit int
 }
 
-// histories reads parts of histories of one shard, or of any where this is no cluster.
+// histories reads parts of histories.
 func (s *Store) histories(ctx context.Context, of []stretch) ([][]store.HistoryEntry, error) {
 	keys, args := make([]string, len(of)), make([]any, 0, 2*len(of))
 	for i := range of {
@@ -238,7 +238,7 @@ func (s *Store) answer(ctx context.Context, owner store.Key, name string, what .
 		return "", fmt.Errorf("redisstore: answer: unexpected answer %T", reply)
 	}
 	// It acknowledges the write that has stored it, which may not have been confirmed yet.
-	if err := s.confirm(ctx, s.place(owner.Shard(s.shards)).key); err != nil {
+	if err := s.confirm(ctx); err != nil {
 		return "", fmt.Errorf("redisstore: answer: %w", err)
 	}
 	return answer, nil

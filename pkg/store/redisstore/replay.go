@@ -44,9 +44,9 @@ func replayed(key string) [][]any {
 }
 
 // checkReplayer returns why a server would not bring back its writes, or "".
-func checkReplayer(ctx context.Context, node *redis.Client, key string) (fault string, err error) {
+func checkReplayer(ctx context.Context, db *redis.Client, key string) (fault string, err error) {
 	commands := replayed(key)
-	answers, err := node.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	answers, err := db.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, command := range commands {
 			pipe.Do(ctx, append([]any{"acl", "dryrun", replayer}, command...)...)
 		}

@@ -78,8 +78,7 @@ type once struct{ *redis.Cmd }
 func (once) NoRetry() bool { return true }
 
 // write runs the script with arguments that begin with two free places, for
-// the command and the script, and the number of keys. The first key is a string,
-// by which the node is found.
+// the command and the script, and the number of keys.
 func (s *script) write(ctx context.Context, db processor, args []any) (any, error) {
 	args[0], args[1] = "evalsha", s.text().sha
 	reply, err := run(ctx, db, args)
@@ -97,7 +96,6 @@ type processor interface {
 
 func run(ctx context.Context, db processor, args []any) (any, error) {
 	cmd := once{redis.NewCmd(ctx, args...)}
-	cmd.SetFirstKeyPos(3)
 	if err := db.Process(ctx, cmd); err != nil {
 		return nil, err
 	}
@@ -105,7 +103,7 @@ func run(ctx context.Context, db processor, args []any) (any, error) {
 }
 
 // read runs a script that does not write.
-func (s *script) read(ctx context.Context, db redis.UniversalClient, keys []string, args ...any) (any, error) {
+func (s *script) read(ctx context.Context, db *redis.Client, keys []string, args ...any) (any, error) {
 	reply, err := db.EvalShaRO(ctx, s.text().sha, keys, args...).Result()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		reply, err = db.EvalRO(ctx, s.text().source, keys, args...).Result()

@@ -1,18 +1,15 @@
 // Package redisstore keeps a store in Redis, or a compatible server, from version 7.0 on:
-// a single server, one behind Sentinel, or a Cluster.
+// a single server, or one behind Sentinel. It refuses a server in cluster mode.
 //
 // A commit is one Lua script, so it is atomic and isolated; concurrent commits
-// are coalesced into one call of it. Each shard lives under one hash tag, so a
-// commit stays within one slot of a Cluster. Elsewhere the checks and counters of a
-// commit may be of any shard.
+// are coalesced into one call of it.
 //
 // It must never say that a commit is done before it is on disk: the server has to sync its
 // append-only file with every write, and Open refuses one that does not. It must never repeat a
 // commit whose answer was lost, for that might apply it twice. A failover to a replica can lose
 // writes that the replica had not received, unless Config.Wait asks for its confirmation. A server
 // that has gone back in time is noticed, see era.go, and reads of the lost history are not
-// committed on. While a Cluster moves the slot of a shard, commits to that shard are refused with
-// store.ErrUnavailable, for a script cannot span the two nodes.
+// committed on.
 //
 // Counters are exact up to MaxUnits.
 package redisstore
@@ -38,22 +35,20 @@ const MaxUnits = 1 << 53
 
 // Store is a store in Redis.
 type Store struct {
-	db redis.UniversalClient
+	db *redis.Client
 	// tails has connections that wait, so that no other call waits for them.
-	tails    redis.UniversalClient
-	cluster  bool
+	tails    *redis.Client
 	shards   int
 	prefixes []string
-	lanes    []*lane
-	watchers []watcher
+	lane     *lane
 	turn     atomic.Uint64 // of Tail, see positions
 	clock    func() time.Time
 	config   Config
 
-	gate   *store.Gate
-	places []place
-	// probe looks at the era of a server of any kind; look asks to look now.
-	probe redis.UniversalClient
+	gate  *store.Gate
+	place place
+	// probe looks at the era of the server; look asks to look now.
+	probe *redis.Client
 	look  chan chan struct{}
 
 	mu      sync.RWMutex
@@ -72,17 +67,14 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range s.places {
-		p := &s.places[i]
-		f, err := eras(ctx, s.probe, p.key, "look", sight{}, "")
-		if err != nil {
-			return nil, errors.Join(readError(ctx, "open", err), s.Close())
-		}
-		if f.lost != "" {
-			s.lose(ctx, f.lost)
-		}
-		p.turn(sight{}, (&eraWatcher{s}).trusted(f.sight))
+	f, err := eras(ctx, s.probe, s.place.key, "look", sight{}, "")
+	if err != nil {
+		return nil, errors.Join(readError(ctx, "open", err), s.Close())
 	}
+	if f.lost != "" {
+		s.lose(ctx, f.lost)
+	}
+	s.place.turn(sight{}, (&eraWatcher{s}).trusted(f.sight))
 	s.work.Go((&eraWatcher{s}).watchEras)
 	return s, nil
 }
@@ -91,40 +83,26 @@ func openStore(ctx context.Context, config Config) (*Store, error) {
 	if err := config.fill(); err != nil {
 		return nil, err
 	}
-	options, cluster, err := config.options()
+	options, err := config.options()
 	if err != nil {
 		return nil, err
 	}
 	quiet()
 	probing := *options
 	probing.PoolSize = 1 // and no other use may take it
-	probe := connect(&probing, cluster)
+	probe := connect(&probing)
 	shards, err := prepare(ctx, probe, &config)
 	if err != nil {
 		return nil, errors.Join(err, probe.Close())
 	}
 	s := &Store{
-		probe: probe, cluster: cluster, config: config, gate: store.NewGate(), look: make(chan chan struct{}),
-		shards: shards, prefixes: shardPrefixes(config.Prefix, shards),
-		watchers: make([]watcher, shards), clock: config.Clock, closing: make(chan struct{}),
+		probe: probe, config: config, gate: store.NewGate(), look: make(chan chan struct{}),
+		shards: shards, prefixes: shardPrefixes(config.Prefix, shards), clock: config.Clock, closing: make(chan struct{}),
 	}
+	s.place.key = eraOf(&config)
+	s.lane = &lane{send: s.send, work: &s.work, flights: config.Flights, measure: config.Measure}
 	options.OnConnect = s.meet
-	waiting := *options
-	waiting.PoolSize += shards // a cluster takes one connection for each shard
-	s.db, s.tails = connect(options, cluster), connect(&waiting, cluster)
-	keys := places(&config, cluster, shards)
-	s.places = make([]place, len(keys))
-	for i, key := range keys {
-		s.places[i].key = key
-	}
-	s.lanes = make([]*lane, shards)
-	common := &lane{send: s.send, work: &s.work, flights: config.Flights, measure: config.Measure}
-	for shard := range s.lanes {
-		s.lanes[shard] = common
-		if cluster { // one call stays within one slot
-			s.lanes[shard] = &lane{send: s.send, work: &s.work, flights: 1, measure: config.Measure}
-		}
-	}
+	s.db, s.tails = connect(options), connect(options)
 	return s, nil
 }
 
@@ -135,22 +113,12 @@ var quiet = sync.OnceFunc(logging.Disable)
 // Shards returns the number of shards, fixed when the store was first opened.
 func (s *Store) Shards() int { return s.shards }
 
-// Spans returns true unless a commit has to stay within one slot of a Cluster.
-func (s *Store) Spans() bool { return !s.cluster }
-
 // Ping returns nil when the store can be reached.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	defer s.end()
-	if c, ok := s.db.(*redis.ClusterClient); ok {
-		err := c.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return node.Ping(ctx).Err() })
-		if err != nil {
-			return readError(ctx, "ping", err)
-		}
-		return nil
-	}
 	if err := s.db.Ping(ctx).Err(); err != nil {
 		return readError(ctx, "ping", err)
 	}
@@ -160,46 +128,32 @@ func (s *Store) Ping(ctx context.Context) error {
 // Bytes returns the memory that Redis uses, all of its databases together: see
 // store.Sized.
 func (s *Store) Bytes(ctx context.Context) (int64, error) {
-	var sum atomic.Int64
-	ask := func(ctx context.Context, node *redis.Client) error {
-		info, err := node.InfoMap(ctx, "memory").Result()
-		if err != nil {
-			return readError(ctx, "info", err)
-		}
-		used, err := strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
-		if err != nil {
-			return fmt.Errorf("redisstore: used_memory: %w", err)
-		}
-		sum.Add(used)
-		return nil
-	}
-	err := s.eachMaster(ctx, ask)
-	return sum.Load(), err
+	used, _, err := s.memory(ctx)
+	return used, err
 }
 
-// Room returns the bytes left below the maxmemory of the server, or of the master that has least; it
-// is not known where that is not set.
+// Room returns the bytes left below the maxmemory of the server; it is not known where that is
+// not set.
 func (s *Store) Room(ctx context.Context) (room int64, known bool, err error) {
-	var mu sync.Mutex
-	ask := func(ctx context.Context, node *redis.Client) error {
-		info, err := node.InfoMap(ctx, "memory").Result()
-		if err != nil {
-			return readError(ctx, "info", err)
-		}
-		used, err := strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
-		most, bad := strconv.ParseInt(info["Memory"]["maxmemory"], 10, 64)
-		if err := errors.Join(err, bad); err != nil {
-			return fmt.Errorf("redisstore: the room in memory: %w", err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if left := most - used; most > 0 && (!known || left < room) {
-			room, known = left, true
-		}
-		return nil
+	used, most, err := s.memory(ctx)
+	if err != nil || most <= 0 {
+		return 0, false, err
 	}
-	err = s.eachMaster(ctx, ask)
-	return room, known, err
+	return most - used, true, nil
+}
+
+// memory returns the bytes that the server uses, and its maxmemory.
+func (s *Store) memory(ctx context.Context) (used, most int64, err error) {
+	info, err := s.db.InfoMap(ctx, "memory").Result()
+	if err != nil {
+		return 0, 0, readError(ctx, "info", err)
+	}
+	used, err = strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
+	most, bad := strconv.ParseInt(info["Memory"]["maxmemory"], 10, 64)
+	if err := errors.Join(err, bad); err != nil {
+		return 0, 0, fmt.Errorf("redisstore: the server's memory: %w", err)
+	}
+	return used, most, nil
 }
 
 // Close releases the store. Commits under way finish first, and callers that wait in Tail
@@ -241,16 +195,6 @@ func (s *Store) begin(ctx context.Context) error {
 }
 
 func (s *Store) end() { s.calls.Done() }
-
-// place returns the place that has the history of a shard.
-func (s *Store) place(shard int) *place {
-	if s.cluster {
-		return &s.places[shard]
-	}
-	return &s.places[0]
-}
-
-func (s *Store) lane(shard int) *lane { return s.lanes[shard] }
 
 // now returns the time for a script: empty for the server's own.
 func (s *Store) now() string {

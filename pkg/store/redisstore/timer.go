@@ -115,17 +115,14 @@ type timerSet struct {
 	key   string
 }
 
-// dueSets returns the sets that may have timers which are due. One call of a server answers that, and most of the time there
-// are none; in a cluster they are all.
+// dueSets returns the sets that may have timers which are due. One call answers that, and most of the time there
+// are none.
 func (s *Store) dueSets(ctx context.Context, most string, kinds []string) ([]timerSet, error) {
 	sets := make([]timerSet, 0, len(s.prefixes)*len(kinds))
 	for shard, prefix := range s.prefixes {
 		for _, kind := range kinds {
 			sets = append(sets, timerSet{shard, string(appendEscaped([]byte(prefix+timerKeys), kind))})
 		}
-	}
-	if s.cluster {
-		return sets, nil
 	}
 	keys := make([]string, len(sets))
 	for i := range sets {

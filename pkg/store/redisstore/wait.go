@@ -18,10 +18,7 @@ func (s *Store) write(ctx context.Context, script *script, args []any) (any, err
 	if s.config.Wait == 0 {
 		return script.write(ctx, s.db, args)
 	}
-	conn, err := s.conn(ctx, args)
-	if err != nil {
-		return nil, err
-	}
+	conn := s.db.Conn()
 	defer conn.Close() // it goes back to the pool
 	reply, err := script.write(ctx, conn, args)
 	if err != nil {
@@ -42,32 +39,16 @@ func (s *Store) await(ctx context.Context, conn *redis.Conn) error {
 	return nil
 }
 
-// confirm waits until replicas have all that was written so far to the server that has the
-// hash of an era. A connection waits for no writes but its own, so it makes one.
-func (s *Store) confirm(ctx context.Context, era string) error {
+// confirm waits until replicas have all that was written so far. A connection waits for no
+// writes but its own, so it makes one.
+func (s *Store) confirm(ctx context.Context) error {
 	if s.config.Wait == 0 {
 		return nil
 	}
-	conn, err := s.conn(ctx, []any{nil, nil, nil, era})
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUnconfirmed, err)
-	}
+	conn := s.db.Conn()
 	defer conn.Close() // it goes back to the pool
-	if err := conn.HSet(ctx, era, "confirmed", "").Err(); err != nil {
+	if err := conn.HSet(ctx, s.place.key, "confirmed", "").Err(); err != nil {
 		return fmt.Errorf("%w: %w", errUnconfirmed, err)
 	}
 	return s.await(ctx, conn)
-}
-
-// conn returns a connection to the server that has the first key.
-func (s *Store) conn(ctx context.Context, args []any) (*redis.Conn, error) {
-	if db, ok := s.db.(*redis.Client); ok {
-		return db.Conn(), nil
-	}
-	key, _ := args[3].(string)
-	node, err := s.db.(*redis.ClusterClient).MasterForKey(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return node.Conn(), nil
 }

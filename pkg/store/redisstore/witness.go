@@ -15,10 +15,7 @@ import (
 // emptied store lacks it.
 const vouchedField = "vouched"
 
-// maxMarks bounds the length of a mark. The shards of that many are on every node of a cluster.
-const maxMarks = 1024
-
-// mark is the known history of a place, as it is kept elsewhere.
+// mark is the known history of the server, as it is kept elsewhere: in a list.
 type mark struct {
 	Place  string `json:"place"`
 	Era    string `json:"era"`
@@ -30,11 +27,9 @@ func (s *Store) Mark() (string, error) {
 	if s.gate.Lost() != nil {
 		return "", nil
 	}
-	marks := make([]mark, 0, len(s.places))
-	for i := range s.places[:min(len(s.places), maxMarks)] {
-		if saw := s.places[i].now(); saw.id != "" {
-			marks = append(marks, mark{Place: s.places[i].key, Era: saw.id, Writes: saw.seen})
-		}
+	marks := []mark{}
+	if saw := s.place.now(); saw.id != "" {
+		marks = append(marks, mark{Place: s.place.key, Era: saw.id, Writes: saw.seen})
 	}
 	text, err := json.Marshal(marks)
 	return string(text), err
@@ -50,13 +45,9 @@ func (s *Store) Compare(ctx context.Context, text string) error {
 	if err := json.Unmarshal([]byte(text), &marks); err != nil {
 		return fmt.Errorf("redisstore: the mark of the store cannot be read: %w", err)
 	}
-	known := make(map[string]bool, len(s.places))
-	for i := range s.places {
-		known[s.places[i].key] = true
-	}
 	for _, m := range marks {
-		if !known[m.Place] {
-			continue // of a store with another prefix, or other shards
+		if m.Place != s.place.key {
+			continue // of a store with another prefix
 		}
 		saw := sight{id: m.Era, seen: m.Writes}
 		found, err := eras(ctx, s.probe, m.Place, "look", saw, "")
@@ -65,7 +56,7 @@ func (s *Store) Compare(ctx context.Context, text string) error {
 		}
 		gone := ""
 		if err == nil {
-			_, gone, err = s.lookAt(ctx, m.Place, saw)
+			_, gone, err = s.lookAt(ctx, saw)
 		}
 		if err != nil {
 			return readError(ctx, "compare with the mark", err)

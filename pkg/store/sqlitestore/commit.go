@@ -10,7 +10,7 @@ import (
 
 // Commit applies a batch, see store.Store.
 func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
-	shard, _, err := batch.Shard(s.Shards(), s.Spans())
+	shard, _, err := batch.Shard(s.Shards())
 	if err != nil {
 		return store.Result{}, err
 	}
@@ -31,7 +31,7 @@ func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, er
 
 // Probe judges a batch and applies nothing, see store.Store.
 func (s *Store) Probe(ctx context.Context, batch store.Batch) error {
-	if _, _, err := batch.Shard(s.Shards(), s.Spans()); err != nil {
+	if _, _, err := batch.Shard(s.Shards()); err != nil {
 		return err
 	}
 	if err := validateBatch(&batch); err != nil {

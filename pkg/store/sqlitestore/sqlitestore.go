@@ -182,9 +182,6 @@ func (c Config) withDefaults() (Config, error) {
 // Shards returns the number of shards that the file was created with.
 func (s *Store) Shards() int { return len(s.heads.seqs) }
 
-// Spans returns true: all shards are in the one file.
-func (s *Store) Spans() bool { return true }
-
 // Ping returns nil when the file can be read, the last commit did not fail, and there is
 // room for more.
 func (s *Store) Ping(ctx context.Context) error {

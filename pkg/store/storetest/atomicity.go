@@ -293,11 +293,6 @@ func crossShard(f *fixture) {
 	} {
 		f.refused(batch, store.ErrCrossShard)
 	}
-	if !f.Spans() {
-		f.refused(store.Batch{Puts: put, Checks: []store.Check{{Key: b, Version: store.Absent}}}, store.ErrCrossShard)
-		f.refused(store.Batch{Puts: put, Counters: []store.Counter{{Owner: b, Name: "c", Delta: 1, Limit: 1}}}, store.ErrCrossShard)
-		f.refused(store.Batch{Counters: []store.Counter{{Owner: a, Name: "c", Delta: 1, Limit: 1}, {Owner: b, Name: "c", Delta: 1, Limit: 1}}}, store.ErrCrossShard)
-	}
 	f.gone(a)
 	f.gone(b)
 	if got := len(f.counters(a)) + len(f.counters(b)); got != 0 {

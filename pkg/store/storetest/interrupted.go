@@ -67,10 +67,6 @@ func (c *copies) ballast() {
 
 // act commits an entry of a log, with its event, its idempotency key and a count in another shard.
 func (c *copies) act(log, policy store.Key, n int) error {
-	counters := []store.Counter{
-		{Owner: policy, Name: "n", Delta: 1, Limit: store.NoLimit},
-		{Owner: policy, Name: "rolling", Delta: 1, Limit: store.NoLimit, Window: hour},
-	}
 	name := fmt.Sprint("call/", n)
 	batch := store.Batch{
 		Idempotency: &store.Idempotency{Owner: log, Name: name, Digest: name, Entry: log, TTL: hour},
@@ -82,11 +78,10 @@ func (c *copies) act(log, policy store.Key, n int) error {
 		SetTimers: []store.Timer{{
 			TimerID: store.TimerID{Key: run(log.ID), Name: "due"}, Due: c.clock.Now(), Data: []byte(name),
 		}},
-	}
-	if c.Spans() {
-		batch.Counters = counters
-	} else if _, err := c.Commit(context.WithoutCancel(c.ctx), store.Batch{Counters: counters}); err != nil {
-		return err
+		Counters: []store.Counter{
+			{Owner: policy, Name: "n", Delta: 1, Limit: store.NoLimit},
+			{Owner: policy, Name: "rolling", Delta: 1, Limit: store.NoLimit, Window: hour},
+		},
 	}
 	_, err := c.Commit(context.WithoutCancel(c.ctx), batch)
 	return err

@@ -13,7 +13,7 @@ import (
 )
 
 // spanningTests are of batches whose checks and counters are of other shards than
-// the rest. Where the store does not span them, all it has to do is to refuse them.
+// the rest.
 var spanningTests = []test{
 	{"one batch in several shards", spanningBatch},
 	{"refused in another shard", spanningRefused},
@@ -33,8 +33,7 @@ type span struct {
 	batch              store.Batch
 }
 
-// setSpan prepares here and there at version 1, and counters of both at 1 of 2. It
-// returns nil when the store does not span shards, and has refused the batch.
+// setSpan prepares here and there at version 1, and counters of both at 1 of 2.
 func setSpan(f *fixture) *span {
 	f.Helper()
 	s := &span{here: run("here")}
@@ -64,12 +63,6 @@ func setSpan(f *fixture) *span {
 		},
 		Events:    []store.Event{{Key: s.here, ID: "e", Subject: "s"}},
 		SetTimers: []store.Timer{timer(s.here, "t", f.clock.Now(), "")},
-	}
-	if !f.Spans() {
-		before := s.view(f)
-		f.refused(s.batch, store.ErrCrossShard)
-		f.unchanged(s, before)
-		return nil
 	}
 	return s
 }
@@ -137,9 +130,6 @@ func (f *fixture) isApplied(s *span) {
 
 func spanningBatch(f *fixture) {
 	s := setSpan(f)
-	if s == nil {
-		return
-	}
 	want := store.Result{Versions: []int64{2}, Counters: []int64{2, 2, 1, 2, 5}, Admitted: f.clock.Now()}
 	if diff := cmp.Diff(want, f.commit(s.batch), cmpopts.EquateEmpty()); diff != "" {
 		f.Errorf("result (-want +got):\n%s", diff)
@@ -149,9 +139,6 @@ func spanningBatch(f *fixture) {
 
 func spanningRefused(f *fixture) {
 	s := setSpan(f)
-	if s == nil {
-		return
-	}
 	before := s.view(f)
 	for _, tt := range []struct {
 		name  string
@@ -188,9 +175,6 @@ func spanningRefused(f *fixture) {
 
 func spanningOnly(f *fixture) {
 	s := setSpan(f)
-	if s == nil {
-		return
-	}
 	batch := store.Batch{Checks: s.batch.Checks, Counters: slices.Clone(s.batch.Counters)}
 	if diff := cmp.Diff([]int64{2, 2, 1, 2, 5}, f.commit(batch).Counters); diff != "" {
 		f.Errorf("counters (-want +got):\n%s", diff)
@@ -208,9 +192,6 @@ func spanningOnly(f *fixture) {
 
 func spanningRepeated(f *fixture) {
 	s := setSpan(f)
-	if s == nil {
-		return
-	}
 	f.commit(s.batch)
 	for range 3 {
 		if got := f.commit(s.batch); !got.Replayed || string(got.Answer) != "answer" {
@@ -223,9 +204,6 @@ func spanningRepeated(f *fixture) {
 // spanningLimit lets commits to many shards fight for one limit, in a shard of its own.
 func spanningLimit(f *fixture) {
 	s := setSpan(f)
-	if s == nil {
-		return
-	}
 	const limit, workers, each = 50, 64, 4
 	for _, counter := range []store.Counter{
 		{Owner: s.there, Name: "plain", Delta: 1, Limit: limit},
@@ -265,9 +243,6 @@ func spanningLimit(f *fixture) {
 
 func spanningRestart(f *fixture) {
 	s := setSpan(f)
-	if s == nil {
-		return
-	}
 	f.commit(s.batch)
 	f.reopen()
 	f.isApplied(s)
@@ -276,8 +251,8 @@ func spanningRestart(f *fixture) {
 }
 
 // acrossBatch creates a record in each of three shards, with an event and a timer of each
-// and a counter of one; nil when the store does not span shards, and has refused it.
-func acrossBatch(f *fixture) (keys []store.Key, batch store.Batch, spans bool) {
+// and a counter of one.
+func acrossBatch(f *fixture) (keys []store.Key, batch store.Batch) {
 	f.Helper()
 	for i := 0; len(keys) < 3; i++ {
 		key := run(fmt.Sprint("across ", i))
@@ -299,17 +274,12 @@ func acrossBatch(f *fixture) (keys []store.Key, batch store.Batch, spans bool) {
 	without := batch
 	without.Across = false
 	f.refused(without, store.ErrCrossShard)
-	if !f.Spans() {
-		f.refused(batch, store.ErrCrossShard)
-		acrossLeft(f, keys, 0)
-		return nil, batch, false
-	}
 	entries := batch
 	entries.Events = append(slices.Clone(batch.Events), store.Event{Key: keys[0], ID: "of an entry", Subject: "s", Entry: acrossLog(keys)})
 	if _, err := f.Commit(f.ctx, entries); err == nil {
 		f.Error("a batch across shards has the event of an entry")
 	}
-	return keys, batch, true
+	return keys, batch
 }
 
 // acrossLog is the log of an acrossBatch, next to the last of its records.
@@ -356,10 +326,7 @@ func acrossLeft(f *fixture, keys []store.Key, version int64) {
 }
 
 func across(f *fixture) {
-	keys, batch, spans := acrossBatch(f)
-	if !spans {
-		return
-	}
+	keys, batch := acrossBatch(f)
 	result := f.commit(batch)
 	if !slices.Equal(result.Versions, []int64{1, 1, 1}) || !slices.Equal(result.Counters, []int64{1}) {
 		f.Errorf("answered %+v", result)
@@ -377,10 +344,7 @@ func across(f *fixture) {
 
 // One condition that fails, any of them, undoes the whole batch.
 func acrossRefused(f *fixture) {
-	keys, batch, spans := acrossBatch(f)
-	if !spans {
-		return
-	}
+	keys, batch := acrossBatch(f)
 	var conflict *store.ConflictError
 	for i := range batch.Puts {
 		wrong := batch
@@ -404,10 +368,7 @@ func acrossRefused(f *fixture) {
 
 // Of batches that overlap one wins, and the others leave no trace.
 func acrossOverlapping(f *fixture) {
-	keys, batch, spans := acrossBatch(f)
-	if !spans {
-		return
-	}
+	keys, batch := acrossBatch(f)
 	const writers = 12
 	var won atomic.Int64
 	inParallel(f.T, writers, func(i int) error {

@@ -30,7 +30,6 @@ func (b *bencher) scaleSections() []section {
 	return []section{
 		{"units", b.units},
 		{"shards", b.moreShards},
-		{"masters", b.moreMasters},
 		{"trees", b.oneTree},
 		{"nats", b.replicas},
 	}
@@ -302,39 +301,6 @@ func idling(ctx context.Context, pids []int) (float64, error) {
 		return 0, ctx.Err()
 	}
 	return float64((processorTime(pids...) - before).Milliseconds()) / long.Seconds(), nil
-}
-
-// moreMasters compares a Redis with clusters.
-func (b *bencher) moreMasters(ctx context.Context) (err error) {
-	s := &sheet{
-		title:  "Masters of Redis",
-		notes:  "All on the same two processors: what is compared is the cost of a call, not what more machines can do. " + cpuNote,
-		header: loadHeader[:len(loadHeader)-1],
-	}
-	const single = "one Redis"
-	var loads []*load
-	for _, backend := range []string{"redis", oneMaster, threeMasters} {
-		st, err := b.newStage(backend)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, st.close()) }()
-		kind := backend
-		if backend == "redis" {
-			kind = single
-		}
-		more, _, err := st.gateLoads(ctx, kind, single)
-		if err != nil {
-			return err
-		}
-		loads = append(loads, more[:2]...)
-	}
-	if err := measure(ctx, neighbours(loads), b.rounds, b.round); err != nil {
-		return err
-	}
-	b.addLoads(s, loads)
-	b.print(s)
-	return nil
 }
 
 // oneTree compares a tree of sessions, which is stored in one shard, with many.

@@ -22,7 +22,6 @@ type stage struct {
 	dir      string
 	backend  string
 	redis    *redistest.Server
-	cluster  *redistest.Cluster
 	etcd     *etcd
 	token    string
 	tokensOf map[auth.Role]string
@@ -39,12 +38,6 @@ func (b *bencher) onStage(backend string, do func(*stage) error) error {
 	return errors.Join(do(s), s.close())
 }
 
-// Backends that are Redis Clusters; the others are "redis" and "sqlite".
-const (
-	oneMaster    = "cluster of one"
-	threeMasters = "cluster of three"
-)
-
 // newStage starts the dependencies of the servers.
 func (b *bencher) newStage(backend string) (*stage, error) {
 	dir, err := os.MkdirTemp(b.dir, backend+"-")
@@ -59,13 +52,8 @@ func (b *bencher) newStage(backend string) (*stage, error) {
 	}
 	// A rewrite of the log in the middle of a round would spoil it.
 	never := []string{"--auto-aof-rewrite-percentage", "0"}
-	switch backend {
-	case "redis":
+	if backend == "redis" {
 		s.redis, err = redistest.Launch(dir, never...)
-	case oneMaster:
-		s.cluster, err = redistest.LaunchCluster(dir, 1, never...)
-	case threeMasters:
-		s.cluster, err = redistest.LaunchCluster(dir, 3, never...)
 	}
 	return s, err
 }
@@ -74,14 +62,10 @@ func (s *stage) tokens() string { return filepath.Join(s.dir, "tokens.json") }
 
 // store returns the URL that the servers open.
 func (s *stage) store() string {
-	switch {
-	case s.redis != nil:
+	if s.redis != nil {
 		return s.redis.URL()
-	case s.cluster != nil:
-		return s.cluster.URL()
-	default:
-		return "sqlite"
 	}
+	return "sqlite"
 }
 
 // serve starts a server of a role.
@@ -149,16 +133,11 @@ func (s *stage) operator(c *child, namespace string) (*grpc.ClientConn, error) {
 }
 
 // storePIDs returns the processes of Redis, none when the store is in the server's own.
-func (s *stage) storePIDs() (pids []int) {
-	if s.redis != nil {
-		return []int{s.redis.PID()}
+func (s *stage) storePIDs() []int {
+	if s.redis == nil {
+		return nil
 	}
-	if s.cluster != nil {
-		for _, node := range s.cluster.Nodes {
-			pids = append(pids, node.PID())
-		}
-	}
-	return pids
+	return []int{s.redis.PID()}
 }
 
 // path of the SQLite file of a role.
@@ -199,9 +178,6 @@ func (s *stage) close() error {
 	err := errors.Join(s.hangUp(), s.etcd.stop())
 	if s.redis != nil {
 		s.redis.Kill()
-	}
-	if s.cluster != nil {
-		s.cluster.Kill()
 	}
 	return errors.Join(err, os.RemoveAll(s.dir))
 }

@@ -242,8 +242,7 @@ type Announcer interface {
 	CatalogChanged(namespace, actor string, c *Change, at time.Time) (store.Event, error)
 }
 
-// Commit puts an edited text, with the events of its changes and other puts of the same shard. Checks count only where
-// the store spans shards. A lost race is store.ErrConflict.
+// Commit puts an edited text, with the events of its changes and other puts of the same shard. A lost race is store.ErrConflict.
 func (c *Catalog) Commit(ctx context.Context, w *Writer, namespace, actor string, t *Text, changes []*Change, checks []store.Check) error {
 	batch, err := c.Batch(w, namespace, actor, t, changes, checks)
 	if err != nil {
@@ -259,10 +258,7 @@ func (c *Catalog) Batch(w *Writer, namespace, actor string, t *Text, changes []*
 	if err != nil {
 		return store.Batch{}, err
 	}
-	batch := store.Batch{Puts: []store.Put{put}}
-	if w.Store.Spans() {
-		batch.Checks = slices.Clone(checks)
-	}
+	batch := store.Batch{Puts: []store.Put{put}, Checks: slices.Clone(checks)}
 	for _, change := range changes {
 		if change.Type == "applied" {
 			if put.History, err = json.Marshal(application{change.Name, change.Applied}); err != nil {

@@ -58,7 +58,7 @@ type Caller struct {
 
 // List returns the halts that hold in a namespace now.
 func (k *Keeper) List(ctx context.Context, namespace string) ([]Halt, error) {
-	x, err := k.read(ctx, k.home())
+	x, err := k.Refresh(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -179,70 +179,35 @@ func validReason(reason string) error {
 	return nil
 }
 
-// home returns the place of the record that the copies follow.
-func (k *Keeper) home() int { return k.at(keyOf(0)) }
-
-// change commits an edit of the halts with its event. Where commits cannot check the record, it then brings all
-// copies to this state, before it answers. An edit without a change does so, too: a change may have been cut short.
+// change commits an edit of the halts with its event.
 func (k *Keeper) change(ctx context.Context, caller Caller, edit func(*text) (*Change, error)) error {
-	now, err := retry.Do(ctx, "the halts", func() (*Index, error) {
-		x, err := k.read(ctx, k.home())
+	return retry.Run(ctx, "the halts", func() error {
+		x, err := k.Refresh(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		next := x.text
 		next.Halts, next.Freezes = slices.Clone(next.Halts), inForce(next.Freezes, k.clock())
 		change, err := edit(&next)
 		if err != nil || change == nil {
-			return x, err
+			return err
 		}
 		next.Revision++
 		change.Revision = next.Revision
-		namespace := caller.Namespace
-		event, err := k.announce.HaltChanged(namespace, caller.Principal.Name, change, k.clock().UTC())
+		event, err := k.announce.HaltChanged(caller.Namespace, caller.Principal.Name, change, k.clock().UTC())
 		if err != nil {
-			return nil, fault.From(err)
+			return fault.From(err)
 		}
-		event.Key = x.key // changes keep their order
-		return k.put(ctx, k.home(), x, next, event)
-	})
-	if err != nil {
-		return err
-	}
-	for at := range k.keys() {
-		if err := k.copy(ctx, at, now); err != nil {
-			return err
+		event.Key = key // changes keep their order
+		data, err := json.Marshal(next)
+		if err != nil {
+			return fault.From(fmt.Errorf("encode the halts: %w", err))
 		}
-	}
-	return nil
-}
-
-// put commits another text in place of an index.
-func (k *Keeper) put(ctx context.Context, at int, x *Index, next text, events ...store.Event) (*Index, error) {
-	data, err := json.Marshal(next)
-	if err != nil {
-		return nil, fault.From(fmt.Errorf("encode the halts: %w", err))
-	}
-	result, err := k.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: x.key, Expect: x.version, Data: data}}, Events: events})
-	if err != nil {
-		return nil, retry.Fault(err)
-	}
-	now := &Index{key: x.key, version: result.Versions[0], text: next}
-	k.cache(at, now)
-	return now, nil
-}
-
-// copy brings a copy to the state of the record, unless it is newer.
-func (k *Keeper) copy(ctx context.Context, at int, now *Index) error {
-	if k.keys()[at] == now.key {
+		result, err := k.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: key, Expect: x.version, Data: data}}, Events: []store.Event{event}})
+		if err != nil {
+			return retry.Fault(err)
+		}
+		k.cache(&Index{version: result.Versions[0], text: next})
 		return nil
-	}
-	return retry.Run(ctx, "a copy of the halts", func() error {
-		x, err := k.read(ctx, at)
-		if err != nil || x.text.Revision >= now.text.Revision {
-			return err
-		}
-		_, err = k.put(ctx, at, x, now.text)
-		return err
 	})
 }

@@ -51,7 +51,7 @@ func inForce(freezes []Halt, now time.Time) []Halt {
 
 // ListFreezes returns the freezes that hold in a namespace now.
 func (k *Keeper) ListFreezes(ctx context.Context, namespace string) ([]Halt, error) {
-	x, err := k.read(ctx, k.home())
+	x, err := k.Refresh(ctx)
 	if err != nil {
 		return nil, err
 	}

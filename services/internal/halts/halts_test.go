@@ -18,22 +18,14 @@ func (announcer) HaltChanged(namespace, _ string, c *halts.Change, _ time.Time) 
 	return store.Event{ID: fmt.Sprint(c.ID, c.Type), Key: store.Key{Namespace: namespace, Kind: "halt", ID: c.ID}, Subject: "interlock." + namespace + ".halt." + c.Type, Payload: []byte(`{}`)}, nil
 }
 
-// apart is a store whose commits check records of one shard only.
-type apart struct{ store.Store }
-
-func (apart) Spans() bool { return false }
-
-func open(t *testing.T, spans bool) store.Store {
+func open(t *testing.T) store.Store {
 	t.Helper()
 	st, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: t.TempDir() + "/store.db"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	if spans {
-		return st
-	}
-	return apart{st}
+	return st
 }
 
 func caller(namespace string, root bool) halts.Caller {
@@ -68,11 +60,11 @@ func TestScopes(t *testing.T) {
 		{halts.Scope{Kind: halts.Agent, Name: "sum"}, false, halts.Subject{}},
 		{halts.Scope{Kind: halts.Namespace}, true, halts.Subject{}},
 	} {
-		k := halts.NewKeeper(halts.New(open(t, true)), announcer{}, time.Now)
+		k := halts.NewKeeper(halts.New(open(t)), announcer{}, time.Now)
 		if _, created, err := k.Create(t.Context(), caller("a", false), tc.scope, "why"); err != nil || !created {
 			t.Fatalf("%v: created %v, %v", tc.scope, created, err)
 		}
-		x, err := k.Refresh(t.Context(), store.Key{})
+		x, err := k.Refresh(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +80,7 @@ func TestScopes(t *testing.T) {
 // Only root halts everything and lifts the halts of root; others learn why they may not (S23.45).
 func TestRights(t *testing.T) {
 	t.Parallel()
-	k := halts.NewKeeper(halts.New(open(t, true)), announcer{}, time.Now)
+	k := halts.NewKeeper(halts.New(open(t)), announcer{}, time.Now)
 	refused := func(err error, want fault.Reason) {
 		t.Helper()
 		if fault.ReasonOf(err) != want {
@@ -124,41 +116,30 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// Where commits check one shard only, every shard has a copy that its commits check, in force when the halt is
-// answered (S23.41).
-func TestCopies(t *testing.T) {
+// A decision by the halts before is not committed after a halt was answered, and other processes read the halt (S23.41).
+func TestHaltsAreConditions(t *testing.T) {
 	t.Parallel()
-	st := open(t, false)
+	st := open(t)
 	k, other := halts.NewKeeper(halts.New(st), announcer{}, time.Now), halts.New(st)
-	before := map[int]*halts.Index{}
-	for n := range 4 * st.Shards() {
-		home := store.Key{Namespace: "a", Kind: "run", ID: fmt.Sprint("run-", n)}
-		x, err := other.Known(t.Context(), home)
-		if err != nil || x.Check().Key.Shard(st.Shards()) != home.Shard(st.Shards()) {
-			t.Fatalf("the check of %v is %v, %v", home, x.Check(), err)
-		}
-		before[home.Shard(st.Shards())] = x
+	before, err := other.Known(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
 	h, _, err := k.Create(t.Context(), caller("a", false), halts.Scope{Kind: halts.Namespace}, "why")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for shard, x := range before {
-		if _, err := st.Commit(t.Context(), store.Batch{Checks: []store.Check{x.Check()}, Reset: nil}); err == nil {
-			t.Errorf("a decision in shard %d by the halts before is committed", shard)
-		}
-		now, err := other.Refresh(t.Context(), x.Check().Key)
-		if err != nil || now.Over(&halts.Subject{Namespace: "a"}) == nil {
-			t.Errorf("shard %d has %v, %v", shard, now, err)
-		}
+	if _, err := st.Commit(t.Context(), store.Batch{Checks: []store.Check{before.Check()}}); err == nil {
+		t.Error("a decision by the halts before is committed")
+	}
+	if now, err := other.Refresh(t.Context()); err != nil || now.Over(&halts.Subject{Namespace: "a"}) == nil {
+		t.Errorf("the halt is not read: %v, %v", now, err)
 	}
 	if _, err := k.Lift(t.Context(), caller("a", false), h.ID, "mended"); err != nil {
 		t.Fatal(err)
 	}
-	for shard, x := range before {
-		if now, err := other.Refresh(t.Context(), x.Check().Key); err != nil || now.Over(&halts.Subject{Namespace: "a"}) != nil {
-			t.Errorf("shard %d is still halted: %v, %v", shard, now, err)
-		}
+	if now, err := other.Refresh(t.Context()); err != nil || now.Over(&halts.Subject{Namespace: "a"}) != nil {
+		t.Errorf("it is still halted: %v, %v", now, err)
 	}
 }
 
@@ -167,7 +148,7 @@ func TestCopies(t *testing.T) {
 func TestFreezes(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 12, 18, 0, 0, 0, 0, time.UTC)
-	k := halts.NewKeeper(halts.New(open(t, true)), announcer{}, func() time.Time { return now })
+	k := halts.NewKeeper(halts.New(open(t)), announcer{}, func() time.Time { return now })
 	add := func(pattern string, until time.Duration) *halts.Halt {
 		t.Helper()
 		h, created, err := k.CreateFreeze(t.Context(), caller("a", false), pattern, now.Add(until), "end of the year")
@@ -182,7 +163,7 @@ func TestFreezes(t *testing.T) {
 	}
 	of := func(namespace string, workflows ...string) string {
 		t.Helper()
-		x, err := k.Refresh(t.Context(), store.Key{})
+		x, err := k.Refresh(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +191,7 @@ func TestFreezes(t *testing.T) {
 	if of("a", "tests", "deploy") != short.ID {
 		t.Error("a run that a frozen workflow has invoked is not frozen")
 	}
-	x, _ := k.Refresh(t.Context(), store.Key{})
+	x, _ := k.Refresh(t.Context())
 	if h := x.Over(&halts.Subject{Namespace: "a", Workflows: []string{"deploy"}}); h != nil {
 		t.Errorf("a freeze halts all work: %v", h)
 	}
@@ -247,13 +228,12 @@ func TestFreezes(t *testing.T) {
 	}
 }
 
-// A freeze is in every shard's copy from its answer on, and no commit on the halts before it passes (S25.12).
-func TestFreezesInCopies(t *testing.T) {
+// A freeze counts from its answer on, and no commit on the halts before it passes (S25.12).
+func TestFreezesAreConditions(t *testing.T) {
 	t.Parallel()
-	st := open(t, false)
+	st := open(t)
 	k, other := halts.NewKeeper(halts.New(st), announcer{}, time.Now), halts.New(st)
-	home := store.Key{Namespace: "a", Kind: "run", ID: "run-1"}
-	before, err := other.Known(t.Context(), home)
+	before, err := other.Known(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +243,7 @@ func TestFreezesInCopies(t *testing.T) {
 	if _, err := st.Commit(t.Context(), store.Batch{Checks: []store.Check{before.Check()}}); err == nil {
 		t.Error("a decision from before the freeze is committed")
 	}
-	if x, err := other.Refresh(t.Context(), home); err != nil || x.FreezeOf("a", []string{"ship"}, time.Now()) == nil {
-		t.Errorf("the shard has no freeze: %v", err)
+	if x, err := other.Refresh(t.Context()); err != nil || x.FreezeOf("a", []string{"ship"}, time.Now()) == nil {
+		t.Errorf("there is no freeze: %v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -16,7 +15,7 @@ import (
 
 // text is the stored form of the halts.
 type text struct {
-	// Revision counts the changes, also in copies.
+	// Revision counts the changes.
 	Revision int64  `json:"revision"`
 	Halts    []Halt `json:"halts,omitempty"`
 	// Lifted are those that were lifted lately: grants from before them have ended.
@@ -28,13 +27,12 @@ type text struct {
 // Index has the halts of a deployment, as one record, so that a decision can rest on its version. It is
 // immutable.
 type Index struct {
-	key     store.Key
 	version int64
 	text    text
 }
 
 // Check returns the precondition of a decision by these halts.
-func (x *Index) Check() store.Check { return store.Check{Key: x.key, Version: x.version} }
+func (x *Index) Check() store.Check { return store.Check{Key: key, Version: x.version} }
 
 // Over returns the halt that a request is in the scope of; nil for none.
 func (x *Index) Over(s *Subject) *Halt {
@@ -72,70 +70,31 @@ func (x *Index) In(namespace string) []Halt {
 // Reader reads the halts that are in force. It is safe for concurrent use.
 type Reader struct {
 	store store.Store
-	// keys are those of the record, and of its copies where the store does not span shards: one for each
-	// shard, so that every commit can check one.
-	keys  func() []store.Key
-	known *snapshot.Cache[int, *Index]
+	known *snapshot.Cache[store.Key, *Index]
 }
 
 // New returns a reader of the halts in a store.
 func New(st store.Store) *Reader {
-	r := &Reader{store: st, known: snapshot.New[int, *Index](mostCopies)}
-	r.keys = sync.OnceValue(func() []store.Key {
-		if st.Spans() {
-			return []store.Key{keyOf(0)}
-		}
-		return copies(st.Shards())
-	})
+	r := &Reader{store: st, known: snapshot.New[store.Key, *Index](1)}
 	st.Gate().OnTurn(r.known.Clear)
 	return r
 }
 
-// mostCopies bounds the copies in memory; a store has 64 shards by default.
-const mostCopies = 4096
+// key is that of the record. No caller's namespace has an underscore.
+var key = store.Key{Namespace: "_deployment", Kind: "halts", ID: "halts-0"}
 
-// keyOf returns the key of the record, and of those that are copies in other shards. No caller's namespace has
-// an underscore.
-func keyOf(n int) store.Key {
-	return store.Key{Namespace: "_deployment", Kind: "halts", ID: fmt.Sprint("halts-", n)}
-}
-
-// copies returns a key for each shard.
-func copies(shards int) []store.Key {
-	keys := make([]store.Key, shards)
-	for n, left := 0, shards; left > 0; n++ {
-		if at := keyOf(n).Shard(shards); keys[at] == (store.Key{}) {
-			keys[at], left = keyOf(n), left-1
-		}
-	}
-	return keys
-}
-
-// at returns the place in keys of the record that commits next to home check.
-func (r *Reader) at(home store.Key) int {
-	if len(r.keys()) == 1 {
-		return 0
-	}
-	return home.Shard(len(r.keys()))
-}
-
-// Known returns the halts for a decision whose commit is in the shard of home. They may be old, so that the
-// commit must have their check.
-func (r *Reader) Known(ctx context.Context, home store.Key) (*Index, error) {
-	if x, ok := r.known.Get(r.at(home)); ok {
+// Known returns the halts for a decision. They may be old, so that its commit must have their check.
+func (r *Reader) Known(ctx context.Context) (*Index, error) {
+	if x, ok := r.known.Get(key); ok {
 		return x, nil
 	}
-	return r.Refresh(ctx, home)
+	return r.Refresh(ctx)
 }
 
-// Refresh reads the present halts for a decision whose commit is in the shard of home.
-func (r *Reader) Refresh(ctx context.Context, home store.Key) (*Index, error) {
-	return r.read(ctx, r.at(home))
-}
-
-func (r *Reader) read(ctx context.Context, at int) (*Index, error) {
-	x := &Index{key: r.keys()[at]}
-	record, err := r.store.Get(ctx, x.key)
+// Refresh reads the present halts.
+func (r *Reader) Refresh(ctx context.Context) (*Index, error) {
+	x := &Index{}
+	record, err := r.store.Get(ctx, key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		x.version = store.Absent
@@ -147,11 +106,11 @@ func (r *Reader) read(ctx context.Context, at int) (*Index, error) {
 			return nil, fault.From(fmt.Errorf("decode the halts: %w", err))
 		}
 	}
-	r.cache(at, x)
+	r.cache(x)
 	return x, nil
 }
 
 // cache caches an index unless a newer one is cached.
-func (r *Reader) cache(at int, x *Index) {
-	r.known.Put(at, x, func(old *Index) bool { return old.version > x.version })
+func (r *Reader) cache(x *Index) {
+	r.known.Put(key, x, func(old *Index) bool { return old.version > x.version })
 }

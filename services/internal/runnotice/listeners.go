@@ -108,17 +108,16 @@ func (a *Audience) Forget() {
 	a.known = heard{}
 }
 
-// None reports that there are no receivers, and adds that to the preconditions of a batch. Where the store does not span
-// shards it was just read instead.
+// None reports that there are no receivers, and adds that to the preconditions of a batch.
 func (a *Audience) None(ctx context.Context, batch *store.Batch) bool {
-	h, spans := a.last(), a.store.Spans()
-	if age := a.clock().Sub(h.at); h.at.IsZero() || !spans || !h.none && (age < 0 || age >= knownFor) {
+	h := a.last()
+	if age := a.clock().Sub(h.at); h.at.IsZero() || !h.none && (age < 0 || age >= knownFor) {
 		var err error
 		if h, err = a.read(ctx); err != nil {
 			return false
 		}
 	}
-	if h.none && spans {
+	if h.none {
 		batch.Checks = append(batch.Checks, h.check)
 	}
 	return h.none

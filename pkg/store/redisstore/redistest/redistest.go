@@ -1,7 +1,6 @@
-// Package redistest starts real Redis servers for tests: single ones and
-// clusters, on free ports of 127.0.0.1, with every write synced to disk
-// (appendonly yes, appendfsync always), that can be killed and come back on the
-// same port and folder.
+// Package redistest starts real Redis servers for tests, on free ports of 127.0.0.1, with
+// every write synced to disk (appendonly yes, appendfsync always), that can be killed and
+// come back on the same port and folder.
 //
 // It is for tests only: no production package may import it. It never fakes a
 // server: a missing redis-server is a failure that names the command which installs
@@ -35,7 +34,6 @@ const patience = time.Minute
 type Server struct {
 	dir      string
 	port     int
-	busPort  int    // of a cluster's node, else 0
 	config   string // the file of a sentinel, else empty
 	settings []string
 
@@ -57,7 +55,7 @@ func Start(tb testing.TB, settings ...string) *Server {
 func StartIn(tb testing.TB, dir string, settings ...string) *Server {
 	tb.Helper()
 	needsServer(tb)
-	server, err := boot(dir, false, settings)
+	server, err := boot(dir, settings)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -68,24 +66,19 @@ func StartIn(tb testing.TB, dir string, settings ...string) *Server {
 // Launch starts a server whose files are in dir, outside of a test. The caller
 // kills it.
 func Launch(dir string, settings ...string) (*Server, error) {
-	return boot(dir, false, settings)
+	return boot(dir, settings)
 }
 
-func boot(dir string, cluster bool, settings []string) (*Server, error) {
+func boot(dir string, settings []string) (*Server, error) {
 	server := &Server{dir: dir, settings: settings}
-	return server, server.startAnywhere(cluster)
+	return server, server.startAnywhere()
 }
 
 // startAnywhere tries a few ports, for another process may take one in between.
-func (s *Server) startAnywhere(cluster bool) (err error) {
+func (s *Server) startAnywhere() (err error) {
 	for range 5 {
 		if s.port, err = freePort(); err != nil {
 			return err
-		}
-		if cluster {
-			if s.busPort, err = freePort(); err != nil {
-				return err
-			}
 		}
 		if err = s.Restart(); err == nil || !strings.Contains(err.Error(), "in use") {
 			return err
@@ -255,10 +248,6 @@ func (s *Server) arguments() []string {
 	arguments = append(arguments,
 		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir, "--daemonize", "no",
 		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--logfile", "")
-	if s.busPort != 0 {
-		arguments = append(arguments, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(s.busPort),
-			"--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "5000")
-	}
 	return append(arguments, settings...)
 }
 

@@ -43,7 +43,7 @@ func StartGuarded(tb testing.TB) *Guarded {
 		tb.Fatal(err)
 	}
 	g.sentinel = &Server{dir: tb.TempDir(), config: file}
-	if err := g.sentinel.startAnywhere(false); err != nil {
+	if err := g.sentinel.startAnywhere(); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(g.sentinel.Kill)

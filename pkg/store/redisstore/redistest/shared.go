@@ -10,11 +10,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The servers that the tests of one process share. Each is started when first
-// asked for, and Main stops it.
+// The server that the tests of one process share. It is started when first asked for, and
+// Main stops it.
 var (
-	sharedServer  = sync.OnceValues(func() (*Server, error) { return launchShared(boot, "server") })
-	sharedCluster = sync.OnceValues(func() (*Cluster, error) { return launchShared(bootCluster, "cluster") })
+	sharedServer = sync.OnceValues(launchShared)
 
 	mu       sync.Mutex
 	cleanups []func()
@@ -22,16 +21,12 @@ var (
 	prefixes atomic.Int64
 )
 
-// killer is a server or a cluster of them.
-type killer interface{ Kill() }
-
-func launchShared[S killer](launch func(dir string, cluster bool, settings []string) (S, error), name string) (S, error) {
-	var none S
-	dir, err := os.MkdirTemp("", "redistest-"+name+"-")
+func launchShared() (*Server, error) {
+	dir, err := os.MkdirTemp("", "redistest-")
 	if err != nil {
-		return none, fmt.Errorf("redistest: %w", err)
+		return nil, fmt.Errorf("redistest: %w", err)
 	}
-	server, err := launch(dir, false, nil)
+	server, err := boot(dir, nil)
 	mu.Lock()
 	defer mu.Unlock()
 	if err == nil {
@@ -39,10 +34,6 @@ func launchShared[S killer](launch func(dir string, cluster bool, settings []str
 	}
 	cleanups = append(cleanups, func() { _ = os.RemoveAll(dir) })
 	return server, err
-}
-
-func bootCluster(dir string, _ bool, settings []string) (*Cluster, error) {
-	return LaunchCluster(dir, 3, settings...)
 }
 
 // Shared returns the server that the tests of the package share. The package's
@@ -55,18 +46,6 @@ func Shared(tb testing.TB) *Server {
 		tb.Fatal(err)
 	}
 	return server
-}
-
-// SharedCluster returns the cluster of three nodes that the tests of the package
-// share, as Shared does.
-func SharedCluster(tb testing.TB) *Cluster {
-	tb.Helper()
-	needsServer(tb)
-	cluster, err := sharedCluster()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return cluster
 }
 
 // Prefix returns a prefix of keys that no other test of the process has.

@@ -93,7 +93,7 @@ func (a *App) tryBatch(ctx context.Context, caller Caller, b *Batch, proof *proo
 		return nil, err
 	}
 	now := a.now()
-	owner, key := a.onceBatch(caller, b)
+	owner, key := onceBatch(caller, b)
 	repeated, err := key.Done(ctx, a.store, owner)
 	if err != nil {
 		return nil, err
@@ -105,9 +105,6 @@ func (a *App) tryBatch(ctx context.Context, caller Caller, b *Batch, proof *proo
 		return before, nil
 	}
 	if err := b.alike(before); err != nil {
-		return nil, err
-	}
-	if err := a.together(before); err != nil {
 		return nil, err
 	}
 	all, err := a.judgeBatch(caller, b, proof, before, now)
@@ -176,17 +173,13 @@ func (a *App) loadBatch(ctx context.Context, caller Caller, b *Batch) ([]*Record
 	return records, nil
 }
 
-// onceBatch returns the idempotency key of a batch and its owner: where a commit stays in
-// one shard, the first of its approvals.
-func (a *App) onceBatch(caller Caller, b *Batch) (store.Key, idempotency.Key) {
+// onceBatch returns the idempotency key of a batch and its owner.
+func onceBatch(caller Caller, b *Batch) (store.Key, idempotency.Key) {
 	var content strings.Builder
 	for _, item := range b.Items {
 		fmt.Fprintf(&content, "%q %q ", item.ID, item.Digest)
 	}
 	key := idempotency.Of(b.Key, fmt.Sprintf("decide all %q", caller.Principal.Name), fmt.Sprintf("%t %q %s", b.Approve, b.Note, content.String()))
-	if !a.store.Spans() {
-		return approvalKey(caller.Namespace, b.Items[0].ID), key
-	}
 	sum := sha256.Sum256([]byte(caller.Principal.Name + "\x00" + b.Key))
 	return store.Key{Namespace: caller.Namespace, Kind: "approval_batch", ID: hex.EncodeToString(sum[:])}, key
 }
@@ -252,33 +245,6 @@ func (b *Batch) conflict(reason fault.Reason, message, code string, items []int)
 		e = e.Violate(b.at(at), code, b.Items[at].ID)
 	}
 	return e
-}
-
-// together refuses approvals that the store cannot change in one commit, and says which it
-// can.
-func (a *App) together(records []*Record) error {
-	if a.store.Spans() {
-		return nil
-	}
-	groups := map[int][]string{}
-	var order []int
-	for _, r := range records {
-		shard := r.key().Shard(a.store.Shards())
-		if groups[shard] == nil {
-			order = append(order, shard)
-		}
-		groups[shard] = append(groups[shard], r.ID)
-	}
-	if len(order) == 1 {
-		return nil
-	}
-	texts := make([]string, len(order))
-	for i, shard := range order {
-		texts[i] = strings.Join(groups[shard], " ")
-	}
-	return fault.New(fault.FailedPrecondition,
-		"a Redis Cluster decides approvals together only within one shard. These can go together: %s", strings.Join(texts, "; ")).
-		Meta("code", "ACROSS_SHARDS").Meta("groups", strings.Join(texts, ";"))
 }
 
 // judgeBatch casts the vote on each. When one refuses it, none has it, and the refusal names

@@ -208,48 +208,6 @@ func TestDecideAllRefuses(t *testing.T) {
 	})
 }
 
-// narrow is a store that does not span shards, as a Redis Cluster.
-type narrow struct{ store.Store }
-
-func (narrow) Spans() bool { return false }
-
-func (n narrow) Commit(ctx context.Context, b store.Batch) (store.Result, error) {
-	if _, _, err := b.Shard(n.Shards(), false); err != nil {
-		return store.Result{}, err
-	}
-	return n.Store.Commit(ctx, b)
-}
-
-// On a Redis Cluster the refusal says which approvals can go together, and those can.
-func TestDecideAllInACluster(t *testing.T) {
-	t.Parallel()
-	everywhere(t, func(r *rig) {
-		r.App = r.replica(narrow{r.store})
-		_, b := r.calls(70) // more than there are shards
-		_, err := r.DecideAll(t.Context(), alice, b)
-		e := r.refused(err, fault.FailedPrecondition, "code", "ACROSS_SHARDS")
-		decided := 0
-		for group := range strings.SplitSeq(e.Metadata["groups"], ";") {
-			part := b
-			part.Items, part.Key = nil, group
-			for id := range strings.FieldsSeq(group) {
-				i := slices.IndexFunc(b.Items, func(item app.BatchItem) bool { return item.ID == id })
-				part.Items = append(part.Items, b.Items[i])
-			}
-			for range 2 {
-				got, err := r.DecideAll(t.Context(), alice, part)
-				if err != nil || len(got) != len(part.Items) {
-					r.Fatalf("%s: %v", group, err)
-				}
-			}
-			decided += len(part.Items)
-		}
-		if got := r.standing(&b); decided != len(b.Items) || got[consent.Granted] != len(b.Items) {
-			r.Errorf("%d were decided, and they stand as %v", decided, got)
-		}
-	})
-}
-
 // Of batches that overlap, and single votes among them, each approval is decided once, and of
 // each batch all or nothing is.
 func TestDecideAllRaces(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // unhalted refuses a vote for an action in the scope of a halt: it stays pending, and can be rejected (S23.44). The
 // check is the precondition of the vote.
 func (a *App) unhalted(ctx context.Context, r *Record) (store.Check, error) {
-	all, err := a.halts.Refresh(ctx, r.key())
+	all, err := a.halts.Refresh(ctx)
 	if err != nil {
 		return store.Check{}, err
 	}

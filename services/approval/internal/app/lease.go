@@ -45,10 +45,6 @@ func (a *App) lease(ctx context.Context, caller Caller, id string, v *Vote) (*co
 	if err != nil {
 		return nil, badLease("/lease", "%s", err)
 	}
-	if !a.store.Spans() {
-		return nil, fault.New(fault.FailedPrecondition,
-			"a Redis Cluster cannot count the calls of a lease together with decisions, so it has no leases; approve without one").Meta("code", "SHARDS")
-	}
 	r, err := a.load(ctx, approvalKey(caller.Namespace, id))
 	if err != nil {
 		return nil, err

@@ -208,16 +208,6 @@ func TestCirclesAreKept(t *testing.T) {
 	})
 }
 
-// S9.6: where calls cannot be counted with decisions there is no lease.
-func TestNoLeaseInACluster(t *testing.T) {
-	t.Parallel()
-	r := here(t)
-	id := r.ask(pushes).ID
-	_, err := r.replica(narrow{r.store}).Decide(context.Background(), alice, id, app.Vote{Approve: true, Lease: fivePushes})
-	r.refused(err, fault.FailedPrecondition, "code", "SHARDS")
-	r.is(id, consent.Pending)
-}
-
 // S9.6: people revoke a lease once; one that is over is not revoked.
 func TestLeaseIsRevoked(t *testing.T) {
 	t.Parallel()

@@ -44,10 +44,9 @@ func crowd(runID string, asker consent.Asker) (name, value string) {
 // quotaWaiting is the count of a principal: its questions about calls that wait.
 const quotaWaiting = "waiting"
 
-// counted returns the effect of the change on the quota of its asker. A store that does
-// not span shards cannot count in the same commit, and does not.
+// counted returns the effect of the change on the quota of its asker.
 func (t *transaction) counted() []store.Counter {
-	if t.after.Action.Kind != consent.ToolCall || !t.app.store.Spans() {
+	if t.after.Action.Kind != consent.ToolCall {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(t.after.Asker.Principal))

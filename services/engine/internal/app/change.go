@@ -213,7 +213,7 @@ func (s *scene) decideOn(ctx context.Context, r request) (d decision, err error)
 	refusal, err = s.permit(ctx, r.op, aim)
 	d.refusal = r.refusedFor(refusal, aim.At.Run, d.m)
 	if err == nil && d.refusal == nil && halting(r.op, r.command) {
-		err = s.halted(ctx, runKey(s.namespace, aim.At.Run.ID), aim.At.Run, aim.At.Branch, "")
+		err = s.halted(ctx, aim.At.Run, aim.At.Branch, "")
 	}
 	return d, err
 }

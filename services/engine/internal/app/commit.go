@@ -46,7 +46,7 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 	if err := f.moveEvidence(ctx, d, s, &batch); err != nil {
 		return nil, err
 	}
-	if err := f.scene.addChecks(&batch, s.key); err != nil {
+	if err := f.scene.addChecks(&batch); err != nil {
 		return nil, err
 	}
 	outcome := outcomeOf(&s.out)
@@ -198,7 +198,7 @@ func (f *family) view(ctx context.Context, at workflow.View) (*View, error) {
 	v, err := f.viewOf(ctx, at)
 	if err == nil {
 		f.scene.fresh = f.scene.fresh || !f.freezable // then the commit has not checked the halts
-		v.Freeze, err = f.scene.freezeOf(ctx, f.key(at.ID), at.Run, "")
+		v.Freeze, err = f.scene.freezeOf(ctx, at.Run, "")
 	}
 	return v, err
 }

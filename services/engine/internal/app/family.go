@@ -128,7 +128,7 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 		if err != nil || child.Machine == nil {
 			return c, err
 		}
-		freeze, err := f.scene.freezeOf(ctx, f.key(at.Run.ID), at.Run, name)
+		freeze, err := f.scene.freezeOf(ctx, at.Run, name)
 		c.Child, c.ChildID = child.Under(freeze), id
 		return c, err
 	case workflow.Grant:
@@ -197,7 +197,7 @@ func (f *family) askable(lane *workflow.View, m definition.Compiled, fire workfl
 // could change it at will.
 func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (definition.Compiled, string, error) {
 	a, namespace := f.app, f.caller.Namespace
-	if err := f.scene.halted(ctx, f.key(run.ID), run, "", name); err != nil {
+	if err := f.scene.halted(ctx, run, "", name); err != nil {
 		return definition.Compiled{}, "", err
 	}
 	latest, err := a.registry.Workflow(ctx, namespace, name, 0)

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // freezeOf returns the freeze that a run is under, or nil; with a name that of the run of a workflow which it invokes. run is nil
-// for one that is to be started. The halts, which have the freezes, are a precondition of the commit next to home.
-func (s *scene) freezeOf(ctx context.Context, home store.Key, run *workflow.Run, named string) (*workflow.Freeze, error) {
-	all, err := s.haltsAt(ctx, home)
+// for one that is to be started. The halts, which have the freezes, are a precondition of the commit.
+func (s *scene) freezeOf(ctx context.Context, run *workflow.Run, named string) (*workflow.Freeze, error) {
+	all, err := s.readHalts(ctx)
 	now := s.app.ports.Clock().UTC()
 	if err != nil || !all.Freezes(s.namespace, now) {
 		return nil, err
@@ -34,7 +33,7 @@ func (f *family) freezeOf(ctx context.Context, run *workflow.Run) (*workflow.Fre
 	if !f.freezable {
 		return nil, nil
 	}
-	freeze, err := f.scene.freezeOf(ctx, f.key(run.ID), run, "")
+	freeze, err := f.scene.freezeOf(ctx, run, "")
 	if freeze != nil {
 		freeze.KeepsEnd = f.kept == run.ID
 	}

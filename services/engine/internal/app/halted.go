@@ -22,9 +22,9 @@ func halting(op authority.Op, command workflow.Command) bool {
 }
 
 // halted returns why an operation is refused because of a halt, or nil. run is nil for one that is to be started by a
-// definition with the name workflow. The halts are a precondition of the commit next to home.
-func (s *scene) halted(ctx context.Context, home store.Key, run *workflow.Run, branch, named string) error {
-	all, err := s.haltsAt(ctx, home)
+// definition with the name workflow. The halts are a precondition of the commit.
+func (s *scene) halted(ctx context.Context, run *workflow.Run, branch, named string) error {
+	all, err := s.readHalts(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,11 +61,11 @@ func (s *scene) halted(ctx context.Context, home store.Key, run *workflow.Run, b
 }
 
 // haltOf returns the halt that stops all work in a run; nil for none.
-func (s *scene) haltOf(ctx context.Context, home store.Key, run *workflow.Run) (*halts.Halt, error) {
+func (s *scene) haltOf(ctx context.Context, run *workflow.Run) (*halts.Halt, error) {
 	if run.Status.Ended() {
 		return nil, nil
 	}
-	all, err := s.haltsAt(ctx, home)
+	all, err := s.readHalts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,13 +83,13 @@ func (s *scene) haltOf(ctx context.Context, home store.Key, run *workflow.Run) (
 	return all.Over(subject), nil
 }
 
-// haltsAt reads the halts, and makes them a precondition.
-func (s *scene) haltsAt(ctx context.Context, home store.Key) (*halts.Index, error) {
+// readHalts reads the halts, and makes them a precondition.
+func (s *scene) readHalts(ctx context.Context) (*halts.Index, error) {
 	read := s.app.halts.Known
 	if s.fresh {
 		read = s.app.halts.Refresh
 	}
-	all, err := read(ctx, home)
+	all, err := read(ctx)
 	if err == nil && !slices.Contains(s.checks, all.Check()) {
 		s.checks = append(s.checks, all.Check())
 	}

@@ -42,14 +42,11 @@ func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim
 	if err := h.exists(ctx); err != nil {
 		return err
 	}
-	home, named := runKey(h.namespace, runID), ""
-	if h.session != "" {
-		home = bindingKey(h.namespace, h.session)
-	}
+	named := ""
 	if h.Offer != nil {
 		named = h.Offer.Workflow
 	}
-	if err := h.halted(ctx, home, aim.At.Run, branch, named); err != nil || h.session == "" {
+	if err := h.halted(ctx, aim.At.Run, branch, named); err != nil || h.session == "" {
 		return err
 	}
 	binding, now, err := h.driven(ctx, h.session)
@@ -154,8 +151,8 @@ func (h *handover) pause(ctx context.Context, now *workflow.Run) error {
 
 // commit makes the handover durable, with the rest of the batch.
 func (h *handover) commit(ctx context.Context) (store.Result, error) {
-	if home := h.home(); home != nil {
-		if err := h.addChecks(&h.batch, *home); err != nil {
+	if len(h.batch.Puts) > 0 || h.batch.Idempotency != nil {
+		if err := h.addChecks(&h.batch); err != nil {
 			return store.Result{}, err
 		}
 	}
@@ -164,16 +161,4 @@ func (h *handover) commit(ctx context.Context) (store.Result, error) {
 		h.app.runs.refresh(h.namespace, h.paused...)
 	}
 	return result, retry.Fault(err)
-}
-
-// home returns a key of the batch's shard, or nil for an empty batch.
-func (h *handover) home() *store.Key {
-	switch {
-	case len(h.batch.Puts) > 0:
-		return &h.batch.Puts[0].Key
-	case h.batch.Idempotency != nil:
-		return &h.batch.Idempotency.Owner
-	default:
-		return nil
-	}
 }

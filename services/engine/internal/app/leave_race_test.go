@@ -8,7 +8,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
-	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // S11.1: no key that an agent uses keeps the end of its session from holding its run.
@@ -61,30 +60,5 @@ func TestHoldBetweenPauseAndHandover(t *testing.T) {
 	_, _, err := a.Starts.Start(t.Context(), agent, Start{Workflow: "locked", SessionID: session})
 	if fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("leaving: %v after %d commits; the run is held: %t", err, n, load(t, b, run.ID).Held())
-	}
-}
-
-// narrow is a store that commits in one shard alone.
-type narrow struct{ store.Store }
-
-func (narrow) Spans() bool { return false }
-
-// S6.6: what the store cannot check in another shard is not decided on an old cache.
-func TestOldCacheAcrossShards(t *testing.T) {
-	t.Parallel()
-	st := newStore(t)
-	a, b := newApp(narrow{st}), newApp(narrow{st})
-	registerHubs(t, a)
-	old := mustStart(t, a, agent, Start{Workflow: "free", SessionID: "s"}).ID
-	if _, err := a.Moves.Pause(t.Context(), agent, old, "", ""); err != nil {
-		t.Fatal(err)
-	}
-	session := elsewhere(a, old)
-	mustStart(t, a, agent, Start{Workflow: "free", SessionID: session, Resume: true})
-	mustStart(t, a, agent, Start{Workflow: "hub", SessionID: session})
-	accepted(t, a, ports.Target{SessionID: session}, "GO", "", "")
-	accepted(t, b, ports.Target{SessionID: session}, "SUB", "", "")
-	if _, err := a.Moves.Resume(t.Context(), agent, old, ""); fault.ReasonOf(err) != fault.EnforcementKept {
-		t.Errorf("resumed: %v", err)
 	}
 }

@@ -80,10 +80,10 @@ func (rd *Reads) get(ctx context.Context, caller ports.Caller, target ports.Targ
 	if err != nil {
 		return nil, err
 	}
-	if view.Freeze, err = s.freezeOf(ctx, runKey(caller.Namespace, view.Run.ID), view.Run, ""); err != nil {
+	if view.Freeze, err = s.freezeOf(ctx, view.Run, ""); err != nil {
 		return nil, err
 	}
-	if view.Halt, err = s.haltOf(ctx, runKey(caller.Namespace, view.Run.ID), view.Run); err != nil {
+	if view.Halt, err = s.haltOf(ctx, view.Run); err != nil {
 		return nil, err
 	}
 	view.AskedID = aim.Asked.Run.ID

@@ -101,7 +101,7 @@ func (s *scene) readEnd(ctx context.Context, session string) (bool, error) {
 	}
 	key := bindingKey(s.namespace, session)
 	known, ok := s.app.ended.Get(key)
-	if !ok || s.fresh || !s.app.ports.Store.Spans() {
+	if !ok || s.fresh {
 		var err error
 		if known.ended, known.checks, err = s.app.sessions.Ended(ctx, s.namespace, session); err != nil {
 			return false, err
@@ -234,19 +234,10 @@ func (s *scene) find(id string) *workflow.Run {
 	return s.Runs[i].Run
 }
 
-// addChecks adds the scene's preconditions to a batch, where the store can check them: in the
-// batch's own shard at least. Records that it cannot check must not come from the cache. A
-// record that the batch writes has its precondition there, which must be the version that the
-// decision was made on.
-func (s *scene) addChecks(batch *store.Batch, home store.Key) error {
-	shards := s.app.ports.Store.Shards()
+// addChecks adds the scene's preconditions to a batch. A record that the batch writes has its
+// precondition there, which must be the version that the decision was made on.
+func (s *scene) addChecks(batch *store.Batch) error {
 	for _, check := range s.checks {
-		if !s.app.ports.Store.Spans() && check.Key.Shard(shards) != home.Shard(shards) {
-			if !s.fresh && check.Key.Kind == ports.KindRun {
-				return &store.ConflictError{Key: check.Key, Want: check.Version}
-			}
-			continue
-		}
 		if err := addCheck(batch, check); err != nil {
 			return err
 		}

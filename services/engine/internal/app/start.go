@@ -220,11 +220,7 @@ func (ss *Starts) start(ctx context.Context, caller ports.Caller, s *starting) (
 	if refusal != nil {
 		return nil, ports.Refused(refusal)
 	}
-	home := runKey(caller.Namespace, id)
-	if anchor != nil {
-		home = *anchor
-	}
-	freeze, err := h.freezeOf(ctx, home, nil, s.Workflow)
+	freeze, err := h.freezeOf(ctx, nil, s.Workflow)
 	if err != nil {
 		return nil, err
 	}

@@ -52,37 +52,10 @@ func Taken(caller Caller, name string, n, limit int64) store.Counter {
 	return c
 }
 
-// Commit commits a batch with its counts against quotas: where the store does not span
-// shards in commits next to it, so that a crash between the two leaves a count that is one
-// off.
+// Commit commits a batch with its counts against quotas.
 func (p *Ports) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
-	if p.Store.Spans() || len(batch.Counters) == 0 {
-		result, err := p.Store.Commit(ctx, batch)
-		return result, exceeded(err)
-	}
-	counters := batch.Counters
-	batch.Counters = nil
-	for i, c := range counters {
-		if _, err := p.Store.Commit(ctx, store.Batch{Counters: []store.Counter{c}}); err != nil {
-			p.giveBack(ctx, counters[:i])
-			return store.Result{}, exceeded(err)
-		}
-	}
 	result, err := p.Store.Commit(ctx, batch)
-	if result.Replayed || err != nil && !errors.Is(err, store.ErrUncertain) {
-		p.giveBack(ctx, counters)
-	}
-	return result, err
-}
-
-// giveBack takes counts back, as far as the store can be reached.
-func (p *Ports) giveBack(ctx context.Context, counters []store.Counter) {
-	for _, c := range counters {
-		c.Delta, c.Limit = -c.Delta, store.NoLimit
-		if _, err := p.Store.Commit(ctx, store.Batch{Counters: []store.Counter{c}}); err != nil {
-			p.Log.WarnContext(ctx, "a quota stays used", "of", c.Owner.String(), "quota", c.Name, "cause", err)
-		}
-	}
+	return result, exceeded(err)
 }
 
 // exceeded returns the refusal of a quota, or the error as it is.

@@ -67,9 +67,9 @@ func (st *standing) keptFromAgents() bool {
 }
 
 // unchanged returns the precondition that no other version is made live meanwhile, where there is an expectation, or an
-// agent registers, and the store can check the record.
-func (st *standing) unchanged(reg *Registry, e Expected, by auth.Role) []store.Check {
-	if e == (Expected{}) && !by.Drives() || !reg.ports.Store.Spans() {
+// agent registers.
+func (st *standing) unchanged(e Expected, by auth.Role) []store.Check {
+	if e == (Expected{}) && !by.Drives() {
 		return nil
 	}
 	return []store.Check{{Key: catalog.Key(st.key.Namespace), Version: st.catalog.Version}}

@@ -193,7 +193,7 @@ func (reg *Registry) tryRegister(ctx context.Context, caller ports.Caller, key s
 		next.CreatedAt = reg.ports.Clock().UTC()
 		return next, true, nil
 	}
-	err = reg.put(ctx, caller, key, next, st.unchanged(reg, on.Expected, next.Role), request)
+	err = reg.put(ctx, caller, key, next, st.unchanged(on.Expected, next.Role), request)
 	if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) && conflict.Key == claimKey(key) {
 		return nil, false, nameTaken(next)
 	}

@@ -209,7 +209,7 @@ type started struct {
 	checks []store.Check
 }
 
-// run starts a run of a schedule, in the commit that advances the schedule where the store spans shards.
+// run starts a run of a schedule, in the commit that advances the schedule.
 func (ss *Schedules) run(ctx context.Context, key store.Key, s *Schedule, of started) error {
 	of.RunID = ss.runID(key.Namespace, s.ID, of.Session, of.which, of.Nominal)
 	run, err := ss.runs.Find(ctx, ledger.Run(key.Namespace, of.RunID))
@@ -237,9 +237,6 @@ func (ss *Schedules) run(ctx context.Context, key store.Key, s *Schedule, of sta
 				batch.Idempotency = of.request
 			}
 			batch.Checks = append(batch.Checks, of.checks...)
-			if !ss.ports.Store.Spans() {
-				return nil
-			}
 			batch.Across = true
 			return ss.advance(batch, key, s, of.progress, of.Outcome)
 		},
@@ -249,9 +246,6 @@ func (ss *Schedules) run(ctx context.Context, key store.Key, s *Schedule, of sta
 	}
 	if _, err := ss.runs.Scheduled(ctx, caller, start); err != nil {
 		return err
-	}
-	if !ss.ports.Store.Spans() {
-		return ss.handled(ctx, key, s, of.progress, of.Outcome)
 	}
 	ss.count(of.Outcome)
 	return nil
@@ -323,7 +317,7 @@ func (ss *Schedules) Trigger(ctx context.Context, caller ports.Caller, name, ide
 			}
 		}
 		owner := ledger.BindingOf(key.Namespace, planned.Session)
-		checks, err := ss.halted(ctx, caller, owner)
+		checks, err := ss.halted(ctx, caller)
 		if err != nil {
 			return nil, err
 		}
@@ -400,9 +394,9 @@ func (ss *Schedules) plan(ctx context.Context, key store.Key, s *Schedule, reque
 }
 
 // halted refuses a trigger by a halted caller: the start judges halts of the schedule's operator. It returns the preconditions
-// of a commit next to home.
-func (ss *Schedules) halted(ctx context.Context, caller ports.Caller, home store.Key) ([]store.Check, error) {
-	all, err := ss.halts.Refresh(ctx, home)
+// of a commit.
+func (ss *Schedules) halted(ctx context.Context, caller ports.Caller) ([]store.Check, error) {
+	all, err := ss.halts.Refresh(ctx)
 	if err != nil {
 		return nil, err
 	}

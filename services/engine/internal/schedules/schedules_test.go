@@ -40,7 +40,7 @@ var (
 	pete = ports.Caller{Namespace: "default", Vouched: true, Principal: auth.Principal{Name: "pete", Role: auth.Operator, Kind: auth.Static}}
 )
 
-// backends opens a store for any number of replicas. A cluster does not span shards.
+// backends opens a store for any number of replicas.
 var backends = map[string]func(*testing.T, *storetest.Clock) func() store.Store{
 	"sqlite": func(t *testing.T, clock *storetest.Clock) func() store.Store {
 		st, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: filepath.Join(t.TempDir(), "store.db"), Clock: clock.Now})
@@ -52,9 +52,6 @@ var backends = map[string]func(*testing.T, *storetest.Clock) func() store.Store{
 	},
 	"redis": func(t *testing.T, clock *storetest.Clock) func() store.Store {
 		return openRedis(t, redistest.Shared(t).URL(), clock)
-	},
-	"cluster": func(t *testing.T, clock *storetest.Clock) func() store.Store {
-		return openRedis(t, redistest.SharedCluster(t).URL(), clock)
 	},
 }
 

@@ -135,8 +135,7 @@ func (h *approvals) routes(add func(route)) {
 	})
 	add(route{
 		method: http.MethodPost, path: "/v1/approvals/decide", id: "decideApprovals", summary: "Decide several approvals at once",
-		about: "All of them or none: 403 when the caller may not decide one, and 409 when one was decided before or differs from the first; errors names those. " +
-			"On a Redis Cluster only approvals of one shard can go together, and the 409 says which.",
+		about:  "All of them or none: 403 when the caller may not decide one, and 409 when one was decided before or differs from the first; errors names those.",
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[DecideRequest](),
 		answers: answers[DecidedApprovals](http.StatusOK), serve: taking(h.decideAll),
 	})

@@ -23,7 +23,7 @@ func (c *Service) askApprovers(ctx context.Context, r Ruling) (Ruling, error) {
 		return r, fault.New(fault.Unavailable, "a policy requires an approval, but there is no approval service")
 	}
 	// Over a limit a call is denied, and approvers are not asked (S7.3).
-	if err := c.Quota.Reserve(ctx, r.Caller.Namespace, r.Combined.Spends); err != nil {
+	if err := c.Quota.Room(ctx, r.Caller.Namespace, r.Combined.Spends); err != nil {
 		return r, err
 	}
 	action, err := r.action()

@@ -82,11 +82,7 @@ func (c *Service) readBasis(ctx context.Context, r Ruling, action *consent.Actio
 		return nil, err
 	}
 	action.Subject = document.ObjectValue(append(slices.Collect(membersOf(action.Subject)), reads.Subject()))
-	state := ledger.State(r.Caller.Namespace, reads.StateID)
-	// If the store does not span shards and the state is in another shard, it was read just now.
-	if shards := c.Store.Shards(); c.Store.Spans() || state.Shard(shards) == s.Key.Shard(shards) {
-		b.checks = []store.Check{{Key: state, Version: reads.Version}}
-	}
+	b.checks = []store.Check{{Key: ledger.State(r.Caller.Namespace, reads.StateID), Version: reads.Version}}
 	for _, was := range b.known {
 		if was.Question != b.now.Question {
 			continue

@@ -24,48 +24,47 @@ func TestBoundsAreConditionsOfTheCommit(t *testing.T) {
 	holder := enforcer.Caller{Namespace: "default", Principal: auth.Principal{
 		Name: "a", Role: auth.Agent, Session: "helper", Namespace: "default", Kind: auth.OfSession, TokenID: "stok_1", IssuedAt: at, Expires: at.Add(24 * time.Hour),
 	}}
-	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
-		r := stage.Registry{T: t, Store: s.Store}
-		r.Session("lead", "", "", "RUNNING")
-		r.Session("helper", "lead", "", "RUNNING")
-		s.Engine.Current.SessionID = "helper"
-		a, b := placed(s, s.Store), placed(s, s.Store)
-		ask := func() (*check.Decision, error) {
-			d, err := a.Checks.Check(t.Context(), holder, check.Request{Target: enforcer.Target{RunID: s.Engine.Current.ID}, Tool: "Write"})
-			other, second := b.Checks.Check(t.Context(), holder, check.Request{Target: enforcer.Target{RunID: s.Engine.Current.ID}, Tool: "Write"})
-			if (err == nil) != (second == nil) || err == nil && d.Verdict.Code != other.Verdict.Code {
-				t.Errorf("two replicas: %v, %v and %v, %v", d, err, other, second)
-			}
-			return d, err
+	s := stage.New(t, stage.Open)
+	r := stage.Registry{T: t, Store: s.Store}
+	r.Session("lead", "", "", "RUNNING")
+	r.Session("helper", "lead", "", "RUNNING")
+	s.Engine.Current.SessionID = "helper"
+	a, b := placed(s, s.Store), placed(s, s.Store)
+	ask := func() (*check.Decision, error) {
+		d, err := a.Checks.Check(t.Context(), holder, check.Request{Target: enforcer.Target{RunID: s.Engine.Current.ID}, Tool: "Write"})
+		other, second := b.Checks.Check(t.Context(), holder, check.Request{Target: enforcer.Target{RunID: s.Engine.Current.ID}, Tool: "Write"})
+		if (err == nil) != (second == nil) || err == nil && d.Verdict.Code != other.Verdict.Code {
+			t.Errorf("two replicas: %v, %v and %v, %v", d, err, other, second)
 		}
-		refused := func(what string) {
-			t.Helper()
-			if _, err := ask(); fault.ReasonOf(err) != fault.Unauthenticated {
-				t.Errorf("%s: %v", what, err)
-			}
+		return d, err
+	}
+	refused := func(what string) {
+		t.Helper()
+		if _, err := ask(); fault.ReasonOf(err) != fault.Unauthenticated {
+			t.Errorf("%s: %v", what, err)
 		}
-		refused("a token that is not listed")
-		r.Put(ledger.SessionOf("default", "ses_helper"), "%s", helper+`, `+token+`}]}`)
-		d, err := ask()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stage.Expect(t, d, toolcall.Allow, "")
-		r.Put(ledger.SessionOf("default", "ses_lead"), "%s", lead+`, "only": [{"tools": ["Read"]}]}`)
-		if d, err = ask(); err != nil {
-			t.Fatal(err)
-		}
-		stage.Expect(t, d, toolcall.Deny, toolcall.CodeNarrowed)
-		r.Put(ledger.SessionOf("default", "ses_lead"), "%s", lead+`, "only": "what a later server writes"}`)
-		if d, err = ask(); err != nil {
-			t.Fatal(err)
-		}
-		stage.Expect(t, d, toolcall.Deny, toolcall.CodeNarrowed)
-		r.Put(ledger.SessionOf("default", "ses_lead"), "%s", lead+`}`)
-		r.Put(ledger.SessionOf("default", "ses_helper"), "%s", helper+`, `+token+`, "revoked_at": "2026-03-01T12:00:01Z", "revoked_by": "olga"}]}`)
-		refused("a token that was revoked")
-		r.Put(ledger.SessionOf("default", "ses_helper"), "%s", helper+`, `+token+`}]}`)
-		r.Put(ledger.SessionOf("default", "ses_lead"), "%s", lead+`, "tokens_after": "2026-03-01T12:00:01Z"}`)
-		refused("a token of a tree whose tokens were revoked")
-	})
+	}
+	refused("a token that is not listed")
+	r.Put(ledger.SessionOf("default", "ses_helper"), "%s", helper+`, `+token+`}]}`)
+	d, err := ask()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage.Expect(t, d, toolcall.Allow, "")
+	r.Put(ledger.SessionOf("default", "ses_lead"), "%s", lead+`, "only": [{"tools": ["Read"]}]}`)
+	if d, err = ask(); err != nil {
+		t.Fatal(err)
+	}
+	stage.Expect(t, d, toolcall.Deny, toolcall.CodeNarrowed)
+	r.Put(ledger.SessionOf("default", "ses_lead"), "%s", lead+`, "only": "what a later server writes"}`)
+	if d, err = ask(); err != nil {
+		t.Fatal(err)
+	}
+	stage.Expect(t, d, toolcall.Deny, toolcall.CodeNarrowed)
+	r.Put(ledger.SessionOf("default", "ses_lead"), "%s", lead+`}`)
+	r.Put(ledger.SessionOf("default", "ses_helper"), "%s", helper+`, `+token+`, "revoked_at": "2026-03-01T12:00:01Z", "revoked_by": "olga"}]}`)
+	refused("a token that was revoked")
+	r.Put(ledger.SessionOf("default", "ses_helper"), "%s", helper+`, `+token+`}]}`)
+	r.Put(ledger.SessionOf("default", "ses_lead"), "%s", lead+`, "tokens_after": "2026-03-01T12:00:01Z"}`)
+	refused("a token of a tree whose tokens were revoked")
 }

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -12,7 +11,6 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // Commit commits a plan, with the counters of policies and the record in the log. It returns the first answer
@@ -44,9 +42,6 @@ func (c *Service) Commit(ctx context.Context, p Plan) (*Decision, error) {
 // commitPlan commits a plan with its record and the counters of policies, on condition that these are unchanged.
 func (c *Service) commitPlan(ctx context.Context, p *Plan) (store.Result, error) {
 	namespace, spends, batch := p.Caller.Namespace, p.Combined.Spends, p.Batch
-	if !c.Store.Spans() {
-		return c.commitReserved(ctx, p)
-	}
 	batch.Appends = []store.Append{decisionlog.Append(namespace, p.At.Root.ID, p.Record)}
 	counters := c.Quota.Counters(namespace, spends)
 	if !c.Quota.DropKnown(spends, counters) {
@@ -61,58 +56,17 @@ func (c *Service) commitPlan(ctx context.Context, p *Plan) (store.Result, error)
 	if err == nil && !result.Replayed {
 		c.Quota.RememberCounted(batch.Counters, &p.Decision.Verdict, spends, result.Counters, p.Now)
 	}
-	return result, asFull(own, nil, err)
-}
-
-// commitReserved commits a plan in a store that does not span shards.
-func (c *Service) commitReserved(ctx context.Context, p *Plan) (store.Result, error) {
-	namespace, spends, batch := p.Caller.Namespace, p.Combined.Spends, p.Batch
-	if err := c.Quota.Reserve(ctx, namespace, spends); err != nil {
-		return store.Result{}, err
-	}
-	p.Record.Time = admitted(spends)
-	batch.Appends = []store.Append{decisionlog.Append(namespace, p.At.Root.ID, p.Record)}
-	err := runs.CheckUnchanged(ctx, c.Store, p.Effective.Preconditions()...)
-	if err == nil {
-		var result store.Result
-		if result, err = c.Store.Commit(ctx, batch); err == nil && !result.Replayed {
-			c.Quota.RememberCounted(batch.Counters, &p.Decision.Verdict, nil, result.Counters, p.Now)
-			return result, nil
-		} else if err == nil {
-			c.Quota.Release(ctx, namespace, spends)
-			return result, nil
-		}
-	}
-	if !errors.Is(err, store.ErrUncertain) { // it may have been applied: then it is spent
-		c.Quota.Release(ctx, namespace, spends)
-	}
-	return store.Result{}, err
-}
-
-// admitted returns the time at which rolling windows have counted reserved spends, by the last of them; zero
-// for none.
-func admitted(spends []rules.Spend) (at time.Time) {
-	for i := range spends {
-		if spends[i].Window > 0 && spends[i].Admitted.After(at) {
-			at = spends[i].Admitted
-		}
-	}
-	return at.UTC()
+	return result, asFull(own, err)
 }
 
 // asFull returns a *quota.FullError, with the index of the spend, for the refusal of a spend's counter. It returns
-// any other error unchanged. The counters of spends begin at own. at has the indexes of their spends, or is nil if
-// the counters are in the order of the spends.
-func asFull(own int, at []int, err error) error {
+// any other error unchanged. The counters of spends begin at own.
+func asFull(own int, err error) error {
 	var limit *store.LimitError
 	if !errors.As(err, &limit) || limit.Index < own {
 		return err
 	}
-	index := limit.Index - own
-	if at != nil {
-		index = at[index]
-	}
-	return &quota.FullError{Index: index, Value: limit.Value, ReopensAt: limit.ReopensAt}
+	return &quota.FullError{Index: limit.Index - own, Value: limit.Value, ReopensAt: limit.ReopensAt}
 }
 
 // measure reports a decision to metrics. The last counters are those of its spends.

@@ -3,10 +3,7 @@ package check
 import (
 	"context"
 
-	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // DryRun returns the decision that Commit would return. It has no effects.
@@ -26,19 +23,8 @@ func (c *Service) DryRun(ctx context.Context, p Plan) (*Decision, error) {
 // probe asks the store whether it would commit a plan.
 func (c *Service) probe(ctx context.Context, p *Plan) error {
 	batch, counters := p.Batch, c.Quota.Counters(p.Caller.Namespace, p.Combined.Spends)
-	if c.Store.Spans() {
-		own := len(batch.Counters)
-		batch.Checks = append(batch.Checks, p.Effective.Preconditions()...)
-		batch.Counters = append(batch.Counters, counters...)
-		return asFull(own, nil, c.Store.Probe(ctx, batch))
-	}
-	for _, at := range quota.ByShard(counters, c.Store.Shards()) {
-		if err := c.Store.Probe(ctx, store.Batch{Counters: quota.Pick(counters, at)}); err != nil {
-			return asFull(0, at, err)
-		}
-	}
-	if err := runs.CheckUnchanged(ctx, c.Store, p.Effective.Preconditions()...); err != nil {
-		return err
-	}
-	return c.Store.Probe(ctx, batch)
+	own := len(batch.Counters)
+	batch.Checks = append(batch.Checks, p.Effective.Preconditions()...)
+	batch.Counters = append(batch.Counters, counters...)
+	return asFull(own, c.Store.Probe(ctx, batch))
 }

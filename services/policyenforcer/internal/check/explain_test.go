@@ -37,73 +37,71 @@ func command(line string) []byte { return fmt.Appendf(nil, `{"command": %q}`, li
 // that would allow the call (S3, S7).
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		a := s.App()
-		decided := map[toolcall.Code]bool{}
-		for i, c := range []struct {
-			call check.Request
-			says string // about a change that would allow it
-		}{
-			{check.Request{Tool: "Bash", Input: command("go test ./...")}, ""},
-			{check.Request{Tool: "Bash", Input: command("ls && git push -f")}, "\"git push -f\" is not among the commands of state \"testing\": \"go test *\", \"ls\". To allow it there, add its first words to /states/testing/allowed_commands of the workflow"},
-			{check.Request{Tool: "Bash", Input: command("ls > out.txt")}, "redirects output into a file"},
-			{check.Request{Tool: "Bash", Input: command("echo $(")}, "is refused"},
-			{check.Request{Tool: "Edit", Input: []byte(`{"file_path": "a", "old_string": "a", "new_string": "b"}`)}, "event \"READY\" leads to \"implementing\", which allows it"},
-			{check.Request{Tool: "mcp__secret__read"}, "/deny/0"},
-			{check.Request{Tool: "Mail", Input: []byte(`{"to": "a@example.com"}`)}, "needs the approval of a human"},
-			{check.Request{Tool: "Bash", Input: command("ls")}, ""},
-			{check.Request{Tool: "Bash", Input: command("ls")}, "An operator may raise the limit of rule /allow/0 of policy \"p\", which has counted 2 of 2 calls; it reopens at 2"},
-			{check.Request{Tool: "Pay", EstimatedCost: 600_000}, ""},
-			{check.Request{Tool: "Pay", EstimatedCost: 600_000}, "has counted 0.6 of 1 USD; it reopens at 2026-11-21T00:00:00Z."},
-			{check.Request{Tool: "Read"}, ""},
-			{check.Request{Tool: "transition"}, ""},
-			{check.Request{Tool: "Read"}, ""},
-			{check.Request{Tool: "Read"}, ""},
-			{check.Request{Tool: "Read"}, "max_iterations of state \"testing\" is reached, with 6 of 6"},
-		} {
-			c.call.Explain, c.call.CallID = true, fmt.Sprint("call ", i)
-			dry := c.call
-			dry.DryRun = true
-			probed, real := stage.Ask(t, a, dry), stage.Ask(t, a, c.call)
-			decided[real.Verdict.Code] = true
-			if diff := cmp.Diff(probed.Explanation, real.Explanation, cmp.AllowUnexported(rules.Verdict{}), cmp.FilterPath(
-				func(p cmp.Path) bool { return p.Last().String() == ".Admitted" }, cmp.Ignore())); diff != "" {
-				t.Errorf("call %d is explained before and then (-before +then):\n%s", i, diff)
-			}
-			agrees(t, real, c.says)
-			plain := c.call
-			plain.Explain, plain.DryRun = false, true
-			if d := stage.Ask(t, a, plain); d.Explanation != nil {
-				t.Errorf("call %d is explained without a request", i)
-			}
-			logged, err := a.Log.Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: c.call.CallID})
-			if err != nil || logged.CallID != c.call.CallID || logged.Code != real.Verdict.Code {
-				t.Fatalf("call %d is logged as %+v, %v", i, logged, err)
-			}
-			why, err := a.Checks.ExplainRecorded(t.Context(), "default", logged)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(c.call.Input) > 0 != why.InputKept || why.InputKept && cmp.Diff(lineOf(why), lineOf(real.Explanation)) != "" {
-				t.Errorf("call %d: the record is explained with %+v", i, why.State.Line)
-			}
-			if real.Verdict.Decision != toolcall.Allow && len(why.WouldAllow) == 0 {
-				t.Errorf("call %d: nothing is said of what would have allowed it: %+v", i, why)
-			}
-			if real.By != nil && real.By.Policy != "" && (len(why.Policies) == 0 || why.Policies[0].Version != real.By.Version) {
-				t.Errorf("call %d: the record is explained by %+v", i, why.Policies)
-			}
+	s := stage.New(t, explained)
+	s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a := s.App()
+	decided := map[toolcall.Code]bool{}
+	for i, c := range []struct {
+		call check.Request
+		says string // about a change that would allow it
+	}{
+		{check.Request{Tool: "Bash", Input: command("go test ./...")}, ""},
+		{check.Request{Tool: "Bash", Input: command("ls && git push -f")}, "\"git push -f\" is not among the commands of state \"testing\": \"go test *\", \"ls\". To allow it there, add its first words to /states/testing/allowed_commands of the workflow"},
+		{check.Request{Tool: "Bash", Input: command("ls > out.txt")}, "redirects output into a file"},
+		{check.Request{Tool: "Bash", Input: command("echo $(")}, "is refused"},
+		{check.Request{Tool: "Edit", Input: []byte(`{"file_path": "a", "old_string": "a", "new_string": "b"}`)}, "event \"READY\" leads to \"implementing\", which allows it"},
+		{check.Request{Tool: "mcp__secret__read"}, "/deny/0"},
+		{check.Request{Tool: "Mail", Input: []byte(`{"to": "a@example.com"}`)}, "needs the approval of a human"},
+		{check.Request{Tool: "Bash", Input: command("ls")}, ""},
+		{check.Request{Tool: "Bash", Input: command("ls")}, "An operator may raise the limit of rule /allow/0 of policy \"p\", which has counted 2 of 2 calls; it reopens at 2"},
+		{check.Request{Tool: "Pay", EstimatedCost: 600_000}, ""},
+		{check.Request{Tool: "Pay", EstimatedCost: 600_000}, "has counted 0.6 of 1 USD; it reopens at 2026-11-21T00:00:00Z."},
+		{check.Request{Tool: "Read"}, ""},
+		{check.Request{Tool: "transition"}, ""},
+		{check.Request{Tool: "Read"}, ""},
+		{check.Request{Tool: "Read"}, ""},
+		{check.Request{Tool: "Read"}, "max_iterations of state \"testing\" is reached, with 6 of 6"},
+	} {
+		c.call.Explain, c.call.CallID = true, fmt.Sprint("call ", i)
+		dry := c.call
+		dry.DryRun = true
+		probed, real := stage.Ask(t, a, dry), stage.Ask(t, a, c.call)
+		decided[real.Verdict.Code] = true
+		if diff := cmp.Diff(probed.Explanation, real.Explanation, cmp.AllowUnexported(rules.Verdict{})); diff != "" {
+			t.Errorf("call %d is explained before and then (-before +then):\n%s", i, diff)
 		}
-		for _, code := range []toolcall.Code{
-			"", toolcall.CodeCommandNotAllowed, toolcall.CodeCommandWrites, toolcall.CodeCommandUnparsable, toolcall.CodeToolNotAllowed,
-			toolcall.CodePolicyDenied, toolcall.CodeApprovalRequired, toolcall.CodeRateLimited, toolcall.CodeBudgetExceeded, toolcall.CodeMaxIterations,
-		} {
-			if !decided[code] {
-				t.Errorf("no call is decided with %q: %v", code, decided)
-			}
+		agrees(t, real, c.says)
+		plain := c.call
+		plain.Explain, plain.DryRun = false, true
+		if d := stage.Ask(t, a, plain); d.Explanation != nil {
+			t.Errorf("call %d is explained without a request", i)
 		}
-	})
+		logged, err := a.Log.Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: c.call.CallID})
+		if err != nil || logged.CallID != c.call.CallID || logged.Code != real.Verdict.Code {
+			t.Fatalf("call %d is logged as %+v, %v", i, logged, err)
+		}
+		why, err := a.Checks.ExplainRecorded(t.Context(), "default", logged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.call.Input) > 0 != why.InputKept || why.InputKept && cmp.Diff(lineOf(why), lineOf(real.Explanation)) != "" {
+			t.Errorf("call %d: the record is explained with %+v", i, why.State.Line)
+		}
+		if real.Verdict.Decision != toolcall.Allow && len(why.WouldAllow) == 0 {
+			t.Errorf("call %d: nothing is said of what would have allowed it: %+v", i, why)
+		}
+		if real.By != nil && real.By.Policy != "" && (len(why.Policies) == 0 || why.Policies[0].Version != real.By.Version) {
+			t.Errorf("call %d: the record is explained by %+v", i, why.Policies)
+		}
+	}
+	for _, code := range []toolcall.Code{
+		"", toolcall.CodeCommandNotAllowed, toolcall.CodeCommandWrites, toolcall.CodeCommandUnparsable, toolcall.CodeToolNotAllowed,
+		toolcall.CodePolicyDenied, toolcall.CodeApprovalRequired, toolcall.CodeRateLimited, toolcall.CodeBudgetExceeded, toolcall.CodeMaxIterations,
+	} {
+		if !decided[code] {
+			t.Errorf("no call is decided with %q: %v", code, decided)
+		}
+	}
 }
 
 func lineOf(e *check.Explanation) *toolcall.Line { return e.State.Line }
@@ -149,100 +147,96 @@ func agrees(t *testing.T, d *check.Decision, says string) {
 // The limits of a call have their counts before it and with it.
 func TestExplainLimits(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		a := s.App()
-		call := check.Request{Tool: "Pay", EstimatedCost: 250_000, Explain: true}
-		for i := range int64(3) {
-			e := stage.Ask(t, a, call).Explanation
-			if len(e.Limits) != 2 {
-				t.Fatalf("the limits are %+v", e.Limits)
-			}
-			entry, money := e.Limits[0], e.Limits[1]
-			if entry.Measure != check.MeasureIterations || entry.Used != i || entry.After != i+1 || entry.Max != 6 || entry.Scope != check.PerEntry {
-				t.Errorf("the state's is %+v", entry)
-			}
-			if money.Measure != rules.Money || money.Policy != "p" || money.Rule != "/allow/1" || money.Used != i*250_000 || money.After != (i+1)*250_000 ||
-				money.Max != 1_000_000 || money.Period != rules.Daily || !money.ResetsAt.Equal(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)) {
-				t.Errorf("the policy's is %+v", money)
-			}
+	s := stage.New(t, explained)
+	s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a := s.App()
+	call := check.Request{Tool: "Pay", EstimatedCost: 250_000, Explain: true}
+	for i := range int64(3) {
+		e := stage.Ask(t, a, call).Explanation
+		if len(e.Limits) != 2 {
+			t.Fatalf("the limits are %+v", e.Limits)
 		}
-	})
+		entry, money := e.Limits[0], e.Limits[1]
+		if entry.Measure != check.MeasureIterations || entry.Used != i || entry.After != i+1 || entry.Max != 6 || entry.Scope != check.PerEntry {
+			t.Errorf("the state's is %+v", entry)
+		}
+		if money.Measure != rules.Money || money.Policy != "p" || money.Rule != "/allow/1" || money.Used != i*250_000 || money.After != (i+1)*250_000 ||
+			money.Max != 1_000_000 || money.Period != rules.Daily || !money.ResetsAt.Equal(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)) {
+			t.Errorf("the policy's is %+v", money)
+		}
+	}
 }
 
 // A record of an allowed call names no change that would allow it: the approval was given, and the limit had room.
 func TestExplainAllowed(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		a := s.App()
-		mail := check.Request{Tool: "Mail", Input: []byte(`{"to": "a@example.com"}`), CallID: "mail"}
-		stage.Expect(t, stage.Ask(t, a, mail), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_1")
-		s.Approvals.Decide("apr_1", consent.Granted)
-		stage.Expect(t, stage.Ask(t, a, mail), toolcall.Allow, "")
-		for _, id := range []string{"ls 1", "ls 2"} {
-			stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Bash", Input: command("ls"), CallID: id}), toolcall.Allow, "")
+	s := stage.New(t, explained)
+	s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a := s.App()
+	mail := check.Request{Tool: "Mail", Input: []byte(`{"to": "a@example.com"}`), CallID: "mail"}
+	stage.Expect(t, stage.Ask(t, a, mail), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_1")
+	s.Approvals.Decide("apr_1", consent.Granted)
+	stage.Expect(t, stage.Ask(t, a, mail), toolcall.Allow, "")
+	for _, id := range []string{"ls 1", "ls 2"} {
+		stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Bash", Input: command("ls"), CallID: id}), toolcall.Allow, "")
+	}
+	for _, id := range []string{"mail", "ls 2"} {
+		record, err := a.Log.Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: id})
+		if err != nil || record.Decision != toolcall.Allow {
+			t.Fatalf("%s is recorded as %+v, %v", id, record, err)
 		}
-		for _, id := range []string{"mail", "ls 2"} {
-			record, err := a.Log.Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: id})
-			if err != nil || record.Decision != toolcall.Allow {
-				t.Fatalf("%s is recorded as %+v, %v", id, record, err)
-			}
-			e, err := a.Checks.ExplainRecorded(t.Context(), "default", record)
-			if err != nil || len(e.Policies) != 1 || len(e.WouldAllow) != 0 {
-				t.Errorf("%s, which was allowed, is explained by %+v, %v", id, e, err)
-			}
+		e, err := a.Checks.ExplainRecorded(t.Context(), "default", record)
+		if err != nil || len(e.Policies) != 1 || len(e.WouldAllow) != 0 {
+			t.Errorf("%s, which was allowed, is explained by %+v, %v", id, e, err)
 		}
-	})
+	}
 }
 
 // A record is explained by the version of the policy that decided it, not by the live one.
 func TestExplainOldPolicy(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		s.Put(t, "q", `{"role": "agent", "allow": [{"capability": "bash"}]}`, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToWorkflow, ID: "w"}}})
-		a := s.App()
-		stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "mcp__secret__read", CallID: "c"}), toolcall.Deny, toolcall.CodePolicyDenied)
-		s.Put(t, "p", `{"role": "agent", "allow": [{"capability": "mcp:secret"}]}`, policystore.Indexed{Live: 2, Attachments: stage.ToRole(auth.Agent)})
-		record, err := a.Log.Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: "c"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := a.Checks.ExplainRecorded(t.Context(), "default", record)
-		if err != nil || len(e.Policies) != 2 || e.Policies[0].Name != "q" || e.Policies[0].Scope != "workflow w" || e.Policies[1].Name != "p" || e.Policies[1].Version != 1 ||
-			e.Policies[1].Verdict.Decision != toolcall.Deny {
-			t.Errorf("it is explained by %+v, %v", e, err)
-		}
-		now := stage.Ask(t, a, check.Request{Tool: "mcp__secret__read", DryRun: true, Explain: true}).Explanation
-		if len(now.Policies) != 2 || now.Policies[1].Version != 2 && now.Policies[0].Version != 2 || len(now.WouldAllow) != 0 {
-			t.Errorf("now it is explained by %+v", now)
-		}
-	})
+	s := stage.New(t, explained)
+	s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	s.Put(t, "q", `{"role": "agent", "allow": [{"capability": "bash"}]}`, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToWorkflow, ID: "w"}}})
+	a := s.App()
+	stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "mcp__secret__read", CallID: "c"}), toolcall.Deny, toolcall.CodePolicyDenied)
+	s.Put(t, "p", `{"role": "agent", "allow": [{"capability": "mcp:secret"}]}`, policystore.Indexed{Live: 2, Attachments: stage.ToRole(auth.Agent)})
+	record, err := a.Log.Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := a.Checks.ExplainRecorded(t.Context(), "default", record)
+	if err != nil || len(e.Policies) != 2 || e.Policies[0].Name != "q" || e.Policies[0].Scope != "workflow w" || e.Policies[1].Name != "p" || e.Policies[1].Version != 1 ||
+		e.Policies[1].Verdict.Decision != toolcall.Deny {
+		t.Errorf("it is explained by %+v, %v", e, err)
+	}
+	now := stage.Ask(t, a, check.Request{Tool: "mcp__secret__read", DryRun: true, Explain: true}).Explanation
+	if len(now.Policies) != 2 || now.Policies[1].Version != 2 && now.Policies[0].Version != 2 || len(now.WouldAllow) != 0 {
+		t.Errorf("now it is explained by %+v", now)
+	}
 }
 
 // A call that no state could have decided has no explanation, and a wrong place none either.
 func TestGetDecisionOfNoRun(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		a := s.App()
-		d, err := a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{SessionID: "nobody"}, Tool: "mcp__secret__read", CallID: "c", Explain: true})
-		if err != nil || d.Verdict.Code != toolcall.CodePolicyDenied || len(d.Explanation.Policies) != 1 {
-			t.Fatalf("%+v, %v", d, err)
-		}
-		record, err := a.Log.Get(t.Context(), "default", decisionlog.CallQuery{SessionID: "nobody", CallID: "c"})
-		if err != nil || record.Code != toolcall.CodePolicyDenied || record.RunID != "" {
-			t.Fatalf("%+v, %v", record, err)
-		}
-		if e, err := a.Checks.ExplainRecorded(t.Context(), "default", record); err != nil || len(e.Policies) != 1 || len(e.WouldAllow) == 0 {
-			t.Errorf("it is explained by %+v, %v", e, err)
-		}
-		_, err = a.Log.Get(t.Context(), "default", decisionlog.CallQuery{SessionID: "somebody", CallID: "c"})
-		if fault.ReasonOf(err) != fault.NotFound {
-			t.Errorf("another session's is answered %v", err)
-		}
-	})
+	s := stage.New(t, explained)
+	s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a := s.App()
+	d, err := a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{SessionID: "nobody"}, Tool: "mcp__secret__read", CallID: "c", Explain: true})
+	if err != nil || d.Verdict.Code != toolcall.CodePolicyDenied || len(d.Explanation.Policies) != 1 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	record, err := a.Log.Get(t.Context(), "default", decisionlog.CallQuery{SessionID: "nobody", CallID: "c"})
+	if err != nil || record.Code != toolcall.CodePolicyDenied || record.RunID != "" {
+		t.Fatalf("%+v, %v", record, err)
+	}
+	if e, err := a.Checks.ExplainRecorded(t.Context(), "default", record); err != nil || len(e.Policies) != 1 || len(e.WouldAllow) == 0 {
+		t.Errorf("it is explained by %+v, %v", e, err)
+	}
+	_, err = a.Log.Get(t.Context(), "default", decisionlog.CallQuery{SessionID: "somebody", CallID: "c"})
+	if fault.ReasonOf(err) != fault.NotFound {
+		t.Errorf("another session's is answered %v", err)
+	}
 }
 
 // S2.9: a recorded call without enforcement is explained by the reason.

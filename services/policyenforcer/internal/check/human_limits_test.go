@@ -93,51 +93,50 @@ func TestHumansHaveOneCountOnTwoReplicas(t *testing.T) {
 // denial says what to do.
 func TestUnknownHumansHaveNoLimitToSpend(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", perHuman, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		a := s.App()
-		ended := person("ann", "https://idp.test", auth.Issuer)
-		ended.Expires = time.Unix(1, 0)
-		two := behalfOf(1, person("ann", "https://idp.test", auth.Issuer))
-		two.Principal.Human = person("bob", "https://idp.test", auth.Issuer)
-		for name, caller := range map[string]enforcer.Caller{
-			"nobody": behalfOf(1, nil), "claimed": behalfOf(1, person("ann", "", auth.Claimed)), "a gateway's word": behalfOf(1, person("ann", "", auth.Gateway)),
-			"ended": behalfOf(1, ended), "two": two,
+	s := stage.New(t, stage.Open)
+	s.Put(t, "p", perHuman, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a := s.App()
+	ended := person("ann", "https://idp.test", auth.Issuer)
+	ended.Expires = time.Unix(1, 0)
+	two := behalfOf(1, person("ann", "https://idp.test", auth.Issuer))
+	two.Principal.Human = person("bob", "https://idp.test", auth.Issuer)
+	for name, caller := range map[string]enforcer.Caller{
+		"nobody": behalfOf(1, nil), "claimed": behalfOf(1, person("ann", "", auth.Claimed)), "a gateway's word": behalfOf(1, person("ann", "", auth.Gateway)),
+		"ended": behalfOf(1, ended), "two": two,
+	} {
+		for _, req := range []check.Request{
+			{Tool: "Bash", Input: []byte(`{"command":"ls"}`)}, {Tool: "Pay", EstimatedCost: 1}, {Tool: "mcp__bank__send", Input: []byte(`{"amount":1}`)},
 		} {
-			for _, req := range []check.Request{
-				{Tool: "Bash", Input: []byte(`{"command":"ls"}`)}, {Tool: "Pay", EstimatedCost: 1}, {Tool: "mcp__bank__send", Input: []byte(`{"amount":1}`)},
-			} {
-				req.Target = enforcer.Target{SessionID: "s-1"}
-				d, err := a.Checks.Check(t.Context(), caller, req)
-				if err != nil || d.Verdict.Code != toolcall.CodeCallUnclear || !strings.Contains(d.Message, "X-Interlock-For") {
-					t.Errorf("%s, %s: %+v, %v", name, req.Tool, d, err)
-				}
+			req.Target = enforcer.Target{SessionID: "s-1"}
+			d, err := a.Checks.Check(t.Context(), caller, req)
+			if err != nil || d.Verdict.Code != toolcall.CodeCallUnclear || !strings.Contains(d.Message, "X-Interlock-For") {
+				t.Errorf("%s, %s: %+v, %v", name, req.Tool, d, err)
 			}
 		}
-		known := behalfOf(1, person("ann", "https://idp.test", auth.Issuer))
-		req := check.Request{Tool: "Bash", Input: []byte(`{"command":"ls"}`), Target: enforcer.Target{SessionID: "s-1"}}
-		if d, err := a.Checks.Check(t.Context(), known, req); err != nil || d.Verdict.Decision != toolcall.Allow {
-			t.Errorf("a known human: %+v, %v", d, err)
+	}
+	known := behalfOf(1, person("ann", "https://idp.test", auth.Issuer))
+	req := check.Request{Tool: "Bash", Input: []byte(`{"command":"ls"}`), Target: enforcer.Target{SessionID: "s-1"}}
+	if d, err := a.Checks.Check(t.Context(), known, req); err != nil || d.Verdict.Decision != toolcall.Allow {
+		t.Errorf("a known human: %+v, %v", d, err)
+	}
+	usage := func(caller enforcer.Caller, of policystore.Spender) (used int64, err error) {
+		all, err := a.Policies.Usage(t.Context(), caller, "p", of)
+		if err != nil || len(all) == 0 {
+			return 0, err
 		}
-		usage := func(caller enforcer.Caller, of policystore.Spender) (used int64, err error) {
-			all, err := a.Policies.Usage(t.Context(), caller, "p", of)
-			if err != nil || len(all) == 0 {
-				return 0, err
-			}
-			return all[0].Used, nil
+		return all[0].Used, nil
+	}
+	operator := stage.Agent
+	operator.Principal.Name, operator.Principal.Role = "op", auth.Operator
+	for _, named := range []string{"https://idp.test#ann", "https://idp.test#Ann"} {
+		if used, err := usage(operator, policystore.Spender{Human: named}); err != nil || used != 1 {
+			t.Errorf("usage of %s: %d, %v", named, used, err)
 		}
-		operator := stage.Agent
-		operator.Principal.Name, operator.Principal.Role = "op", auth.Operator
-		for _, named := range []string{"https://idp.test#ann", "https://idp.test#Ann"} {
-			if used, err := usage(operator, policystore.Spender{Human: named}); err != nil || used != 1 {
-				t.Errorf("usage of %s: %d, %v", named, used, err)
-			}
-		}
-		if used, err := usage(known, policystore.Spender{}); err != nil || used != 1 {
-			t.Errorf("its own human's usage: %d, %v", used, err)
-		}
-		if _, err := usage(known, policystore.Spender{Human: "bob"}); err == nil {
-			t.Error("an agent sees the usage of another human")
-		}
-	})
+	}
+	if used, err := usage(known, policystore.Spender{}); err != nil || used != 1 {
+		t.Errorf("its own human's usage: %d, %v", used, err)
+	}
+	if _, err := usage(known, policystore.Spender{Human: "bob"}); err == nil {
+		t.Error("an agent sees the usage of another human")
+	}
 }

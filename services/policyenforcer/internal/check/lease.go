@@ -22,7 +22,7 @@ const leasePage = 100
 func (c *Service) admitByLease(ctx context.Context, r Ruling) (Ruling, error) {
 	s, by := r.At, r.Decision.By
 	// A lease was not decided on values that can change (S18.7).
-	if s.Unbound || by == nil || !c.Store.Spans() || len(s.Machine.Meta().ApprovalReads) > 0 {
+	if s.Unbound || by == nil || len(s.Machine.Meta().ApprovalReads) > 0 {
 		return r, nil
 	}
 	scope := consent.Scope{

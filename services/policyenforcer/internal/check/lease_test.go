@@ -334,16 +334,6 @@ func TestLeaseHasUsedItsApproval(t *testing.T) {
 	})
 }
 
-// A store that cannot count a lease with a decision has none.
-func TestNoLeaseWithoutSpanning(t *testing.T) {
-	t.Parallel()
-	s := stage.New(t, stage.Open)
-	s.Put(t, "p", asksPush, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-	lease(t, s, nil)
-	s.Store = stage.Narrow{Store: s.Store}
-	stage.Expect(t, stage.Ask(t, s.App(), bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
-}
-
 // S23.46: a lease that was granted before a halt lets no call in its scope pass after it; one outside of the scope does.
 func TestHaltsEndLeases(t *testing.T) {
 	t.Parallel()

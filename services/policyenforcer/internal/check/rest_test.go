@@ -61,16 +61,15 @@ func (s *table) put(text string) {
 const resting1 = `{"id": "w", "initial": "working", "meta": {"approval": {"reads": ["/plan"]}},
 	"states": {"working": {"on": {"END": "over"}}, "over": {"type": "final"}}}`
 
-// onTable is onStores with a shared state and a policy that asks about every call.
+// onTable runs a test with a shared state and a policy that asks about every call.
 func onTable(t *testing.T, test func(t *testing.T, s *stage.Stage, shared *table, process func(store.Store) *app.App)) {
 	t.Helper()
-	stage.OnStores(t, resting1, func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		shared := &table{t: t, st: s.Store, id: "wfstate_1"}
-		shared.put(`{"plan":3}`)
-		test(t, s, shared, func(st store.Store) *app.App {
-			return app.New(st, s.Engine, stage.Announcer{}, s.Clock, slog.New(slog.DiscardHandler), app.Config{Approvals: s.Approvals, Sessions: s.Sessions, Shared: shared})
-		})
+	s := stage.New(t, resting1)
+	s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	shared := &table{t: t, st: s.Store, id: "wfstate_1"}
+	shared.put(`{"plan":3}`)
+	test(t, s, shared, func(st store.Store) *app.App {
+		return app.New(st, s.Engine, stage.Announcer{}, s.Clock, slog.New(slog.DiscardHandler), app.Config{Approvals: s.Approvals, Sessions: s.Sessions, Shared: shared})
 	})
 }
 
@@ -110,10 +109,6 @@ func TestCallsRestOnSharedState(t *testing.T) {
 func TestSharedStateMovesAtTheCommit(t *testing.T) {
 	t.Parallel()
 	onTable(t, func(t *testing.T, s *stage.Stage, shared *table, process func(store.Store) *app.App) {
-		if !s.Store.Spans() {
-			// The state is in another shard: it is read just before the commit, and this is why.
-			t.Log("the commit cannot rest on it")
-		}
 		for round := range 50 {
 			shared.put(`{"plan":3}`)
 			req := deploy
@@ -129,13 +124,11 @@ func TestSharedStateMovesAtTheCommit(t *testing.T) {
 				return storetest.Healthy
 			}})
 			d := stage.Ask(t, a, req)
-			switch shards := s.Store.Shards(); {
+			switch {
 			case !moved:
 				t.Fatal("nothing was moved")
 			case round%2 == 1:
 				stage.Expect(t, d, toolcall.Allow, "")
-			case !s.Store.Spans() && ledger.State("default", shared.id).Shard(shards) != ledger.Run("default", "run_1").Shard(shards):
-				stage.Expect(t, d, toolcall.Allow, "") // it moved after it was decided
 			default:
 				stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired)
 			}
@@ -166,47 +159,41 @@ func TestSharedStateUnknown(t *testing.T) {
 // people are asked again (S18.7).
 func TestGrantOfAnotherRule(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
-		a := s.App()
-		s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		id := stage.Ask(t, a, deploy).ApprovalID
-		s.Approvals.Decide(id, consent.Granted)
-		s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:other"}, {"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2",
-			`rule /ask/0 of policy "p" version 1 asked, and now rule /ask/1 of policy "p" version 2 does`)
-		if s.Approvals.Status[id] != consent.Stale {
-			t.Errorf("the approval is %s", s.Approvals.Status[id])
-		}
-		s.Approvals.Decide("apr_2", consent.Granted)
-		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Allow, "")
-	})
+	s := stage.New(t, stage.Open)
+	a := s.App()
+	s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	id := stage.Ask(t, a, deploy).ApprovalID
+	s.Approvals.Decide(id, consent.Granted)
+	s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:other"}, {"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2",
+		`rule /ask/0 of policy "p" version 1 asked, and now rule /ask/1 of policy "p" version 2 does`)
+	if s.Approvals.Status[id] != consent.Stale {
+		t.Errorf("the approval is %s", s.Approvals.Status[id])
+	}
+	s.Approvals.Decide("apr_2", consent.Granted)
+	stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Allow, "")
 }
 
 // A policy that changes while a grant is consumed asks again: the use was for the rule that
 // asked before (S18.7).
 func TestPolicyChangesAtTheCommit(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		id := stage.Ask(t, s.App(), deploy).ApprovalID
-		s.Approvals.Decide(id, consent.Granted)
-		changed := false
-		faulty := &stage.Stage{Engine: s.Engine, Approvals: s.Approvals, Sessions: s.Sessions, Now: s.Now}
-		faulty.Store = &storetest.Faulty{Store: s.Store, Decide: func(_ int, batch *store.Batch) storetest.Fault {
-			if !changed && len(batch.Appends) > 0 {
-				changed = true
-				s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:*"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-			}
-			return storetest.Healthy
-		}}
-		d := stage.Ask(t, faulty.App(), deploy)
-		if !changed {
-			t.Fatal("no change was made")
+	s := stage.New(t, stage.Open)
+	s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	id := stage.Ask(t, s.App(), deploy).ApprovalID
+	s.Approvals.Decide(id, consent.Granted)
+	changed := false
+	faulty := &stage.Stage{Engine: s.Engine, Approvals: s.Approvals, Sessions: s.Sessions, Now: s.Now}
+	faulty.Store = &storetest.Faulty{Store: s.Store, Decide: func(_ int, batch *store.Batch) storetest.Fault {
+		if !changed && len(batch.Appends) > 0 {
+			changed = true
+			s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:*"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 		}
-		if s.Store.Spans() {
-			stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
-		} else {
-			stage.Expect(t, d, toolcall.Allow, "") // it changed after it was decided
-		}
-	})
+		return storetest.Healthy
+	}}
+	d := stage.Ask(t, faulty.App(), deploy)
+	if !changed {
+		t.Fatal("no change was made")
+	}
+	stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
 }

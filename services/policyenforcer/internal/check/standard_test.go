@@ -44,23 +44,22 @@ func TestWhatPoliciesCanNotJudgeIsDenied(t *testing.T) {
 // A change of policies holds from then on, on every replica.
 func TestPoliciesChangeAtOnce(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
-		a, b := s.App(), s.App()
-		for _, r := range []*app.App{a, b} {
-			stage.Expect(t, stage.Ask(t, r, check.Request{Tool: "Write"}), toolcall.Allow, "")
+	s := stage.New(t, stage.Open)
+	a, b := s.App(), s.App()
+	for _, r := range []*app.App{a, b} {
+		stage.Expect(t, stage.Ask(t, r, check.Request{Tool: "Write"}), toolcall.Allow, "")
+	}
+	s.Put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	for _, r := range []*app.App{a, b} {
+		d := stage.Ask(t, r, check.Request{Tool: "Write"})
+		stage.Expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied, `"p"`)
+		if d.By == nil || d.By.Pointer() != "/deny/0" {
+			t.Errorf("decided by %v", d.By)
 		}
-		s.Put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		for _, r := range []*app.App{a, b} {
-			d := stage.Ask(t, r, check.Request{Tool: "Write"})
-			stage.Expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied, `"p"`)
-			if d.By == nil || d.By.Pointer() != "/deny/0" {
-				t.Errorf("decided by %v", d.By)
-			}
-		}
-		s.Index.Policies["p"] = policystore.Indexed{Live: 1}
-		s.WriteIndex(t)
-		stage.Expect(t, stage.Ask(t, b, check.Request{Tool: "Write"}), toolcall.Allow, "")
-	})
+	}
+	s.Index.Policies["p"] = policystore.Indexed{Live: 1}
+	s.WriteIndex(t)
+	stage.Expect(t, stage.Ask(t, b, check.Request{Tool: "Write"}), toolcall.Allow, "")
 }
 
 // The stricter of state and policy wins; policies apply also after the end of the run.

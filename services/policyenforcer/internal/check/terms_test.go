@@ -31,28 +31,27 @@ func refund(input string) check.Request {
 // TestTermsOfACall: S21.15: a call is asked about under the terms that hold for it, and with its facts.
 func TestTermsOfACall(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, payTerms, func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", asksPay, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		a := s.App()
-		for i, c := range []struct{ input, want string }{
-			{`{"amount": 50}`, "0"},
-			{`{"amount": 10000}`, "2 /meta/approval/terms/0"},
-			{`{"amount": "50"}`, "2 /meta/approval/terms/0"},
-			{`{}`, "2 /meta/approval/terms/0"},
-			{`{"amount": 50, "role": "db-admin"}`, "0 /meta/approval/terms/1"},
-			{`{"amount": 20000, "role": "db-admin"}`, "2 /meta/approval/terms/0 /meta/approval/terms/1"},
-		} {
-			stage.Expect(t, stage.Ask(t, a, refund(c.input)), toolcall.Ask, toolcall.CodeApprovalRequired)
-			ask := s.Approvals.Asked[i]
-			got := fmt.Sprint(ask.Terms.Required)
-			for _, also := range ask.Terms.Also {
-				got += " " + also.Term
-			}
-			if got != c.want || !strings.Contains(string(ask.Facts), `"host":{"known":`) {
-				t.Errorf("%s: terms %s, want %s; facts %s", c.input, got, c.want, ask.Facts)
-			}
+	s := stage.New(t, payTerms)
+	s.Put(t, "p", asksPay, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a := s.App()
+	for i, c := range []struct{ input, want string }{
+		{`{"amount": 50}`, "0"},
+		{`{"amount": 10000}`, "2 /meta/approval/terms/0"},
+		{`{"amount": "50"}`, "2 /meta/approval/terms/0"},
+		{`{}`, "2 /meta/approval/terms/0"},
+		{`{"amount": 50, "role": "db-admin"}`, "0 /meta/approval/terms/1"},
+		{`{"amount": 20000, "role": "db-admin"}`, "2 /meta/approval/terms/0 /meta/approval/terms/1"},
+	} {
+		stage.Expect(t, stage.Ask(t, a, refund(c.input)), toolcall.Ask, toolcall.CodeApprovalRequired)
+		ask := s.Approvals.Asked[i]
+		got := fmt.Sprint(ask.Terms.Required)
+		for _, also := range ask.Terms.Also {
+			got += " " + also.Term
 		}
-	})
+		if got != c.want || !strings.Contains(string(ask.Facts), `"host":{"known":`) {
+			t.Errorf("%s: terms %s, want %s; facts %s", c.input, got, c.want, ask.Facts)
+		}
+	}
 }
 
 // TestTermsKnowTheTools: S21.15: terms know the tools that their workflow describes.
@@ -60,19 +59,18 @@ func TestTermsKnowTheTools(t *testing.T) {
 	t.Parallel()
 	described := `{"id": "w", "initial": "a", "meta": {"tools": {"mcp__pay__refund": {"money": {"amount": "/amount", "currency": "=USD", "unit": "minor"}}},
 		"approval": {"terms": [{"when": {"money": {"gte": 5000}}, "required": 2}]}}, "states": {"a": {"on": {"X": "b"}}, "b": {"type": "final"}}}`
-	stage.OnStores(t, described, func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", asksPay, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		a := s.App()
-		for i, c := range []struct {
-			input string
-			want  int
-		}{{`{"amount": 5000}`, 0}, {`{"amount": 500000}`, 2}, {`{"amount": "5000"}`, 2}} {
-			stage.Expect(t, stage.Ask(t, a, refund(c.input)), toolcall.Ask, toolcall.CodeApprovalRequired)
-			if got := s.Approvals.Asked[i].Terms.Required; got != c.want {
-				t.Errorf("%s: %d approvals, want %d", c.input, got, c.want)
-			}
+	s := stage.New(t, described)
+	s.Put(t, "p", asksPay, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a := s.App()
+	for i, c := range []struct {
+		input string
+		want  int
+	}{{`{"amount": 5000}`, 0}, {`{"amount": 500000}`, 2}, {`{"amount": "5000"}`, 2}} {
+		stage.Expect(t, stage.Ask(t, a, refund(c.input)), toolcall.Ask, toolcall.CodeApprovalRequired)
+		if got := s.Approvals.Asked[i].Terms.Required; got != c.want {
+			t.Errorf("%s: %d approvals, want %d", c.input, got, c.want)
 		}
-	})
+	}
 }
 
 // refundLease grants one that covers refunds by a condition.
@@ -136,62 +134,60 @@ func TestLeaseUnderItsTerms(t *testing.T) {
 // the policy decides otherwise now.
 func TestRepeatAcrossAWindow(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
-		const windows = `"windows": {"night": {"zone": "UTC", "from": "22:00", "to": "06:00"}, "noon": {"zone": "UTC", "from": "12:00", "to": "13:00"}}`
-		s.Put(t, "p", `{"role": "agent", `+windows+`, "deny": [{"capability": "tool:Write", "when": {"time": "night"}}],
-			"ask": [{"capability": "tool:Write", "when": {"time": "noon"}}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		a := s.App()
-		call := func(id, tool string) (*check.Decision, error) {
-			return a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, CallID: id})
+	s := stage.New(t, stage.Open)
+	const windows = `"windows": {"night": {"zone": "UTC", "from": "22:00", "to": "06:00"}, "noon": {"zone": "UTC", "from": "12:00", "to": "13:00"}}`
+	s.Put(t, "p", `{"role": "agent", `+windows+`, "deny": [{"capability": "tool:Write", "when": {"time": "night"}}],
+		"ask": [{"capability": "tool:Write", "when": {"time": "noon"}}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a := s.App()
+	call := func(id, tool string) (*check.Decision, error) {
+		return a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, CallID: id})
+	}
+	allowed := func(id, tool string) {
+		t.Helper()
+		d, err := call(id, tool)
+		if err != nil || d.Verdict.Decision != toolcall.Allow {
+			t.Fatalf("%s: %+v, %v", id, d, err)
 		}
-		allowed := func(id, tool string) {
-			t.Helper()
-			d, err := call(id, tool)
-			if err != nil || d.Verdict.Decision != toolcall.Allow {
-				t.Fatalf("%s: %+v, %v", id, d, err)
-			}
+	}
+	refused := func(id string) {
+		t.Helper()
+		if d, err := call(id, "Write"); fault.ReasonOf(err) != fault.IdempotencyMismatch || !strings.Contains(err.Error(), "use a new call_id") {
+			t.Errorf("%s: %+v, %v", id, d, err)
 		}
-		refused := func(id string) {
-			t.Helper()
-			if d, err := call(id, "Write"); fault.ReasonOf(err) != fault.IdempotencyMismatch || !strings.Contains(err.Error(), "use a new call_id") {
-				t.Errorf("%s: %+v, %v", id, d, err)
-			}
-		}
-		for _, id := range []string{"c1", "c2"} { // at 10:30
-			allowed(id, "Write")
-		}
-		allowed("r1", "Read")
-		allowed("c1", "Write") // again
-		s.Advance(2 * time.Hour)
-		refused("c1") // it is asked about now
-		allowed("r1", "Read")
-		s.Advance(2 * time.Hour)
-		allowed("c1", "Write") // at 14:30, as before
-		s.Advance(8 * time.Hour)
-		refused("c2")
-		if d, err := call("c3", "Write"); err != nil || d.Verdict.Decision != toolcall.Deny {
-			t.Errorf("%+v, %v", d, err)
-		}
-		s.Advance(8 * time.Hour)
-		if d, err := call("c3", "Write"); err != nil || d.Verdict.Decision != toolcall.Deny {
-			t.Errorf("a denial is repeated: %+v, %v", d, err)
-		}
-	})
+	}
+	for _, id := range []string{"c1", "c2"} { // at 10:30
+		allowed(id, "Write")
+	}
+	allowed("r1", "Read")
+	allowed("c1", "Write") // again
+	s.Advance(2 * time.Hour)
+	refused("c1") // it is asked about now
+	allowed("r1", "Read")
+	s.Advance(2 * time.Hour)
+	allowed("c1", "Write") // at 14:30, as before
+	s.Advance(8 * time.Hour)
+	refused("c2")
+	if d, err := call("c3", "Write"); err != nil || d.Verdict.Decision != toolcall.Deny {
+		t.Errorf("%+v, %v", d, err)
+	}
+	s.Advance(8 * time.Hour)
+	if d, err := call("c3", "Write"); err != nil || d.Verdict.Decision != toolcall.Deny {
+		t.Errorf("a denial is repeated: %+v, %v", d, err)
+	}
 }
 
 // TestGrantAcrossAWindow: S21.16: a grant admits no call that a policy denies by the time.
 func TestGrantAcrossAWindow(t *testing.T) {
 	t.Parallel()
-	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
-		s.Put(t, "p", `{"role": "agent", "windows": {"night": {"zone": "UTC", "from": "22:00", "to": "06:00"}},
-			"deny": [{"capability": "tool:Write", "when": {"time": "night"}}], "ask": [{"capability": "tool:Write"}]}`,
-			policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
-		a, write := s.App(), check.Request{Tool: "Write"}
-		stage.Expect(t, stage.Ask(t, a, write), toolcall.Ask, toolcall.CodeApprovalRequired)
-		s.Approvals.Decide("apr_1", consent.Granted)
-		s.Advance(12 * time.Hour)
-		stage.Expect(t, stage.Ask(t, a, write), toolcall.Deny, toolcall.CodePolicyDenied)
-		s.Advance(8 * time.Hour)
-		stage.Expect(t, stage.Ask(t, a, write), toolcall.Allow, "")
-	})
+	s := stage.New(t, stage.Open)
+	s.Put(t, "p", `{"role": "agent", "windows": {"night": {"zone": "UTC", "from": "22:00", "to": "06:00"}},
+		"deny": [{"capability": "tool:Write", "when": {"time": "night"}}], "ask": [{"capability": "tool:Write"}]}`,
+		policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a, write := s.App(), check.Request{Tool: "Write"}
+	stage.Expect(t, stage.Ask(t, a, write), toolcall.Ask, toolcall.CodeApprovalRequired)
+	s.Approvals.Decide("apr_1", consent.Granted)
+	s.Advance(12 * time.Hour)
+	stage.Expect(t, stage.Ask(t, a, write), toolcall.Deny, toolcall.CodePolicyDenied)
+	s.Advance(8 * time.Hour)
+	stage.Expect(t, stage.Ask(t, a, write), toolcall.Allow, "")
 }

@@ -82,18 +82,14 @@ func (o *Service) correctClaim(ctx context.Context, caller enforcer.Caller, root
 			return err
 		}
 	}
-	if err := o.correct(ctx, caller, root, s, call, r, claimed, &batch); err != nil {
-		return err
-	}
+	o.correct(caller, s, call, r, claimed, &batch)
 	_, err = o.store.Commit(ctx, batch)
 	return err
 }
 
 // correct adds to the batch of a vouched report its corrections of the bytes and the cost that the agent has
 // claimed.
-func (o *Service) correct(
-	ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.DecidedCall, r *Reported, claimed *claim, batch *store.Batch,
-) error {
+func (o *Service) correct(caller enforcer.Caller, s *runs.Snapshot, call *ledger.DecidedCall, r *Reported, claimed *claim, batch *store.Batch) {
 	if more := r.ResultBytes - claimed.Bytes; more > 0 && countsBytes(s, r) {
 		batch.Counters = []store.Counter{{Owner: s.Entry, Name: ledger.ContextBytes, Delta: more, Limit: store.NoLimit}}
 	}
@@ -107,5 +103,5 @@ func (o *Service) correct(
 		changes[at].Delta -= c.Delta
 	}
 	changes = slices.DeleteFunc(changes, func(c rules.Change) bool { return c.Delta == 0 })
-	return o.settle(ctx, caller.Namespace, root, "correct/", changes, r, batch)
+	o.settle(caller.Namespace, changes, batch)
 }

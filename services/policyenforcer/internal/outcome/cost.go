@@ -184,8 +184,7 @@ func (o *Service) count(ctx context.Context, l costs, c *Cost, amount rules.Micr
 	return true, rules.MicroUSD(after), nil
 }
 
-// charge adds the part of a cost that spends the budgets of capabilities. In a store that does not span shards
-// it is committed first, once per cost.
+// charge adds the part of a cost that spends the budgets of capabilities.
 func (o *Service) charge(ctx context.Context, l costs, c *Cost, spent []rules.Change, batch *store.Batch) error {
 	if len(spent) == 0 || c.Total {
 		return nil
@@ -193,12 +192,8 @@ func (o *Service) charge(ctx context.Context, l costs, c *Cost, spent []rules.Ch
 	if err := o.quota.DropLater(ctx, l.namespace, accountsOf(spent)); err != nil {
 		return err
 	}
-	counters := o.quota.Corrections(l.namespace, spent)
-	if o.store.Spans() {
-		batch.Counters = append(batch.Counters, counters...)
-		return nil
-	}
-	return o.quota.Once(ctx, counters, store.Idempotency{Name: l.of + l.source + "/" + c.ID, Digest: "cost", TTL: costKept})
+	batch.Counters = append(batch.Counters, o.quota.Corrections(l.namespace, spent)...)
+	return nil
 }
 
 func accountsOf(changes []rules.Change) []rules.Spend {

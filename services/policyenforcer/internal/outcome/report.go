@@ -257,7 +257,7 @@ func (o *Service) take(ctx context.Context, caller enforcer.Caller, root store.K
 		}
 	}
 	kept := len(batch.Counters)
-	result, err := o.commitReport(ctx, caller, root, call, r, &batch)
+	result, err := o.commitReport(ctx, caller, call, r, &batch)
 	if errors.Is(err, store.ErrReplayMismatch) || err == nil && result.Replayed {
 		err = o.correctClaim(ctx, caller, root, s, call, r, err)
 	}
@@ -268,16 +268,8 @@ func (o *Service) take(ctx context.Context, caller enforcer.Caller, root store.K
 }
 
 // commitReport commits the changes of a report, with the budgets that it settles and its event.
-func (o *Service) commitReport(ctx context.Context, caller enforcer.Caller, root store.Key, call *ledger.DecidedCall, r *Reported, batch *store.Batch) (store.Result, error) {
-	if caller.Vouched && call != nil && len(call.Spends) > 0 && !o.store.Spans() {
-		// A settlement before the commit would stay if the commit repeats a claim.
-		if claimed, err := o.claimOf(ctx, root, r.CallID); claimed != nil || err != nil {
-			return store.Result{Replayed: true}, err
-		}
-	}
-	if err := o.settle(ctx, caller.Namespace, root, "settle/", budgetChanges(call, &r.Report), r, batch); err != nil {
-		return store.Result{}, err
-	}
+func (o *Service) commitReport(ctx context.Context, caller enforcer.Caller, call *ledger.DecidedCall, r *Reported, batch *store.Batch) (store.Result, error) {
+	o.settle(caller.Namespace, budgetChanges(call, &r.Report), batch)
 	event, err := o.announce.Reported(caller.Namespace, caller.Principal.Name, r, o.clock().UTC())
 	if err != nil {
 		return store.Result{}, err
@@ -314,18 +306,9 @@ func budgetChanges(call *ledger.DecidedCall, r *Report) []rules.Change {
 	}
 }
 
-// settle adds the changes of budgets to the batch of a report. In a store that does not span shards it commits them
-// before, under an idempotency key that begins with name.
-func (o *Service) settle(ctx context.Context, namespace string, root store.Key, name string, changes []rules.Change, r *Reported, batch *store.Batch) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	counters := o.quota.Corrections(namespace, changes)
-	if o.store.Spans() {
-		batch.Counters = append(batch.Counters, counters...)
-		return nil
-	}
-	return o.quota.Once(ctx, counters, store.Idempotency{Name: name + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: idempotency.TTL})
+// settle adds the changes of budgets to the batch of a report.
+func (o *Service) settle(namespace string, changes []rules.Change, batch *store.Batch) {
+	batch.Counters = append(batch.Counters, o.quota.Corrections(namespace, changes)...)
 }
 
 // keep adds the size of a result and the result to the batch, as far as they are kept. The size counts in the present

@@ -73,9 +73,8 @@ type applying struct {
 
 // Apply changes all objects of a set in one commit, or none. It returns the set, and whether it was changed.
 //
-// The catalog and the index of policies are in one shard, so there is no store in which a part of it is visible. The
-// versions are stored before. A workflow that gets a newer version meanwhile keeps that: a store that spans shards
-// refuses the commit, and in others the catalog says on which version it rests.
+// The versions are stored before. A workflow that gets a newer version meanwhile keeps that: the store refuses the
+// commit.
 func (st *Store) Apply(ctx context.Context, caller enforcer.Caller, req *Application) (set catalog.Set, changed bool, err error) {
 	if err := checkName("set", req.Name); err != nil {
 		return set, false, err

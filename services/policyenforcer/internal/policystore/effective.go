@@ -59,7 +59,7 @@ func (st *Store) Effective(ctx context.Context, caller enforcer.Caller, s *runs.
 	}
 	e, role := &Effective{Index: index, Status: sessions}, string(caller.Principal.Role)
 	e.For = enforcer.OnBehalf(sessions.Human.Read(), caller, st.clock())
-	if e.Halts, err = st.halts.Known(ctx, s.Key); err != nil {
+	if e.Halts, err = st.halts.Known(ctx); err != nil {
 		return nil, err
 	}
 	e.Halted = Over(e.Halts, caller, s, sessions, tool)

@@ -37,13 +37,13 @@ func (st *Store) Freshen(ctx context.Context, caller enforcer.Caller, s *runs.Sn
 	if _, err := st.Refresh(ctx, caller.Namespace); err != nil {
 		return err
 	}
-	_, err := st.halts.Refresh(ctx, s.Key)
+	_, err := st.halts.Refresh(ctx)
 	return err
 }
 
 // HaltedNow returns the halts as they are now, and the one that a call is in the scope of; nil for none.
 func (st *Store) HaltedNow(ctx context.Context, caller enforcer.Caller, s *runs.Snapshot, sessions *runs.Status, tool string) (*halts.Index, *halts.Halt, error) {
-	all, err := st.halts.Refresh(ctx, s.Key)
+	all, err := st.halts.Refresh(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -39,10 +39,6 @@ func New(st store.Store, clock func() time.Time, log *slog.Logger) *Accounts {
 	return a
 }
 
-// Accounts are in other shards than runs. A store that spans shards counts them in the commit of the
-// decision. In any other store they are reserved first, and released if the call is denied or the commit
-// fails. Reservations that a crash leaves stay spent, so no call is admitted twice.
-
 // Counters returns the counters of spends, in their order.
 func (a *Accounts) Counters(namespace string, spends []rules.Spend) []store.Counter {
 	counters := make([]store.Counter, len(spends))
@@ -75,7 +71,7 @@ func (a *Accounts) Corrections(namespace string, changes []rules.Change) []store
 	for i := range changes {
 		c := &changes[i]
 		counters[i] = store.Counter{
-			Owner: Key(namespace, c.Account), Name: c.Counter(), Delta: c.Delta, Limit: store.NoLimit, Window: c.Window, Admitted: c.Admitted,
+			Owner: Key(namespace, c.Account), Name: c.Counter(), Delta: c.Delta, Limit: store.NoLimit,
 		}
 	}
 	return counters
@@ -90,82 +86,26 @@ type FullError struct {
 
 func (e *FullError) Error() string { return "an account of a policy has no room" }
 
-// Reserve counts spends shard by shard. It releases all of them if one has no room.
-func (a *Accounts) Reserve(ctx context.Context, namespace string, spends []rules.Spend) error {
+// Room returns a *FullError if an account has no room for its spend. It counts the spends of a call that is asked about,
+// which are 0 each.
+func (a *Accounts) Room(ctx context.Context, namespace string, spends []rules.Spend) error {
+	if len(spends) == 0 {
+		return nil
+	}
 	if err := a.DropLater(ctx, namespace, spends); err != nil {
 		return err
 	}
 	counters := a.Counters(namespace, spends)
-	var taken []rules.Spend
-	for _, at := range ByShard(counters, a.store.Shards()) {
-		group := Pick(counters, at)
-		result, err := a.store.Commit(ctx, store.Batch{Counters: group})
-		if err == nil {
-			for i, index := range at {
-				a.remember(&counters[index], spends[index].Max, result.Counters[i], a.clock())
-				spends[index].Admitted = result.Admitted
-				taken = append(taken, spends[index])
-			}
-			continue
-		}
-		a.Release(ctx, namespace, taken)
-		var limit *store.LimitError
-		if errors.As(err, &limit) {
-			return &FullError{Index: at[limit.Index], Value: limit.Value, ReopensAt: limit.ReopensAt}
-		}
+	result, err := a.store.Commit(ctx, store.Batch{Counters: counters})
+	var limit *store.LimitError
+	if errors.As(err, &limit) {
+		return &FullError{Index: limit.Index, Value: limit.Value, ReopensAt: limit.ReopensAt}
+	}
+	if err != nil {
 		return err
 	}
-	return nil
-}
-
-// Release returns the reservation of a call that was not admitted. If that fails, it stays spent.
-func (a *Accounts) Release(ctx context.Context, namespace string, spends []rules.Spend) {
-	counters := a.Corrections(namespace, rules.Release(spends))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	for _, at := range ByShard(counters, a.store.Shards()) {
-		group := Pick(counters, at)
-		if _, err := a.store.Commit(ctx, store.Batch{Counters: group}); err != nil {
-			a.log.LogAttrs(ctx, slog.LevelWarn, "the reservation of a call could not be returned, and stays spent",
-				slog.String("of", group[0].Owner.String()), slog.Any("cause", err))
-		}
-	}
-}
-
-// ByShard groups the indexes of counters by their shard, in the order of the first of each.
-func ByShard(counters []store.Counter, shards int) [][]int {
-	var groups [][]int
-	place := map[int]int{}
 	for i := range counters {
-		shard := counters[i].Owner.Shard(shards)
-		at, ok := place[shard]
-		if !ok {
-			at = len(groups)
-			place[shard] = at
-			groups = append(groups, nil)
-		}
-		groups[at] = append(groups[at], i)
-	}
-	return groups
-}
-
-// Pick returns the counters of one group of ByShard.
-func Pick(counters []store.Counter, at []int) []store.Counter {
-	group := make([]store.Counter, len(at))
-	for i, index := range at {
-		group[i] = counters[index]
-	}
-	return group
-}
-
-// Once commits counters shard by shard, each shard once by the name of the change.
-func (a *Accounts) Once(ctx context.Context, counters []store.Counter, change store.Idempotency) error {
-	for _, at := range ByShard(counters, a.store.Shards()) {
-		group, id := Pick(counters, at), change
-		id.Owner = group[0].Owner
-		if _, err := a.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &id}); err != nil {
-			return err
-		}
+		a.remember(&counters[i], spends[i].Max, result.Counters[i], a.clock())
 	}
 	return nil
 }
@@ -174,7 +114,7 @@ func (a *Accounts) Once(ctx context.Context, counters []store.Counter, change st
 const Kind = "spend"
 
 // Key returns the owner of the counter of an account; Account.Counter is its name. Each policy, scope and
-// subject has one owner, so that a call counts all of its spends there in one shard. Each period has an
+// subject has one owner. Each period has an
 // owner of its own, which is dropped long after the period: see DropLater.
 func Key(namespace string, account rules.Account) store.Key {
 	id := url.PathEscape(account.Policy) + "/" + string(account.Scope) + "/" + url.PathEscape(account.Subject)

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -9,9 +8,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/store/redisstore"
-	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
-	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/internal/halts"
 	"github.com/interlock-run/interlock/services/statestore/internal/components"
 	"github.com/interlock-run/interlock/services/statestore/internal/opening"
@@ -47,35 +43,13 @@ func (r *rig) halt(scope halts.Scope) (lift func()) {
 // that has begun; after it, all goes on.
 func TestHaltedStates(t *testing.T) {
 	t.Parallel()
-	inAllStores(t, haltsStates)
+	everywhere(t, ports.Config{}, haltsStates)
 }
 
 // S23.47: nor does an execution of a component begin or end.
 func TestHaltedExecutions(t *testing.T) {
 	t.Parallel()
-	inAllStores(t, haltsExecutions)
-}
-
-// inAllStores runs a test on both stores, and on a cluster, where the record of the halts is in another shard than the rest.
-func inAllStores(t *testing.T, test func(r *rig)) {
-	t.Helper()
-	everywhere(t, ports.Config{}, test)
-	t.Run("cluster", func(t *testing.T) {
-		t.Parallel()
-		url, clock := redistest.StartCluster(t).URL(), storetest.NewClock()
-		seen := &announced{t: t, ids: map[string]bool{}}
-		r := &rig{T: t, clock: clock, open: func() store.Store {
-			s, err := redisstore.Open(t.Context(), redisstore.Config{URL: url, Prefix: "halts", Clock: clock.Now, Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = s.Close() })
-			return &watched{s, seen}
-		}}
-		r.store = r.open()
-		r.App = r.replica(r.store)
-		test(r)
-	})
+	everywhere(t, ports.Config{}, haltsExecutions)
 }
 
 // halting is a scope of a halt, and whether it holds for the agent that the tests halt.

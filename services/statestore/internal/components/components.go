@@ -178,7 +178,7 @@ func (reg *Registry) put(ctx context.Context, caller ports.Caller, st *standing,
 			return fault.From(err)
 		}
 		batch.Events = []store.Event{event}
-		batch.Checks = st.unchanged(reg)
+		batch.Checks = st.unchanged()
 	}
 	_, err = reg.ports.Commit(ctx, caller.Principal, batch)
 	return retry.Fault(err)

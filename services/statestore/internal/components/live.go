@@ -92,11 +92,8 @@ func (st *standing) waits(digest string) bool {
 	return json.Unmarshal(st.record.Data, &latest) == nil && latest.Staged && latest.Digest == digest && st.latest > st.place.AsOf
 }
 
-// unchanged returns the precondition that no set is applied meanwhile, where the store can check it.
-func (st *standing) unchanged(reg *Registry) []store.Check {
-	if !reg.ports.Store.Spans() {
-		return nil
-	}
+// unchanged returns the precondition that no set is applied meanwhile.
+func (st *standing) unchanged() []store.Check {
 	return []store.Check{{Key: catalog.Key(st.key.Namespace), Version: st.catalog.Version}}
 }
 

@@ -195,7 +195,7 @@ func (v *values) unhalted(ctx context.Context, caller ports.Caller) (store.Check
 	if v.session != nil {
 		work.Sessions = []string{v.session.ID}
 	}
-	return v.a.members.Unhalted(ctx, v.key, work)
+	return v.a.members.Unhalted(ctx, v.key.Namespace, work)
 }
 
 // goesOn refuses the end of an execution whose values are not those that it began with,

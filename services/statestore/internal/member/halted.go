@@ -20,21 +20,21 @@ type Work struct {
 }
 
 // Unhalted refuses work in the scope of a halt: a new session, a runner's task, a lock, or a write of a shared state. The check is
-// the precondition of its commit next to home (S23.43).
-func (ms *Members) Unhalted(ctx context.Context, home store.Key, work Work) (store.Check, error) {
-	all, err := ms.Halts(ctx, home, true)
+// the precondition of its commit (S23.43).
+func (ms *Members) Unhalted(ctx context.Context, namespace string, work Work) (store.Check, error) {
+	all, err := ms.Halts(ctx, true)
 	if err != nil {
 		return store.Check{}, err
 	}
-	return ms.UnhaltedBy(ctx, all, home.Namespace, work)
+	return ms.UnhaltedBy(ctx, all, namespace, work)
 }
 
-// Halts returns the halts for a commit next to home. Unless they are fresh they may be old, and so may be a refusal.
-func (ms *Members) Halts(ctx context.Context, home store.Key, fresh bool) (*halts.Index, error) {
+// Halts returns the halts. Unless they are fresh they may be old, and so may be a refusal.
+func (ms *Members) Halts(ctx context.Context, fresh bool) (*halts.Index, error) {
 	if fresh {
-		return ms.halts.Refresh(ctx, home)
+		return ms.halts.Refresh(ctx)
 	}
-	return ms.halts.Known(ctx, home)
+	return ms.halts.Known(ctx)
 }
 
 // UnhaltedBy refuses work in the scope of one of these halts.

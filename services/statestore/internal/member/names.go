@@ -276,7 +276,7 @@ func (ns *Names) open(ctx context.Context, key store.Key, in *Intent) (*Member, 
 		in.by.Name = in.Owner
 	}
 	t := ns.members.NewTree(ports.Caller{Namespace: key.Namespace, Principal: in.by})
-	check, err := ns.members.Unhalted(ctx, key, Work{
+	check, err := ns.members.Unhalted(ctx, key.Namespace, Work{
 		By: in.by, Humans: []*auth.Human{in.Human.Read()}, Agent: in.Agent, Sessions: []string{in.Name, in.ID, in.ParentHome},
 	})
 	if err != nil {

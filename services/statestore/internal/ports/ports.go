@@ -107,24 +107,8 @@ func (p *Ports) Commit(ctx context.Context, by auth.Principal, batch store.Batch
 	if err != nil {
 		return store.Result{}, err
 	}
-	if len(counts) > 0 {
-		shard, _, err := batch.Shard(p.Store.Shards(), p.Store.Spans())
-		if err != nil {
-			return store.Result{}, err
-		}
-		batch.Checks = append(slices.Clone(batch.Checks), p.Within(shard, counts)...)
-	}
+	batch.Checks = slices.Concat(batch.Checks, counts)
 	return p.Store.Commit(ctx, batch)
-}
-
-// Within returns those conditions that a commit in a shard can have: of that shard, and of all where the store spans
-// shards. The others were read just now.
-func (p *Ports) Within(shard int, checks []store.Check) []store.Check {
-	if p.Store.Spans() {
-		return checks
-	}
-	shards := p.Store.Shards()
-	return slices.DeleteFunc(slices.Clone(checks), func(c store.Check) bool { return c.Key.Shard(shards) != shard })
 }
 
 // Now returns the time.

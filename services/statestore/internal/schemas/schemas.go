@@ -192,7 +192,7 @@ func (ss *Schemas) put(ctx context.Context, caller ports.Caller, st *standing, v
 		Puts:   []store.Put{{Key: key, Expect: v.Number - 1, Data: data, History: data}},
 		Events: []store.Event{event},
 	}
-	if !v.Staged && ss.ports.Store.Spans() { // no set is applied meanwhile
+	if !v.Staged { // no set is applied meanwhile
 		batch.Checks = append(batch.Checks, store.Check{Key: catalog.Key(key.Namespace), Version: st.catalog.Version})
 	}
 	batch.Idempotency = request.KeepNumber(key, v.Number)

@@ -48,7 +48,7 @@ func (ls *Locks) take(ctx context.Context, caller ports.Caller, id, holder strin
 	if err != nil {
 		return store.Lease{}, err
 	}
-	unhalted, err := ls.members.Unhalted(ctx, st.Key, st.Work(caller, acting))
+	unhalted, err := ls.members.Unhalted(ctx, st.Key.Namespace, st.Work(caller, acting))
 	if err != nil {
 		return store.Lease{}, err
 	}

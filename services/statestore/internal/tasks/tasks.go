@@ -167,7 +167,7 @@ func (ts *Tasks) claimTask(ctx context.Context, caller ports.Caller, r Runner, m
 	if !result.Changed {
 		return nil, nil
 	}
-	unhalted, err := ts.members.Unhalted(ctx, m.Key, member.Work{By: caller.Principal, Agent: m.Agent, Sessions: []string{m.ID}})
+	unhalted, err := ts.members.Unhalted(ctx, m.Key.Namespace, member.Work{By: caller.Principal, Agent: m.Agent, Sessions: []string{m.ID}})
 	if fault.ReasonOf(err) == fault.Halted {
 		return nil, nil // it waits
 	}

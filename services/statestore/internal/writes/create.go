@@ -199,7 +199,7 @@ func (c *creation) put(ctx context.Context, root *member.Member) (*states.State,
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	unhalted, err := a.members.Unhalted(ctx, root.Key, member.Work{By: c.caller.Principal, Humans: []*auth.Human{c.caller.For}, Sessions: []string{root.ID}})
+	unhalted, err := a.members.Unhalted(ctx, root.Key.Namespace, member.Work{By: c.caller.Principal, Humans: []*auth.Human{c.caller.For}, Sessions: []string{root.ID}})
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (rm *Remover) Delete(ctx context.Context, caller ports.Caller, id string, e
 			return err
 		}
 		if caller.Agent() { // an operator can clear away what is halted
-			unhalted, err := rm.members.Unhalted(ctx, st.Key, st.Work(caller, acting))
+			unhalted, err := rm.members.Unhalted(ctx, st.Key.Namespace, st.Work(caller, acting))
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func (rm *Remover) remove(ctx context.Context, caller ports.Caller, st *states.S
 		Events:      []store.Event{event},
 		ClearTimers: []store.TimerID{member.RetentionTimer(root)},
 		Fence:       &store.Fence{Key: states.LockKey(st.Key), Token: store.Unheld},
-		Checks:      rm.ports.Within(st.Key.Shard(rm.ports.Store.Shards()), guards),
+		Checks:      guards,
 	}
 	if force {
 		t.Batch.Fence = nil

@@ -142,7 +142,7 @@ func (w *write) decide(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.halts, err = w.a.members.Halts(ctx, w.key, w.fresh); err != nil {
+	if w.halts, err = w.a.members.Halts(ctx, w.fresh); err != nil {
 		return err
 	}
 	for _, e := range w.group {
@@ -298,7 +298,7 @@ func (w *write) checks() []store.Check {
 		}
 	}
 	for _, e := range w.accepted {
-		for _, guard := range w.a.ports.Within(w.key.Shard(w.a.ports.Store.Shards()), slices.Concat(e.guards, w.counts[e.caller.Principal])) {
+		for _, guard := range slices.Concat(e.guards, w.counts[e.caller.Principal]) {
 			if !seen[guard.Key] {
 				seen[guard.Key] = true
 				checks = append(checks, guard)
