@@ -36,14 +36,15 @@ func run(args ...string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	out, err := outputOf(self, args)
+	out, err := outputOf(longestProbe, self, args...)
 	if err != nil {
 		return nil, fmt.Errorf("run %s %s: %w", self, strings.Join(args, " "), err)
 	}
 	return out, nil
 }
 
-func outputOf(program string, args []string) ([]byte, error) {
+// outputOf runs a program without input for at most a time, and returns its standard output.
+func outputOf(limit time.Duration, program string, args ...string) ([]byte, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -58,9 +59,9 @@ func outputOf(program string, args []string) ([]byte, error) {
 	if err = errors.Join(err, to.Close()); err != nil {
 		return nil, err
 	}
-	end := time.AfterFunc(longestProbe, func() { _ = process.Kill() }) // it may have ended
+	end := time.AfterFunc(limit, func() { _ = process.Kill() }) // it may have ended
 	defer end.Stop()
-	_ = from.SetReadDeadline(time.Now().Add(longestProbe)) // others may have the pipe still; some systems set none
+	_ = from.SetReadDeadline(time.Now().Add(limit)) // others may have the pipe still; some systems set none
 	out, err := io.ReadAll(io.LimitReader(from, maxMessage))
 	state, waited := process.Wait()
 	if err = errors.Join(err, waited); err != nil {
