@@ -39,9 +39,6 @@ func initTraceOf(tb testing.TB, name string, args ...string) string {
 	return stderr.String()
 }
 
-// mostBeforeHook is the most packages that are initialised for a hook. A late import of package early lets twice as many go first.
-const mostBeforeHook = 110
-
 // TestHookStartsBeforeTheRest: no slow package is initialised for a
 // hook, and no import of the hook's lets others go first. Go's own trace of package initialisation says so.
 func TestHookStartsBeforeTheRest(t *testing.T) {
@@ -64,8 +61,9 @@ func TestHookStartsBeforeTheRest(t *testing.T) {
 			t.Errorf("a hook waits for %s; package early must import less", slow)
 		}
 	}
-	if n := strings.Count(hook, "\ninit "); n > mostBeforeHook {
-		t.Errorf("%d packages are initialised for a hook, more than %d:\n%s", n, mostBeforeHook, hook)
+	// With one import whose path is late in the alphabet, it would be half of them.
+	if some, every := strings.Count(hook, "\ninit "), strings.Count(all, "\ninit "); 3*some > every {
+		t.Errorf("%d of %d packages are initialised for a hook, more than a third:\n%s", some, every, hook)
 	}
 }
 
