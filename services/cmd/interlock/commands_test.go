@@ -34,6 +34,23 @@ func TestGrammarOfOneWord(t *testing.T) {
 	if n := len(named([]string{"run", "list"})); n != 1 {
 		t.Errorf("a command takes %d commands", n)
 	}
+	last := map[string]string{} // of each group
+	for path := range leaves(t) {
+		if group, name, below := strings.Cut(path, " "); below {
+			last[group] = max(last[group], name)
+		}
+	}
+	for group, name := range last {
+		path := append([]string{group}, strings.Fields(name)...)
+		if got, want := help(append(path, "--help")...), help(append([]string{"--help"}, path...)...); got != want {
+			t.Errorf("alone:\n%s\namong all:\n%s", got, want)
+		}
+	}
+	for line, want := range map[string]int{"run list": 1, "run force-state": 1, "run": 10, "run lists": 10, "run --help list": 10} {
+		if got := len(grammar(t, strings.Fields(line)).Model.Children[0].Children); got != want {
+			t.Errorf("%s: %d commands below it, want %d", line, got, want)
+		}
+	}
 	if n := len(named([]string{"completion", "bash"})); n != len(commands) {
 		t.Errorf("completion knows %d commands", n)
 	}
