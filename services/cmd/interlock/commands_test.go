@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 )
@@ -34,15 +38,18 @@ func TestGrammarOfOneWord(t *testing.T) {
 	if n := len(named([]string{"run", "list"})); n != 1 {
 		t.Errorf("a command takes %d commands", n)
 	}
-	last := map[string]string{} // of each group
-	for path := range leaves(t) {
-		if group, name, below := strings.Cut(path, " "); below {
-			last[group] = max(last[group], name)
+	all, last := leaves(t), map[string]string{} // one of each group
+	for path := range all {
+		if group, _, below := strings.Cut(path, " "); below {
+			last[group] = max(last[group], path)
 		}
 	}
-	for group, name := range last {
-		path := append([]string{group}, strings.Fields(name)...)
-		if got, want := help(append(path, "--help")...), help(append([]string{"--help"}, path...)...); got != want {
+	for _, path := range last {
+		want, node := all[path], grammar(t, strings.Fields(path)).Model.Node
+		for _, name := range strings.Fields(path) {
+			node = node.Children[slices.IndexFunc(node.Children, func(child *kong.Node) bool { return child.Name == name })]
+		}
+		if got, want := described(node), described(want); got != want {
 			t.Errorf("alone:\n%s\namong all:\n%s", got, want)
 		}
 	}
@@ -54,4 +61,16 @@ func TestGrammarOfOneWord(t *testing.T) {
 	if n := len(named([]string{"completion", "bash"})); n != len(commands) {
 		t.Errorf("completion knows %d commands", n)
 	}
+}
+
+// described returns how a command is called: its arguments and flags, with their texts and defaults.
+func described(node *kong.Node) string {
+	var text strings.Builder
+	fmt.Fprintln(&text, node.Summary(), node.Help)
+	for _, group := range node.AllFlags(false) {
+		for _, flag := range group {
+			fmt.Fprintln(&text, flag, flag.Help, flag.Default, flag.Enum, flag.Envs, flag.Required, flag.Group)
+		}
+	}
+	return text.String()
 }
