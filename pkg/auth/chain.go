@@ -3,6 +3,8 @@ package auth
 import (
 	"context"
 	"errors"
+
+	"github.com/interlock-run/interlock/pkg/auth/tokenfile"
 )
 
 // Chain asks one authenticator after another whose token it is. One that does not know it
@@ -52,5 +54,5 @@ func (c chain) Human(ctx context.Context, token string) (*Human, error) {
 // One knows a single token: that of services which run in one process, made when it
 // starts and known to it alone.
 func One(p Principal, token string) Authenticator {
-	return &Tokens{callers: callers{files: []hashes{{byDigest: map[digest]Principal{digestOf("", token): p}}}}}
+	return &Tokens{callers: callers{files: []hashes{{byDigest: map[tokenfile.Digest]Principal{tokenfile.DigestOf("", token): p}}}}}
 }

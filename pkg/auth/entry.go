@@ -8,40 +8,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/interlock-run/interlock/pkg/auth/tokenfile"
 )
 
-// File is the content of a tokens file: hashes of tokens, and tokens in plain text that were
-// written by hand.
-type File struct {
-	// Pepper is hashed before each token. It is not in any other file.
-	Pepper string  `json:"pepper,omitempty"`
-	Tokens []Entry `json:"tokens"`
-}
+// File is the content of a tokens file, as tokenfile.File.
+type File tokenfile.File
 
 // Entry is one token: its digest, or itself in plain text.
-type Entry struct {
-	Name string `json:"name"`
-	Role Role   `json:"role"`
-	// Namespaces are those that it may call in. Without any, it is the default one for a hash, and
-	// all for a token in plain text and for services.
-	Namespaces []string `json:"namespaces,omitempty"`
-	// Person is whose token it is, where that is a registered person.
-	Person string `json:"person,omitempty"`
-	// SpeaksFor is set for a program that names the people on whose behalf it calls, and is believed (auth.Gateway).
-	SpeaksFor bool `json:"speaks_for,omitzero"`
-	// ID names the token, and Digest is "sha256:" and the digest of pepper and token.
-	ID     string `json:"id,omitempty"`
-	Digest string `json:"digest,omitempty"`
-	Token  string `json:"token,omitempty"`
-
-	Created time.Time `json:"created,omitzero"`
-	// Expires is when it counts no more; never without one.
-	Expires time.Time `json:"expires,omitzero"`
-}
+type Entry = tokenfile.Entry
 
 const (
 	digestPrefix = "sha256:"
@@ -51,81 +29,48 @@ const (
 	defaultNamespace = "default"
 )
 
-// parseFile reads any form of a tokens file, strictly: duplicate and unknown keys are
-// errors, and so is a flat file without any token.
-func parseFile(data []byte) (File, error) {
-	const fix = `want {"agent":"<token>",...} or {"tokens":[{"name":...,"role":...,"token":...}]}, or what interlock token add has written`
-	var f File
-	longErr := json.Unmarshal(data, &f, json.RejectUnknownMembers(true))
-	if longErr == nil && (len(f.Tokens) > 0 || f.Pepper != "") {
-		return f, nil
-	}
-	var flat map[Role]string
-	if err := json.Unmarshal(data, &flat); err != nil {
-		// The decoder's error may quote its input: a secret. Drop it.
-		return File{}, errors.New("the tokens file cannot be read: " + fix)
-	}
-	f = File{}
-	for _, role := range Roles() {
-		if token, ok := flat[role]; ok {
-			f.Tokens = append(f.Tokens, Entry{Name: string(role), Role: role, Token: token})
-			delete(flat, role)
-		}
-	}
-	if _, ok := flat[Service]; ok {
-		return File{}, errors.New(`the token of a service must be an entry with a name and the role "service": ` + fix)
-	}
-	if len(flat) > 0 {
-		return File{}, errors.New("the tokens file names a role that does not exist: " + fix)
-	}
-	if len(f.Tokens) == 0 {
-		return File{}, errors.New("the tokens file has no tokens: " + fix)
-	}
-	return f, nil
-}
-
 // check returns the digest of a token by which it is looked up.
-func (e Entry) check(pepper string) (digest, error) {
+func check(e Entry, pepper string) (tokenfile.Digest, error) {
 	switch {
 	case !ValidName(e.Name): // "ann" and "ann " would be two people with a vote each
-		return digest{}, fmt.Errorf("the name %q must have 1 to %d bytes of printable text, and no space at its ends", e.Name, maxName)
+		return tokenfile.Digest{}, fmt.Errorf("the name %q must have 1 to %d bytes of printable text, and no space at its ends", e.Name, maxName)
 	case e.Person != "" && !ValidName(e.Person):
-		return digest{}, fmt.Errorf("the person %q must have 1 to %d bytes of printable text, and no space at its ends", e.Person, maxName)
+		return tokenfile.Digest{}, fmt.Errorf("the person %q must have 1 to %d bytes of printable text, and no space at its ends", e.Person, maxName)
 	case !e.Role.Valid():
-		return digest{}, fmt.Errorf("the role must be one of %v", append(GivenRoles(), Relay))
+		return tokenfile.Digest{}, fmt.Errorf("the role must be one of %v", append(GivenRoles(), Relay))
 	case slices.ContainsFunc(e.Namespaces, func(n string) bool { return n == "" || strings.ContainsAny(n, " \t\n") }):
-		return digest{}, errors.New(`each of its namespaces must be a name, or "*" for all`)
+		return tokenfile.Digest{}, errors.New(`each of its namespaces must be a name, or "*" for all`)
 	case (e.Token == "") == (e.Digest == ""):
-		return digest{}, errors.New("it must have either a token or a digest")
+		return tokenfile.Digest{}, errors.New("it must have either a token or a digest")
 	case e.Digest != "":
-		return e.hashed(pepper)
+		return hashed(e, pepper)
 	case len(e.Token) < minToken || len(e.Token) > maxToken:
-		return digest{}, fmt.Errorf("the token must have %d to %d bytes", minToken, maxToken)
+		return tokenfile.Digest{}, fmt.Errorf("the token must have %d to %d bytes", minToken, maxToken)
 	case strings.ContainsFunc(e.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return digest{}, errors.New("the token must be printable ASCII without spaces")
+		return tokenfile.Digest{}, errors.New("the token must be printable ASCII without spaces")
 	}
-	return digestOf(pepper, e.Token), nil
+	return tokenfile.DigestOf(pepper, e.Token), nil
 }
 
 // hashed returns the digest that an entry holds.
-func (e Entry) hashed(pepper string) (sum digest, err error) {
+func hashed(e Entry, pepper string) (sum tokenfile.Digest, err error) {
 	text, known := strings.CutPrefix(e.Digest, digestPrefix)
 	raw, err := hex.DecodeString(text)
 	switch {
 	case len(pepper) < minPepper:
-		return digest{}, fmt.Errorf("a digest needs the pepper of the file, of at least %d bytes", minPepper)
+		return tokenfile.Digest{}, fmt.Errorf("a digest needs the pepper of the file, of at least %d bytes", minPepper)
 	case !known || err != nil || len(raw) != len(sum):
-		return digest{}, errors.New(`its digest must be "sha256:" and 64 hexadecimal digits`)
+		return tokenfile.Digest{}, errors.New(`its digest must be "sha256:" and 64 hexadecimal digits`)
 	case e.ID == "":
-		return digest{}, errors.New("a digest needs the id of its token")
+		return tokenfile.Digest{}, errors.New("a digest needs the id of its token")
 	}
 	copy(sum[:], raw)
 	return sum, nil
 }
 
 // principal returns whose token it is.
-func (e Entry) principal() Principal {
-	p := Principal{Name: e.Name, Role: e.Role, Kind: Static, TokenID: e.id(), Expires: e.Expires, Person: e.Person, SpeaksFor: e.SpeaksFor, Namespaces: NamespacesOf(e.Namespaces...)}
+func principalOf(e Entry) Principal {
+	p := Principal{Name: e.Name, Role: e.Role, Kind: Static, TokenID: idOf(e), Expires: e.Expires, Person: e.Person, SpeaksFor: e.SpeaksFor, Namespaces: NamespacesOf(e.Namespaces...)}
 	switch {
 	case e.Role == Service, len(e.Namespaces) == 0 && e.Token != "":
 		p.Namespaces = AllNamespaces
@@ -135,9 +80,9 @@ func (e Entry) principal() Principal {
 	return p.Rooted()
 }
 
-func (e Entry) id() string {
+func idOf(e Entry) string {
 	if e.Token != "" {
-		return tokenID(e.Token)
+		return tokenfile.ID(e.Token)
 	}
 	return e.ID
 }
@@ -147,8 +92,8 @@ func (f *File) AddHash(e Entry, token string) {
 	if f.Pepper == "" {
 		f.Pepper = newPepper()
 	}
-	sum := digestOf(f.Pepper, token)
-	e.Token, e.ID, e.Digest = "", tokenID(token), digestPrefix+hex.EncodeToString(sum[:])
+	sum := tokenfile.DigestOf(f.Pepper, token)
+	e.Token, e.ID, e.Digest = "", tokenfile.ID(token), digestPrefix+hex.EncodeToString(sum[:])
 	f.Tokens = append(f.Tokens, e)
 }
 
@@ -173,9 +118,9 @@ func (f *File) HashAll() (changed bool) {
 
 // Find returns the entry of a token.
 func (f File) Find(token string) (Entry, bool) {
-	of := digestOf(f.Pepper, token)
+	of := tokenfile.DigestOf(f.Pepper, token)
 	i := slices.IndexFunc(f.Tokens, func(e Entry) bool {
-		sum, err := e.check(f.Pepper)
+		sum, err := check(e, f.Pepper)
 		return err == nil && sum == of
 	})
 	if i < 0 {
@@ -187,7 +132,7 @@ func (f File) Find(token string) (Entry, bool) {
 // Revoke removes the tokens of a name, or the one of an id, and returns them.
 func (f *File) Revoke(which string) (removed []Entry) {
 	f.Tokens = slices.DeleteFunc(f.Tokens, func(e Entry) bool {
-		match := e.Name == which || e.id() == which
+		match := e.Name == which || idOf(e) == which
 		if match {
 			removed = append(removed, e)
 		}
@@ -200,7 +145,7 @@ func (f *File) Revoke(which string) (removed []Entry) {
 func (f File) Listed() []Entry {
 	all := slices.Clone(f.Tokens)
 	for i, e := range all {
-		all[i].ID, all[i].Namespaces = e.id(), e.principal().Namespaces.List()
+		all[i].ID, all[i].Namespaces = idOf(e), principalOf(e).Namespaces.List()
 		all[i].Token, all[i].Digest = "", ""
 	}
 	slices.SortStableFunc(all, func(a, b Entry) int {

@@ -1,25 +1,20 @@
 package auth
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/interlock-run/interlock/pkg/auth/tokenfile"
 	"github.com/interlock-run/interlock/pkg/internal/reread"
 )
-
-// maxFile bounds a file with secrets, in bytes.
-const maxFile = 1 << 20
 
 // TokensFrom is a tokens file, and which roles count of it.
 type TokensFrom struct {
@@ -74,20 +69,21 @@ func LoadSources(sources ...TokensFrom) (*Tokens, error) {
 
 // ReadFile reads a tokens file, as ReadSecret does.
 func ReadFile(file string) (File, error) {
-	data, err := ReadSecret(file)
-	if err != nil {
-		return File{}, err
-	}
-	return DecodeFile(file, data)
+	f, err := tokenfile.Read(file)
+	return File(f), err
 }
+
+// FileToken returns the first token of a role that a file has in plain text, for clients on the
+// same machine as the server.
+func FileToken(file string, role Role) (string, error) { return tokenfile.Token(file, role) }
 
 // DecodeFile reads the text of a tokens file.
 func DecodeFile(file string, data []byte) (File, error) {
-	f, err := parseFile(data)
+	f, err := tokenfile.Parse(data)
 	if err != nil {
 		return File{}, fmt.Errorf("%s: %w", file, err)
 	}
-	return f, nil
+	return File(f), nil
 }
 
 // lookAtTokens is how often it is looked whether a tokens file has changed.
@@ -110,26 +106,6 @@ func FollowPassword(file string) (func() string, error) {
 		return nil, err
 	}
 	return v.Get, nil
-}
-
-// FileToken returns the first token of a role that a file has in plain text, for clients on the
-// same machine as the server.
-func FileToken(file string, role Role) (string, error) {
-	f, err := ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	hashed := ""
-	for _, e := range f.Tokens {
-		switch {
-		case e.Role != role:
-		case e.Token != "":
-			return e.Token, nil
-		default:
-			hashed = ", only its hash"
-		}
-	}
-	return "", fmt.Errorf("%s has no token of role %s%s", file, role, hashed)
 }
 
 // WriteFile writes minted tokens in the flat form, readable by their owner only. It
@@ -261,22 +237,20 @@ func WriteSecret(file string, data []byte) (created bool, err error) {
 }
 
 // SealedPrefix begins a file whose text is sealed.
-const SealedPrefix = "interlock-sealed-1 "
-
-// IsSealed reports whether the text of a file is sealed.
-func IsSealed(data []byte) bool { return bytes.HasPrefix(data, []byte(SealedPrefix)) }
+const SealedPrefix = tokenfile.SealedPrefix
 
 // ErrSealed refuses a sealed file: only the server has the key that opens it.
-var ErrSealed = errors.New("it is sealed, and opens with the passphrase of its data folder only")
+var ErrSealed = tokenfile.ErrSealed
+
+// IsSealed reports whether the text of a file is sealed.
+func IsSealed(data []byte) bool { return tokenfile.IsSealed(data) }
 
 // ReadSecret reads a file as ReadSealed does, and refuses one that is sealed.
-func ReadSecret(file string) ([]byte, error) {
-	data, err := ReadSealed(file)
-	if err == nil && IsSealed(data) {
-		return nil, fmt.Errorf("%s: %w", file, ErrSealed)
-	}
-	return data, err
-}
+func ReadSecret(file string) ([]byte, error) { return tokenfile.ReadSecret(file) }
+
+// ReadSealed reads a file of at most 1 MiB. It refuses one that others than its
+// owner may read or change, except that its group may read it.
+func ReadSealed(file string) ([]byte, error) { return tokenfile.ReadSealed(file) }
 
 // PutSecret writes a file as WriteSecret does, also over an existing one.
 func PutSecret(file string, data []byte) error {
@@ -285,34 +259,6 @@ func PutSecret(file string, data []byte) error {
 		return err
 	}
 	return replaceSecret(file, data)
-}
-
-// ReadSealed reads a file of at most 1 MiB. It refuses one that others than its
-// owner may read or change, except that its group may read it: that is how
-// Kubernetes mounts a secret for a process that is not root.
-func ReadSealed(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
-	}
-	defer func() { _ = f.Close() }()
-	// The open file is asked, not the path: the path may change in between.
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
-	}
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o037 != 0 {
-		return nil, fmt.Errorf("%s has mode %04o, so others can use its secrets: run chmod 600 on it, "+
-			"and create new ones if others had access to this machine", file, mode)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d bytes", file, maxFile)
-	}
-	return data, nil
 }
 
 // ReadPassword reads a file that holds one password, as ReadSecret does; a newline at its

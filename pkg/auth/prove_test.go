@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/tokenfile"
 )
 
 // Only who knows the token can prove it, for this question and this address.
@@ -14,15 +15,15 @@ func TestProve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := auth.NewChallenge(token)
+	c := tokenfile.NewChallenge(token, [32]byte{1})
 	proof, ok := tokens.Prove(c, "127.0.0.1:1")
 	if !ok || !c.Proved(token, "127.0.0.1:1", proof) {
 		t.Errorf("%q, %v", proof, ok)
 	}
-	if c.Proved(token, "127.0.0.1:2", proof) || c.Proved(other, "127.0.0.1:1", proof) || auth.NewChallenge(token).Proved(token, "127.0.0.1:1", proof) {
+	if c.Proved(token, "127.0.0.1:2", proof) || c.Proved(other, "127.0.0.1:1", proof) || tokenfile.NewChallenge(token, [32]byte{2}).Proved(token, "127.0.0.1:1", proof) {
 		t.Error("the proof is good for something else too")
 	}
-	for _, c := range []auth.Challenge{auth.NewChallenge(other), {ID: c.ID}, {ID: c.ID, Nonce: "short"}, {}} {
+	for _, c := range []auth.Challenge{tokenfile.NewChallenge(other, [32]byte{1}), {ID: c.ID}, {ID: c.ID, Nonce: "short"}, {}} {
 		if proof, ok := tokens.Prove(c, "a"); ok || proof != (auth.Proof{}) {
 			t.Errorf("%+v: %q", c, proof)
 		}

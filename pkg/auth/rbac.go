@@ -253,7 +253,7 @@ var table = map[string]grant{
 // Allowed reports whether the role may call the RPC, named like
 // "/interlock.engine.v1.RunService/StartRun".
 func Allowed(fullMethod string, role Role) bool {
-	return table[fullMethod]&role.grant() != 0
+	return table[fullMethod]&grantOf(role) != 0
 }
 
 // Reads reports whether the RPC changes nothing, and so may be called with a read-only token. GetBreakGlassGrant is none of
@@ -292,7 +292,7 @@ func Methods() []string {
 	return names
 }
 
-func (r Role) grant() grant {
+func grantOf(r Role) grant {
 	switch r {
 	case Agent:
 		return agent

@@ -3,12 +3,11 @@ package auth
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/auth/tokenfile"
 	"github.com/interlock-run/interlock/pkg/internal/reread"
 )
 
@@ -52,7 +51,7 @@ type callers struct {
 // hashes are the entries of a file.
 type hashes struct {
 	pepper   string
-	byDigest map[digest]Principal
+	byDigest map[tokenfile.Digest]Principal
 }
 
 var _ Authenticator = (*Tokens)(nil)
@@ -63,7 +62,7 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (Principal, error
 		return Principal{}, ErrUnauthenticated
 	}
 	for _, file := range t.known().files {
-		p, ok := file.byDigest[digestOf(file.pepper, token)]
+		p, ok := file.byDigest[tokenfile.DigestOf(file.pepper, token)]
 		switch {
 		case !ok:
 		case !p.Expires.IsZero() && !time.Now().Before(p.Expires):
@@ -102,24 +101,6 @@ func (t *Tokens) Len() (n int) {
 // Plain reports that a file holds a token in plain text.
 func (t *Tokens) Plain() bool { return t != nil && t.known().plain }
 
-// digest is the SHA-256 of a pepper and a token.
-type digest [sha256.Size]byte
-
-func digestOf(pepper, token string) digest {
-	text := make([]byte, 0, len(pepper)+len(token))
-	return sha256.Sum256(append(append(text, pepper...), token...))
-}
-
-// tokenID returns the name of a token, which reveals no part of it.
-func tokenID(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	sum = sha256.Sum256(append([]byte("interlock token id\n"), sum[:]...))
-	return hex.EncodeToString(sum[:idBytes])
-}
-
-// idBytes is how much of its digest names a token.
-const idBytes = 8
-
 // ParseTokens reads a tokens file of any form: that with hashes, which `interlock token` writes,
 // and those with tokens in plain text: the flat one, {"agent":"<token>","operator":"<token>"},
 // where the principal is named like its role, or the long one,
@@ -127,11 +108,11 @@ const idBytes = 8
 // several tokens but only one role. The flat form does not have the role of services.
 // Errors never quote a token.
 func ParseTokens(data []byte) (*Tokens, error) {
-	f, err := parseFile(data)
+	f, err := tokenfile.Parse(data)
 	if err != nil {
 		return nil, err
 	}
-	t, err := callersOf([]part{{File: f}})
+	t, err := callersOf([]part{{File: File(f)}})
 	if err != nil {
 		return nil, err
 	}
@@ -149,10 +130,10 @@ func callersOf(parts []part) (callers, error) {
 	t := callers{byName: map[string]Role{}, agents: map[string][]Principal{}}
 	roles := map[string]Role{}
 	for _, of := range parts {
-		in := hashes{pepper: of.Pepper, byDigest: make(map[digest]Principal, len(of.Tokens))}
+		in := hashes{pepper: of.Pepper, byDigest: make(map[tokenfile.Digest]Principal, len(of.Tokens))}
 		for i, e := range of.Tokens {
 			at := fmt.Sprintf("token %d of the tokens file", i+1)
-			sum, err := e.check(of.Pepper)
+			sum, err := check(e, of.Pepper)
 			if err != nil {
 				return callers{}, fmt.Errorf("%s: %w", at, err)
 			}
@@ -166,10 +147,10 @@ func callersOf(parts []part) (callers, error) {
 			if _, seen := in.byDigest[sum]; seen {
 				return callers{}, fmt.Errorf("%s: the token is used twice; mint another", at)
 			}
-			in.byDigest[sum] = e.principal()
+			in.byDigest[sum] = principalOf(e)
 			t.take(e.Name, e.Role)
 			if e.Role.Drives() {
-				t.agents[folded(e.Name)] = append(t.agents[folded(e.Name)], e.principal())
+				t.agents[folded(e.Name)] = append(t.agents[folded(e.Name)], principalOf(e))
 			}
 			t.plain = t.plain || e.Token != ""
 		}

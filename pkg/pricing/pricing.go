@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -43,17 +43,22 @@ type Price int64
 // highest is far above any price, and so far below where numbers end that no sum overflows.
 const highest Price = 1_000_000_000_000
 
+// places is how many decimal places of a dollar a micro-dollar has.
+const places = 6
+
 // UnmarshalJSON reads a decimal number of dollars. Money is never a float.
 func (p *Price) UnmarshalJSON(data []byte) error {
-	dollars, ok := new(big.Rat).SetString(string(data))
-	if !ok || strings.ContainsAny(string(data), "eE/\"") {
+	whole, fraction, _ := strings.Cut(string(data), ".")
+	digits := strings.TrimPrefix(whole, "-")
+	if digits == "" || strings.Trim(digits+fraction, "0123456789") != "" {
 		return fmt.Errorf("%.40s is no price: write a decimal number of US dollars", data)
 	}
-	micro := dollars.Mul(dollars, big.NewRat(1_000_000, 1))
-	if !micro.IsInt() || micro.Sign() < 0 || !micro.Num().IsInt64() || Price(micro.Num().Int64()) > highest {
+	fraction = strings.TrimRight(fraction, "0")
+	micro, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", max(0, places-len(fraction))), 10, 64)
+	if err != nil || len(fraction) > places || micro < 0 || Price(micro) > highest {
 		return fmt.Errorf("%.40s is no price: it is negative, too high, or finer than a micro-dollar", data)
 	}
-	*p = Price(micro.Num().Int64())
+	*p = Price(micro)
 	return nil
 }
 
@@ -112,19 +117,22 @@ func (u Usage) IsZero() bool { return u == Usage{} }
 // the most that can.
 func (m Model) MicroUSD(u Usage) int64 {
 	const most = 1_000_000_000_000 // tokens of a message, and micro-dollars that it costs
-	sum := new(big.Int)
+	var high, low uint64           // of the sum, in 128 bits: five products of at most 10^24
 	for _, part := range []struct {
 		tokens int64
 		price  Price
 	}{{u.Input, m.Input}, {u.Output, m.Output}, {u.CacheWrite5m, m.CacheWrite5m}, {u.CacheWrite1h, m.CacheWrite1h}, {u.CacheRead, m.CacheRead}} {
-		tokens := min(max(part.tokens, 0), most)
-		sum.Add(sum, new(big.Int).Mul(big.NewInt(tokens), big.NewInt(int64(part.price))))
+		h, l := bits.Mul64(uint64(min(max(part.tokens, 0), most)), uint64(max(part.price, 0)))
+		var carry uint64
+		low, carry = bits.Add64(low, l, 0)
+		high += h + carry
 	}
-	sum.Add(sum, big.NewInt(999_999)).Div(sum, big.NewInt(1_000_000))
-	if !sum.IsInt64() || sum.Int64() > most {
+	low, carry := bits.Add64(low, 999_999, 0)
+	if high += carry; high >= 1_000_000 {
 		return most
 	}
-	return sum.Int64()
+	sum, _ := bits.Div64(high, low, 1_000_000)
+	return int64(min(sum, uint64(most)))
 }
 
 // Dollars writes micro-dollars as reports want them.

@@ -43,10 +43,16 @@ func TestTablesThatAreNone(t *testing.T) {
 	if own, err := Parse([]byte(head + `{"prefix": "mine", "input": 0.000001, "output": 2}]}`)); err != nil || own.Models[0].Input != 1 || own.Models[0].Output != 2_000_000 {
 		t.Errorf("%+v, %v", own, err)
 	}
+	for text, want := range map[string]Price{"0": 0, "-0": 0, "0.5": 500_000, "12.3456780000": 12_345_678, "1000000": highest} {
+		if own, err := Parse([]byte(head + `{"prefix": "mine", "input": ` + text + `}]}`)); err != nil || own.Models[0].Input != want {
+			t.Errorf("%s: %+v, %v, want %d", text, own, err, want)
+		}
+	}
 	for text, words := range map[string]string{
 		`[]`: "cannot be read", `{}`: "per_tokens", head + `{}]}`: "without a prefix", head + `{"prefix": "a", "price": 3}]}`: "unknown field",
 		head + `{"prefix": "a", "input": -1}]}`: "negative", head + `{"prefix": "a", "input": "3"}]}`: "no price", head + `{"prefix": "a", "input": 1e3}]}`: "no price",
-		head + `{"prefix": "a", "input": 0.0000001}]}`: "finer", head + `{"prefix": "a", "input": 1000001}]}`: "too high",
+		head + `{"prefix": "a", "input": null}]}`: "no price", head + `{"prefix": "a", "input": true}]}`: "no price",
+		head + `{"prefix": "a", "input": 99999999999999999999}]}`: "too high", head + `{"prefix": "a", "input": 0.0000001}]}`: "finer", head + `{"prefix": "a", "input": 1000001}]}`: "too high",
 		strings.Replace(head, "USD", "EUR", 1) + `]}`: "USD", strings.Replace(head, "2026-01-01", "", 1) + `]}`: "as_of",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), words) {

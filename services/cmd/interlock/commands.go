@@ -1,7 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"reflect"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 
@@ -178,7 +182,7 @@ var commands = []command{
 }
 
 // named returns the commands that the parser needs for a command line: the one that it
-// begins with, or else all, without their grammar when it names none: help and errors
+// begins with, with the one below it that comes next, or else all, without their grammar when it names none: help and errors
 // have no more than the names then. To build the grammar of all takes longer than most
 // commands do.
 func named(args []string) []command {
@@ -187,12 +191,51 @@ func named(args []string) []command {
 	}
 	switch at := slices.IndexFunc(args, func(arg string) bool { return find(arg) >= 0 }); {
 	case at == 0 && args[0] != completion.Name: // which prints them all
-		i := find(args[0])
-		return commands[i : i+1]
+		c := commands[find(args[0])]
+		c.grammar = narrowed(c.grammar, args[1:])
+		return []command{c}
 	case at >= 0:
 		return commands
 	}
 	return withoutGrammar(commands)
+}
+
+// narrowed returns the grammar with the command that the arguments begin with, and none of those next to it. It returns the
+// whole grammar when they begin with another word, and when the commands do not stand alone in it.
+func narrowed(whole func() any, args []string) func() any {
+	pointer := reflect.TypeOf(whole())
+	if len(args) == 0 || pointer.NumMethod() > 0 {
+		return whole
+	}
+	group := pointer.Elem()
+	var one []reflect.StructField
+	for i := range group.NumField() {
+		field := group.Field(i)
+		_, isCommand := field.Tag.Lookup("cmd")
+		_, isDefault := field.Tag.Lookup("default")
+		switch {
+		case !isCommand || isDefault || field.Anonymous || !field.IsExported():
+			return whole
+		case cmp.Or(field.Tag.Get("name"), dashed(field.Name)) == args[0]:
+			one = append(one, reflect.StructField{Name: field.Name, Type: field.Type, Tag: field.Tag})
+		}
+	}
+	if len(one) != 1 {
+		return whole
+	}
+	return func() any { return reflect.New(reflect.StructOf(one)).Interface() }
+}
+
+// dashed returns the name of the command that a field is, such as force-state for ForceState.
+func dashed(field string) string {
+	var b strings.Builder
+	for i, r := range field {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }
 
 func withoutGrammar(all []command) []command {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -31,7 +30,7 @@ func Move(workspace string) (from, to Dir, err error) {
 	}
 	defer unlock()         //nolint:errcheck // the lock ends with its file
 	from.RemoveEndpoints() // of a server that did not end well
-	if err := os.MkdirAll(filepath.Dir(string(to)), 0o700); err != nil {
+	if err := os.MkdirAll(parentOf(string(to)), 0o700); err != nil {
 		return "", "", fmt.Errorf("move the data folder: %w", err)
 	}
 	if err := moveFolder(from, to); err != nil {
@@ -85,11 +84,7 @@ func moveFolder(from, to Dir) error {
 
 // copyTree copies folders and plain files with their modes. Sockets belong to a server.
 func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(from, path)
+	return fs.WalkDir(os.DirFS(from), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -97,15 +92,15 @@ func copyTree(from, to string) error {
 		if err != nil {
 			return err
 		}
-		switch target := filepath.Join(to, name); {
+		switch target := join(to, name); {
 		case entry.IsDir():
 			return os.Mkdir(target, info.Mode().Perm())
 		case info.Mode().IsRegular():
-			return copyFile(path, target, info.Mode().Perm())
+			return copyFile(join(from, name), target, info.Mode().Perm())
 		case info.Mode().Type() == fs.ModeSocket:
 			return nil
 		}
-		return fmt.Errorf("%s is neither a file nor a folder: remove it first", path)
+		return fmt.Errorf("%s is neither a file nor a folder: remove it first", join(from, name))
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 )
@@ -14,17 +13,17 @@ import (
 // Root returns the folder that holds the default data folders of this user's workspaces:
 // interlock in $XDG_STATE_HOME.
 func Root() (Dir, error) {
-	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
-		return Dir(filepath.Join(state, "interlock")), nil
+	if state := os.Getenv("XDG_STATE_HOME"); IsAbs(state) {
+		return Dir(join(state, "interlock")), nil
 	}
 	if local := os.Getenv("LOCALAPPDATA"); runtime.GOOS == "windows" && local != "" {
-		return Dir(filepath.Join(local, "interlock")), nil
+		return Dir(join(local, "interlock")), nil
 	}
 	home, err := os.UserHomeDir()
-	if err != nil || !filepath.IsAbs(home) {
+	if err != nil || !IsAbs(home) {
 		return "", errors.New("neither XDG_STATE_HOME nor HOME is an absolute path, so there is no default data folder: give --data-dir")
 	}
-	return Dir(filepath.Join(home, ".local", "state", "interlock")), nil
+	return Dir(join(home, ".local", "state", "interlock")), nil
 }
 
 // Of returns the default data folder of a workspace. It is outside of the workspace: a search
@@ -35,7 +34,7 @@ func Of(workspace string) (Dir, error) {
 		return "", err
 	}
 	real := realOf(workspace)
-	return Dir(root.join(plain(filepath.Base(real)) + "-" + Digest(real)[:12])), nil
+	return Dir(root.join(plain(base(real)) + "-" + Digest(real)[:12])), nil
 }
 
 // Seen returns the file that remembers the history of the store of a default data folder, next to the folder:
@@ -43,10 +42,10 @@ func Of(workspace string) (Dir, error) {
 // server's.
 func (d Dir) Seen() string {
 	root, err := Root()
-	if err != nil || realOf(filepath.Dir(string(d))) != realOf(string(root)) {
+	if err != nil || realOf(parentOf(string(d))) != realOf(string(root)) {
 		return ""
 	}
-	return filepath.Clean(string(d)) + ".seen"
+	return clean(string(d)) + ".seen"
 }
 
 // MarkTwin returns the file in which the seal of a default data folder remembers the same as in Mark, next to the folder: an
@@ -60,10 +59,10 @@ func (d Dir) MarkTwin() string {
 
 // realOf returns the absolute path of a workspace without links, as far as it exists.
 func realOf(workspace string) string {
-	if full, err := filepath.Abs(workspace); err == nil {
+	if full, err := absolute(workspace); err == nil {
 		workspace = full
 	}
-	if real, err := filepath.EvalSymlinks(workspace); err == nil {
+	if real, err := withoutLinks(workspace); err == nil {
 		return real
 	}
 	return workspace
@@ -150,7 +149,7 @@ func named(workspace string) (Dir, bool) {
 		return "", false
 	}
 	text, err := os.ReadFile(file)
-	ok := err == nil && json.Unmarshal(text, &p) == nil && filepath.IsAbs(p.DataDir)
+	ok := err == nil && json.Unmarshal(text, &p) == nil && IsAbs(p.DataDir)
 	return Dir(p.DataDir), ok
 }
 
@@ -184,10 +183,10 @@ func In(workspace string) (Dir, bool) {
 // At returns the data folder that a path names: .interlock in a workspace names the folder of
 // the workspace, any other path itself.
 func At(path string) (Dir, error) {
-	if filepath.Base(path) != Default {
+	if base(path) != Default {
 		return Dir(path), nil
 	}
-	workspace := filepath.Dir(path)
+	workspace := parentOf(path)
 	if dir, ok := In(workspace); ok {
 		return dir, nil
 	}
@@ -225,7 +224,7 @@ func New(workspace string) (Dir, error) {
 // Inside reports that a folder is in a workspace, where searches of all files read it.
 func (d Dir) Inside(workspace string) bool {
 	at, root := realOf(string(d)), realOf(workspace)
-	return at == root || strings.HasPrefix(at, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator))
+	return at == root || strings.HasPrefix(at, strings.TrimSuffix(root, string(os.PathSeparator))+string(os.PathSeparator))
 }
 
 // Claim records the workspace in its default data folder, and writes the pointer to it. Other

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/tokenfile"
 	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
@@ -30,7 +30,7 @@ func (c *Client) Connect(deadline time.Time, post Transport) (*Connection, error
 		if err != nil {
 			return nil, err
 		}
-		if token, err = auth.FileToken(folder.Local(), auth.Agent); err != nil {
+		if token, err = tokenfile.Token(folder.Local(), tokenfile.Agent); err != nil {
 			return nil, fmt.Errorf("no token: %w; give INTERLOCK_TOKEN, or --data-dir with the folder of `interlock up`", err)
 		}
 	}

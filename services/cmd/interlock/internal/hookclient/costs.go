@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
 
 	strict "github.com/go-json-experiment/json"
@@ -106,13 +106,13 @@ func (c *Client) positions() (string, error) {
 		if err != nil {
 			return "", nil //nolint:nilerr // all is read each time
 		}
-		return filepath.Join(cache, "interlock", "costs"), nil
+		return path.Join(cache, "interlock", "costs"), nil
 	}
 	folder, err := c.folder()
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(string(folder), "costs"), nil
+	return path.Join(string(folder), "costs"), nil
 }
 
 func (c *Client) prices() (*pricing.Table, error) {

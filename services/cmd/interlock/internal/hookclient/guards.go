@@ -1,11 +1,9 @@
 package hookclient
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"path"
 	"strings"
 )
 
@@ -22,7 +20,7 @@ func (c *Client) Guards() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(folder, "guards"), nil
+	return path.Join(folder, "guards"), nil
 }
 
 // putBack restores the files that killed jails have left. It returns a notice; empty for none.
@@ -32,9 +30,9 @@ func (c *Client) putBack() string {
 	if err != nil || !can {
 		return ""
 	}
-	names, _ := filepath.Glob(filepath.Join(folder, "*.json")) // the pattern is a good one
-	for _, name := range names {
-		if !busy(name) {
+	entries, _ := os.ReadDir(folder) // no folder has no files
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasSuffix(name, ".json") && !busy(path.Join(folder, name)) {
 			return restorer.Restore(folder)
 		}
 	}
@@ -55,13 +53,7 @@ func Restored(changed []string, err error) string {
 
 // Restore implements Restorer.
 func (Self) Restore(folder string) string {
-	self, err := os.Executable()
-	if err != nil {
-		return Restored(nil, err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), longestProbe)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, self, "jail", "put-back", folder).Output()
+	out, err := run("jail", "put-back", folder)
 	if err != nil {
 		return Restored(nil, err)
 	}

@@ -2,8 +2,8 @@
 // answer back. It makes no decision, and it must fail closed: any failure blocks the act
 // of the agent.
 //
-// Agents start it before every tool call, so it has no imports that are slow to start: no
-// net, no net/http.
+// Agents start it before every tool call, so it imports no package that is slow to start or that Go initialises late: no net,
+// os/exec, path/filepath, crypto/rand or log/slog (ADR 008).
 package hookclient
 
 import (
@@ -11,14 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	strict "github.com/go-json-experiment/json"
 
-	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/tokenfile"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 	"github.com/interlock-run/interlock/services/internal/hookevent"
 	"github.com/interlock-run/interlock/services/internal/hookwire"
@@ -168,7 +167,7 @@ func (c *Client) folder() (datadir.Dir, error) {
 	case c.Data == "":
 		return "", errors.New("the hook does not say where the data folder is: give --data-dir with its absolute path, " +
 			"or run `interlock init claude-code` again, which writes it")
-	case !strings.HasPrefix(c.Data, "/") && !filepath.IsAbs(c.Data):
+	case !datadir.IsAbs(c.Data):
 		return "", fmt.Errorf("--data-dir %s is not an absolute path: it would be another folder wherever the agent is", c.Data)
 	}
 	folder, err := datadir.At(c.Data)
@@ -401,7 +400,7 @@ func (c *Client) witness() string {
 	if err != nil {
 		return ""
 	}
-	token, err := auth.FileToken(folder.Local(), auth.Runtime)
+	token, err := tokenfile.Token(folder.Local(), tokenfile.Runtime)
 	if err != nil {
 		return ""
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"path"
 	"strconv"
 	"strings"
 
@@ -63,7 +63,7 @@ func (c *Client) supportFile() string {
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(folder, "jail-support.json")
+	return path.Join(folder, "jail-support.json")
 }
 
 // boot returns the id of this start of the machine; empty where the system has none.
@@ -99,7 +99,7 @@ func (c *Client) Kept() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(string(root), "server-"+datadir.Digest(c.Server + " " + c.Namespace)[:12]), nil
+	return path.Join(string(root), "server-"+datadir.Digest(c.Server + " " + c.Namespace)[:12]), nil
 }
 
 // jailHeaders describes the jail for commands of this agent. Without a token that vouches, no witness of it would count.
@@ -138,10 +138,10 @@ func (c *Client) JailCommand(program string) string {
 
 // replaceFile writes a file of its owner's at once: it is there in full or not at all, also after a loss of power.
 func replaceFile(name string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+	if err := os.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	f, err := os.CreateTemp(path.Dir(name), ".new-*")
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func replaceFile(name string, text []byte) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	folder, err := os.Open(filepath.Dir(name))
+	folder, err := os.Open(path.Dir(name))
 	if err != nil {
 		return err
 	}

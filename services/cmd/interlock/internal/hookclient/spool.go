@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
@@ -34,7 +34,7 @@ func (c *Client) spool() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(folder, "witnesses"), nil
+	return path.Join(folder, "witnesses"), nil
 }
 
 // Keep keeps a testimony until the server can hear it.
@@ -54,7 +54,7 @@ func (c *Client) Keep(t Testimony) error {
 	if len(kept) >= mostKept {
 		return fmt.Errorf("%s has %d already", folder, len(kept))
 	}
-	return replaceFile(filepath.Join(folder, spooled(t)+waiting), text)
+	return replaceFile(path.Join(folder, spooled(t)+waiting), text)
 }
 
 // Endings of a spool's files: what was witnessed, and what is handed in of a command whose process was killed.
@@ -84,7 +84,7 @@ func (c *Client) Expect(t Testimony) (drop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	name := filepath.Join(folder, spooled(t)+running)
+	name := path.Join(folder, spooled(t)+running)
 	_, err = file.Write(text)
 	if err = errors.Join(err, lock(file)); err == nil {
 		err = os.Rename(file.Name(), name)
@@ -118,7 +118,7 @@ func unheard(folder string) ([]string, error) {
 		return nil, err
 	}
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		waits := strings.HasSuffix(e.Name(), waiting) || strings.HasSuffix(e.Name(), running) && !busy(filepath.Join(folder, e.Name()))
+		waits := strings.HasSuffix(e.Name(), waiting) || strings.HasSuffix(e.Name(), running) && !busy(path.Join(folder, e.Name()))
 		return !waits || !e.Type().IsRegular()
 	})
 	age := func(e fs.DirEntry) int64 {
@@ -131,7 +131,7 @@ func unheard(folder string) ([]string, error) {
 	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return int(min(max(age(a)-age(b), -1), 1)) })
 	var files []string
 	for _, e := range entries {
-		files = append(files, filepath.Join(folder, e.Name()))
+		files = append(files, path.Join(folder, e.Name()))
 	}
 	return files, nil
 }

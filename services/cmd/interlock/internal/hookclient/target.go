@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/tokenfile"
 	"github.com/interlock-run/interlock/services/internal/hookwire"
 )
 
@@ -77,7 +77,7 @@ func (c *Client) Reach(post Transport) error {
 	if err != nil {
 		return err
 	}
-	token, err := auth.FileToken(folder.Local(), auth.Agent)
+	token, err := tokenfile.Token(folder.Local(), tokenfile.Agent)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,11 @@ func (c *Client) Reach(post Transport) error {
 // proved asks the server to prove that it knows the token of the data folder. Until it
 // has, it may be any program that listens there, and gets neither token nor event.
 func proved(deadline time.Time, target Target, token string, post Transport) error {
-	challenge := auth.NewChallenge(token)
+	random, err := nonce()
+	if err != nil {
+		return err
+	}
+	challenge := tokenfile.NewChallenge(token, random)
 	body, err := json.Marshal(challenge)
 	if err != nil {
 		return fmt.Errorf("encode the challenge: %w", err)
@@ -98,7 +102,7 @@ func proved(deadline time.Time, target Target, token string, post Transport) err
 	if err != nil {
 		return err
 	}
-	var answer auth.Proof
+	var answer tokenfile.Proof
 	if status != 200 || json.Unmarshal(body, &answer) != nil || !challenge.Proved(token, target.address(), answer) {
 		return errors.New("the server does not prove that it knows the token of the data folder, so its answer does not count: " +
 			"another program listens there, or `interlock up` is of another version; restart `interlock up`")

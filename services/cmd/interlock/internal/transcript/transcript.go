@@ -14,7 +14,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,19 +73,19 @@ type message struct {
 	Micro int64  `json:"micro"`
 }
 
-// Read reads the new part of the transcript at path since the last time. folder keeps the
+// Read reads the new part of the transcript at name since the last time. folder keeps the
 // position; where it is empty all is read each time, and the server knows earlier parts. A
 // transcript that is not there has no new part.
-func Read(folder, path string, prices *pricing.Table) (*Reading, error) {
+func Read(folder, name string, prices *pricing.Table) (*Reading, error) {
 	r := &Reading{}
 	if folder != "" {
-		sum := sha256.Sum256([]byte(path))
-		r.file = filepath.Join(folder, hex.EncodeToString(sum[:16])+".json")
+		sum := sha256.Sum256([]byte(name))
+		r.file = path.Join(folder, hex.EncodeToString(sum[:16])+".json")
 		if err := r.next.load(r.file); err != nil {
 			return nil, err
 		}
 	}
-	file, err := os.Open(path)
+	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
@@ -119,7 +119,7 @@ func (r *Reading) Keep() error {
 	if r.file == "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(r.file), 0o700); err != nil {
+	if err := os.MkdirAll(path.Dir(r.file), 0o700); err != nil {
 		return fmt.Errorf("keep the position in the transcript: %w", err)
 	}
 	data, err := json.Marshal(r.next)
