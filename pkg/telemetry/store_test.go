@@ -85,4 +85,3 @@ func TestEventsHaveTheTraceOfTheirCommit(t *testing.T) {
 		}
 	}
 }
-
