@@ -26,6 +26,9 @@ var required = []struct{ name, value, danger string }{
 // that is allowed.
 func checkDurability(ctx context.Context, db *redis.Client, config *Config) error {
 	if err := db.Ping(ctx).Err(); err != nil {
+		if strings.Contains(err.Error(), "in cluster mode") { // which has no SELECT of another database
+			return errCluster
+		}
 		return readError(ctx, "open", err)
 	}
 	if err := refuseCluster(ctx, db); err != nil {

@@ -65,11 +65,17 @@ func tracesOfEvents(f *fixture) {
 			{Key: a, ID: "4", Subject: "s", Entry: log},
 		},
 	})
+	f.commit(emit(a, "5"))
 	var got []string
+	eras := map[string]bool{}
 	for _, entry := range tail(f, map[int]int64{a.Shard(f.Shards()): 0}, 10) {
 		got = append(got, entry.ID+" "+string(entry.Payload)+" "+entry.Trace)
+		eras[entry.Era] = true
 	}
-	want := []string{"1 payload " + trace, "2 payload ", "3 entry " + trace, "4 entry "}
+	if len(eras) != 1 || eras[""] {
+		f.Errorf("events of one era have the eras %v", eras)
+	}
+	want := []string{"1 payload " + trace, "2 payload ", "3 entry " + trace, "4 entry ", "5 payload of 5 "}
 	if diff := cmp.Diff(want, got); diff != "" {
 		f.Errorf("events, payloads and traces (-want +got):\n%s", diff)
 	}

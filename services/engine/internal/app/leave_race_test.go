@@ -62,3 +62,23 @@ func TestHoldBetweenPauseAndHandover(t *testing.T) {
 		t.Errorf("leaving: %v after %d commits; the run is held: %t", err, n, load(t, b, run.ID).Held())
 	}
 }
+
+// S6.6: a run in another shard is not resumed on an old cache.
+func TestOldCacheAcrossShards(t *testing.T) {
+	t.Parallel()
+	st := newStore(t)
+	a, b := newApp(st), newApp(st.Store)
+	registerHubs(t, a)
+	old := mustStart(t, a, agent, Start{Workflow: "free", SessionID: "s"}).ID
+	if _, err := a.Moves.Pause(t.Context(), agent, old, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	session := elsewhere(a, old)
+	mustStart(t, a, agent, Start{Workflow: "free", SessionID: session, Resume: true})
+	mustStart(t, a, agent, Start{Workflow: "hub", SessionID: session})
+	accepted(t, a, ports.Target{SessionID: session}, "GO", "", "")
+	accepted(t, b, ports.Target{SessionID: session}, "SUB", "", "")
+	if _, err := a.Moves.Resume(t.Context(), agent, old, ""); fault.ReasonOf(err) != fault.EnforcementKept {
+		t.Errorf("resumed: %v", err)
+	}
+}
