@@ -44,19 +44,30 @@ func (d Dir) readInstalled() (map[string]string, error) {
 
 // SetInstalled keeps the digest of the hooks of a workspace.
 func (d Dir) SetInstalled(workspace, digest string) error {
-	all, err := d.readInstalled()
-	if err != nil {
-		return err
-	}
-	all[workspace] = digest
-	data, err := json.Marshal(all)
-	if err == nil {
-		err = os.WriteFile(d.installedFile(), data, 0o600)
-	}
+	err := d.alone(func() error {
+		all, err := d.readInstalled()
+		if err != nil {
+			return err
+		}
+		all[workspace] = digest
+		return replaceFile(d.installedFile(), all)
+	})
 	if err != nil {
 		return fmt.Errorf("keep the files of init: %w", err)
 	}
 	return nil
+}
+
+// replaceFile writes a value into a file at once: readers see the whole of it, or what was there before.
+func replaceFile(name string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(name+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
 }
 
 // replacedFile returns the files that init has changed, with their texts before that.
@@ -76,6 +87,14 @@ type replacement struct {
 // for the first time counts, as long as only init has changed it since.
 // made are the folders that init makes for it.
 func (d Dir) SetReplaced(path string, before []byte, after string, made []string) error {
+	err := d.alone(func() error { return d.addReplaced(path, before, after, made) })
+	if err != nil {
+		return fmt.Errorf("keep the files that init replaced: %w", err)
+	}
+	return nil
+}
+
+func (d Dir) addReplaced(path string, before []byte, after string, made []string) error {
 	all, err := d.readReplaced()
 	if err != nil {
 		return err
@@ -88,14 +107,7 @@ func (d Dir) SetReplaced(path string, before []byte, after string, made []string
 		kept.Before, kept.Made = first.Before, slices.Concat(made, first.Made)
 	}
 	all[path] = kept
-	data, err := json.Marshal(all)
-	if err == nil {
-		err = os.WriteFile(d.replacedFile(), data, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("keep the files that init replaced: %w", err)
-	}
-	return nil
+	return replaceFile(d.replacedFile(), all)
 }
 
 // Replaced returns the text of a file before init wrote it, nil for not there; known is false

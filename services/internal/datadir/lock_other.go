@@ -17,3 +17,6 @@ func ours(string) bool { return true }
 
 // Locked returns false: it is not known here.
 func (d Dir) Locked() bool { return false }
+
+// alone runs a function; other processes may run one at the same time.
+func (d Dir) alone(run func() error) error { return run() }

@@ -37,6 +37,19 @@ func (d Dir) Locked() bool {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
+// alone runs a function while no other process runs one for this folder.
+func (d Dir) alone(run func() error) error {
+	f, err := os.Open(string(d))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // which frees it
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	return run()
+}
+
 // holder names the process that serves from the folder, when it said so.
 func (d Dir) holder() string {
 	if e, err := d.ReadEndpoints(); err == nil && e.PID != 0 {

@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -84,6 +85,9 @@ func moveFolder(from, to Dir) error {
 
 // copyTree copies folders and plain files with their modes. Sockets belong to a server.
 func copyTree(from, to string) error {
+	if info, err := os.Lstat(from); err != nil || !info.IsDir() {
+		return cmp.Or(err, fmt.Errorf("%s is not a folder, or a link to one: move what it leads to", from))
+	}
 	return fs.WalkDir(os.DirFS(from), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err

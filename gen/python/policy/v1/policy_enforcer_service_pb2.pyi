@@ -47,6 +47,7 @@ class CheckToolCallRequest(_message.Message):
     JAIL_LEVEL_FIELD_NUMBER: _builtins.int
     REAL_NAMES_FIELD_NUMBER: _builtins.int
     OBSERVE_FIELD_NUMBER: _builtins.int
+    IF_RUN_FIELD_NUMBER: _builtins.int
     HUMAN_FIELD_NUMBER: _builtins.int
     AS_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
@@ -106,6 +107,12 @@ class CheckToolCallRequest(_message.Message):
         """
 
     @_builtins.property
+    def if_run(self) -> Global___RunVersion:
+        """Decide only in this run, at this version of it; absent for any. Otherwise the answer is VERSION_CONFLICT, and the call is
+        neither decided nor counted.
+        """
+
+    @_builtins.property
     def human(self) -> _decision_pb2.Human:
         """The person on whose behalf the call is made, as the caller says. Its source is gateway if the
         caller may speak for people, or else claimed, whatever it has here.
@@ -130,11 +137,12 @@ class CheckToolCallRequest(_message.Message):
         jail_level: _builtins.int = ...,
         real_names: _abc.Iterable[Global___RealName] | None = ...,
         observe: _builtins.bool = ...,
+        if_run: Global___RunVersion | None = ...,
         human: _decision_pb2.Human | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["as", b"as", "human", b"human"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["as", b"as", "human", b"human", "if_run", b"if_run"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["as", b"as", "branch", b"branch", "call_id", b"call_id", "denied_because", b"denied_because", "dry_run", b"dry_run", "estimated_cost_usd", b"estimated_cost_usd", "explain", b"explain", "folder", b"folder", "human", b"human", "input", b"input", "jail_level", b"jail_level", "observe", b"observe", "qualified_tool", b"qualified_tool", "real_names", b"real_names", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as", b"as", "branch", b"branch", "call_id", b"call_id", "denied_because", b"denied_because", "dry_run", b"dry_run", "estimated_cost_usd", b"estimated_cost_usd", "explain", b"explain", "folder", b"folder", "human", b"human", "if_run", b"if_run", "input", b"input", "jail_level", b"jail_level", "observe", b"observe", "qualified_tool", b"qualified_tool", "real_names", b"real_names", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -435,6 +443,32 @@ class CheckToolCallResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CheckToolCallResponse: _TypeAlias = CheckToolCallResponse  # noqa: Y015
+
+@_typing.final
+class RunVersion(_message.Message):
+    """RunVersion names a run at one of its versions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    """The run."""
+    version: _builtins.int
+    """Its version, as the check and the run have it."""
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["run_id", b"run_id", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RunVersion: _TypeAlias = RunVersion  # noqa: Y015
 
 @_typing.final
 class ReportToolCallRequest(_message.Message):

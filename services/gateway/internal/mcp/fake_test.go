@@ -421,6 +421,9 @@ func (p *plane) judge(in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCal
 		return nil, err
 	}
 	run = p.innermost(run)
+	if only := in.GetIfRun(); only != nil && (only.GetRunId() != run.GetRunId() || only.GetVersion() != run.GetVersion()) {
+		return nil, fault.New(fault.VersionConflict, "the run has moved").GRPCStatus().Err()
+	}
 	res := &policyv1.CheckToolCallResponse{
 		Branch: p.bound[in.GetSessionId()], Decision: policyv1.Decision_DECISION_DENY, CallId: in.GetCallId(), RunId: run.GetRunId(), RunVersion: run.GetVersion(), State: run.GetState(),
 		ToolsRestricted: run.GetRules().GetToolsRestricted(), AllowedTools: run.GetRules().GetAllowedTools(), LegalEvents: run.GetRules().GetLegalEvents(), MaxIterations: run.GetRules().GetMaxIterations(),
@@ -462,6 +465,9 @@ func (p planePolicy) ReportToolCall(ctx context.Context, in *policyv1.ReportTool
 	}
 	run = clone(p.innermost(run))
 	run.Branch = in.GetBranch()
+	if in.GetKnownRunVersion() == run.GetVersion() {
+		run = nil
+	}
 	return &policyv1.ReportToolCallResponse{Run: run, Accounted: true}, nil
 }
 

@@ -63,6 +63,25 @@ func TestOldPositionsLetNothingThrough(t *testing.T) {
 		if len(fs.Called()) != 1 {
 			t.Errorf("%d calls reached the server", len(fs.Called()))
 		}
+		// Nothing was counted for the call that was denied, and the next state allows it at once.
+		p.move("run_1", "testing")
+		wantOK(t, call(t, session, "mcp__fs__put", `{}`))
+		if n := p.runs["run_1"].GetUsage().GetIterations(); n != 1 {
+			t.Errorf("%d calls are counted in the state", n)
+		}
+	})
+	t.Run("another run at the same version", func(t *testing.T) {
+		t.Parallel()
+		p, _, fs, session := positionServer(t, caller.Binding{SessionID: "s1"}, false)
+		call(t, session, "mcp__fs__put", `{}`)
+		p.mu.Lock()
+		p.states["testing"] = planeState{disallowed: []string{"put"}}
+		p.startLocked("deploy", "s1")
+		p.mu.Unlock()
+		wantRefused(t, call(t, session, "mcp__fs__put", `{}`), "TOOL_DISALLOWED", "put is disallowed")
+		if len(fs.Called()) != 1 || p.runs["run_2"].GetUsage().GetIterations() != 0 {
+			t.Errorf("%d calls reached the server, %d are counted", len(fs.Called()), p.runs["run_2"].GetUsage().GetIterations())
+		}
 	})
 	for name, unbound := range map[string]bool{"the session has left its run": false, "and unbound calls are allowed": true} {
 		t.Run(name, func(t *testing.T) {

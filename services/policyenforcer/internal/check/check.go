@@ -43,12 +43,21 @@ func (c *Service) check(ctx context.Context, caller enforcer.Caller, req Request
 		used: map[string]string{}, outside: map[inquiry]said{}, settings: &c.settings,
 	}
 	look := c.Runs.Cached // the first try may use old data, which the commit detects; later ones read it again
+	load := func() (*runs.Snapshot, error) {
+		return c.Policies.LoadOrStandIn(ctx, caller, req.Target, req.DeniedBecause != "" || req.Observe && !req.DryRun, look)
+	}
 	d, err := retry.Do(ctx, req.Target.String(), func() (*Decision, error) {
-		s, err := c.Policies.LoadOrStandIn(ctx, caller, req.Target, req.DeniedBecause != "" || req.Observe && !req.DryRun, look)
+		s, err := load()
+		look = c.reload
+		if err == nil && req.moved(s) != nil { // it may be old
+			s, err = load()
+		}
 		if err != nil {
 			return nil, err
 		}
-		look = c.reload
+		if err := req.moved(s); err != nil {
+			return nil, err
+		}
 		a, err := c.readAttempt(ctx, base, s)
 		if err != nil {
 			return nil, err

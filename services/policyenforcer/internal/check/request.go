@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // Request asks whether a tool may be called, now, with an input.
@@ -33,10 +34,21 @@ type Request struct {
 	DeniedBecause string
 	// Observe records the call of a session without a run, also where no policy applies to it.
 	Observe bool
+	// IfRun and IfVersion are the only run, and the only version of it, at which the call is decided; empty and 0 for any.
+	IfRun     string
+	IfVersion int64
 	// DryRun decides without effects.
 	DryRun bool
 	// Explain adds an explanation.
 	Explain bool
+}
+
+// moved returns a fault if the run is another one, or at another version, than the call is to be decided in.
+func (req *Request) moved(s *runs.Snapshot) error {
+	if req.IfRun == "" || !s.Unbound && s.Run.ID == req.IfRun && s.Run.Version == req.IfVersion {
+		return nil
+	}
+	return fault.New(fault.VersionConflict, "run %s is not at version %d, or not the one in force: read it, and check the call again", req.IfRun, req.IfVersion)
 }
 
 // validate returns a fault for a request that cannot be decided.

@@ -99,7 +99,7 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 	d, err := s.checks.Check(ctx, who, check.Request{
 		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(), EstimatedCost: cost, Qualified: req.GetQualifiedTool(),
-		DryRun: req.GetDryRun(), Explain: req.GetExplain(), Folder: req.GetFolder(),
+		DryRun: req.GetDryRun(), Explain: req.GetExplain(), Folder: req.GetFolder(), IfRun: req.GetIfRun().GetRunId(), IfVersion: req.GetIfRun().GetVersion(),
 		DeniedBecause: req.GetDeniedBecause(), Observe: req.GetObserve(), Jail: jail.Level(req.GetJailLevel()), Real: realNames(req.GetRealNames()),
 	})
 	if err != nil {

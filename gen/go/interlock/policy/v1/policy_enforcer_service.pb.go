@@ -73,6 +73,9 @@ type CheckToolCallRequest struct {
 	// Record the call also where nothing judges it: in a session without a run, to which no policy applies. It is
 	// allowed then, with the code NOT_ENFORCED and the message "observed". It has no effect on any other call.
 	Observe bool `protobuf:"varint,15,opt,name=observe,proto3" json:"observe,omitempty"`
+	// Decide only in this run, at this version of it; absent for any. Otherwise the answer is VERSION_CONFLICT, and the call is
+	// neither decided nor counted.
+	IfRun *RunVersion `protobuf:"bytes,16,opt,name=if_run,json=ifRun,proto3" json:"if_run,omitempty"`
 	// The person on whose behalf the call is made, as the caller says. Its source is gateway if the
 	// caller may speak for people, or else claimed, whatever it has here.
 	// Absent for the human of the session and of interlock-for.
@@ -216,6 +219,13 @@ func (x *CheckToolCallRequest) GetObserve() bool {
 		return x.Observe
 	}
 	return false
+}
+
+func (x *CheckToolCallRequest) GetIfRun() *RunVersion {
+	if x != nil {
+		return x.IfRun
+	}
+	return nil
 }
 
 func (x *CheckToolCallRequest) GetHuman() *Human {
@@ -833,6 +843,61 @@ func (x *CheckToolCallResponse) GetJail() *Jail {
 	return nil
 }
 
+// RunVersion names a run at one of its versions.
+type RunVersion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Its version, as the check and the run have it.
+	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunVersion) Reset() {
+	*x = RunVersion{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunVersion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunVersion) ProtoMessage() {}
+
+func (x *RunVersion) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunVersion.ProtoReflect.Descriptor instead.
+func (*RunVersion) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *RunVersion) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *RunVersion) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
 // ReportToolCallRequest is the result of a tool call.
 type ReportToolCallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -881,7 +946,7 @@ type ReportToolCallRequest struct {
 
 func (x *ReportToolCallRequest) Reset() {
 	*x = ReportToolCallRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +958,7 @@ func (x *ReportToolCallRequest) String() string {
 func (*ReportToolCallRequest) ProtoMessage() {}
 
 func (x *ReportToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +971,7 @@ func (x *ReportToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportToolCallRequest.ProtoReflect.Descriptor instead.
 func (*ReportToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{7}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReportToolCallRequest) GetRunId() string {
@@ -1035,7 +1100,7 @@ type ReportToolCallResponse struct {
 
 func (x *ReportToolCallResponse) Reset() {
 	*x = ReportToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1112,7 @@ func (x *ReportToolCallResponse) String() string {
 func (*ReportToolCallResponse) ProtoMessage() {}
 
 func (x *ReportToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1125,7 @@ func (x *ReportToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportToolCallResponse.ProtoReflect.Descriptor instead.
 func (*ReportToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{8}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReportToolCallResponse) GetRun() *v1.Run {
@@ -1117,7 +1182,7 @@ type StartCommandRequest struct {
 
 func (x *StartCommandRequest) Reset() {
 	*x = StartCommandRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1129,7 +1194,7 @@ func (x *StartCommandRequest) String() string {
 func (*StartCommandRequest) ProtoMessage() {}
 
 func (x *StartCommandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1142,7 +1207,7 @@ func (x *StartCommandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartCommandRequest.ProtoReflect.Descriptor instead.
 func (*StartCommandRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{9}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StartCommandRequest) GetRunId() string {
@@ -1195,7 +1260,7 @@ type StartCommandResponse struct {
 
 func (x *StartCommandResponse) Reset() {
 	*x = StartCommandResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1272,7 @@ func (x *StartCommandResponse) String() string {
 func (*StartCommandResponse) ProtoMessage() {}
 
 func (x *StartCommandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1285,7 @@ func (x *StartCommandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartCommandResponse.ProtoReflect.Descriptor instead.
 func (*StartCommandResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{10}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StartCommandResponse) GetRunId() string {
@@ -1261,7 +1326,7 @@ type FinishCommandRequest struct {
 
 func (x *FinishCommandRequest) Reset() {
 	*x = FinishCommandRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1338,7 @@ func (x *FinishCommandRequest) String() string {
 func (*FinishCommandRequest) ProtoMessage() {}
 
 func (x *FinishCommandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1351,7 @@ func (x *FinishCommandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishCommandRequest.ProtoReflect.Descriptor instead.
 func (*FinishCommandRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{11}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *FinishCommandRequest) GetRunId() string {
@@ -1330,7 +1395,7 @@ type FinishCommandResponse struct {
 
 func (x *FinishCommandResponse) Reset() {
 	*x = FinishCommandResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1407,7 @@ func (x *FinishCommandResponse) String() string {
 func (*FinishCommandResponse) ProtoMessage() {}
 
 func (x *FinishCommandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1420,7 @@ func (x *FinishCommandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishCommandResponse.ProtoReflect.Descriptor instead.
 func (*FinishCommandResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{12}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *FinishCommandResponse) GetEvidence() []string {
@@ -1388,7 +1453,7 @@ type ReportCostRequest struct {
 
 func (x *ReportCostRequest) Reset() {
 	*x = ReportCostRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1400,7 +1465,7 @@ func (x *ReportCostRequest) String() string {
 func (*ReportCostRequest) ProtoMessage() {}
 
 func (x *ReportCostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1413,7 +1478,7 @@ func (x *ReportCostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportCostRequest.ProtoReflect.Descriptor instead.
 func (*ReportCostRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{13}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReportCostRequest) GetSessionId() string {
@@ -1457,7 +1522,7 @@ type Cost struct {
 
 func (x *Cost) Reset() {
 	*x = Cost{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1469,7 +1534,7 @@ func (x *Cost) String() string {
 func (*Cost) ProtoMessage() {}
 
 func (x *Cost) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1482,7 +1547,7 @@ func (x *Cost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cost.ProtoReflect.Descriptor instead.
 func (*Cost) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{14}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Cost) GetId() string {
@@ -1526,7 +1591,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1603,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1616,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{15}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ToolUse) GetTool() string {
@@ -1582,7 +1647,7 @@ type ReportCostResponse struct {
 
 func (x *ReportCostResponse) Reset() {
 	*x = ReportCostResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1594,7 +1659,7 @@ func (x *ReportCostResponse) String() string {
 func (*ReportCostResponse) ProtoMessage() {}
 
 func (x *ReportCostResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1607,7 +1672,7 @@ func (x *ReportCostResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportCostResponse.ProtoReflect.Descriptor instead.
 func (*ReportCostResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{16}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ReportCostResponse) GetCounted() int32 {
@@ -1637,7 +1702,7 @@ type CheckToolCallsRequest struct {
 
 func (x *CheckToolCallsRequest) Reset() {
 	*x = CheckToolCallsRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1714,7 @@ func (x *CheckToolCallsRequest) String() string {
 func (*CheckToolCallsRequest) ProtoMessage() {}
 
 func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1727,7 @@ func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsRequest.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{17}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CheckToolCallsRequest) GetCorrelationId() uint64 {
@@ -1692,7 +1757,7 @@ type CheckToolCallsResponse struct {
 
 func (x *CheckToolCallsResponse) Reset() {
 	*x = CheckToolCallsResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1704,7 +1769,7 @@ func (x *CheckToolCallsResponse) String() string {
 func (*CheckToolCallsResponse) ProtoMessage() {}
 
 func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1717,7 +1782,7 @@ func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResponse.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{18}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CheckToolCallsResponse) GetCorrelationId() uint64 {
@@ -1750,7 +1815,7 @@ type CheckToolCallsResult struct {
 
 func (x *CheckToolCallsResult) Reset() {
 	*x = CheckToolCallsResult{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1762,7 +1827,7 @@ func (x *CheckToolCallsResult) String() string {
 func (*CheckToolCallsResult) ProtoMessage() {}
 
 func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1775,7 +1840,7 @@ func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResult.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResult) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{19}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CheckToolCallsResult) GetResult() isCheckToolCallsResult_Result {
@@ -1846,7 +1911,7 @@ type OpenCall struct {
 
 func (x *OpenCall) Reset() {
 	*x = OpenCall{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1858,7 +1923,7 @@ func (x *OpenCall) String() string {
 func (*OpenCall) ProtoMessage() {}
 
 func (x *OpenCall) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1871,7 +1936,7 @@ func (x *OpenCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenCall.ProtoReflect.Descriptor instead.
 func (*OpenCall) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{20}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *OpenCall) GetCallId() string {
@@ -1941,7 +2006,7 @@ type ListOpenCallsRequest struct {
 
 func (x *ListOpenCallsRequest) Reset() {
 	*x = ListOpenCallsRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1953,7 +2018,7 @@ func (x *ListOpenCallsRequest) String() string {
 func (*ListOpenCallsRequest) ProtoMessage() {}
 
 func (x *ListOpenCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1966,7 +2031,7 @@ func (x *ListOpenCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCallsRequest.ProtoReflect.Descriptor instead.
 func (*ListOpenCallsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{21}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListOpenCallsRequest) GetRunId() string {
@@ -1988,7 +2053,7 @@ type ListOpenCallsResponse struct {
 
 func (x *ListOpenCallsResponse) Reset() {
 	*x = ListOpenCallsResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2000,7 +2065,7 @@ func (x *ListOpenCallsResponse) String() string {
 func (*ListOpenCallsResponse) ProtoMessage() {}
 
 func (x *ListOpenCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2013,7 +2078,7 @@ func (x *ListOpenCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCallsResponse.ProtoReflect.Descriptor instead.
 func (*ListOpenCallsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{22}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListOpenCallsResponse) GetCalls() []*OpenCall {
@@ -2040,7 +2105,7 @@ type SettleToolCallRequest struct {
 
 func (x *SettleToolCallRequest) Reset() {
 	*x = SettleToolCallRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[23]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2052,7 +2117,7 @@ func (x *SettleToolCallRequest) String() string {
 func (*SettleToolCallRequest) ProtoMessage() {}
 
 func (x *SettleToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[23]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2065,7 +2130,7 @@ func (x *SettleToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleToolCallRequest.ProtoReflect.Descriptor instead.
 func (*SettleToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{23}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SettleToolCallRequest) GetRunId() string {
@@ -2109,7 +2174,7 @@ type SettleToolCallResponse struct {
 
 func (x *SettleToolCallResponse) Reset() {
 	*x = SettleToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[24]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2186,7 @@ func (x *SettleToolCallResponse) String() string {
 func (*SettleToolCallResponse) ProtoMessage() {}
 
 func (x *SettleToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[24]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2199,7 @@ func (x *SettleToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleToolCallResponse.ProtoReflect.Descriptor instead.
 func (*SettleToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{24}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SettleToolCallResponse) GetCall() *OpenCall {
@@ -2166,7 +2231,7 @@ type ReportRefusalRequest struct {
 
 func (x *ReportRefusalRequest) Reset() {
 	*x = ReportRefusalRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[25]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2178,7 +2243,7 @@ func (x *ReportRefusalRequest) String() string {
 func (*ReportRefusalRequest) ProtoMessage() {}
 
 func (x *ReportRefusalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[25]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2191,7 +2256,7 @@ func (x *ReportRefusalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRefusalRequest.ProtoReflect.Descriptor instead.
 func (*ReportRefusalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{25}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ReportRefusalRequest) GetNamespace() string {
@@ -2224,7 +2289,7 @@ type ReportRefusalResponse struct {
 
 func (x *ReportRefusalResponse) Reset() {
 	*x = ReportRefusalResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[26]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2236,7 +2301,7 @@ func (x *ReportRefusalResponse) String() string {
 func (*ReportRefusalResponse) ProtoMessage() {}
 
 func (x *ReportRefusalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[26]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2249,14 +2314,14 @@ func (x *ReportRefusalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRefusalResponse.ProtoReflect.Descriptor instead.
 func (*ReportRefusalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{26}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{27}
 }
 
 var File_interlock_policy_v1_policy_enforcer_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
-	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\x1einterlock/event/v1/event.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\x1a#interlock/policy/v1/tool_call.proto\"\xb5\x05\n" +
+	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\x1einterlock/event/v1/event.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\x1a#interlock/policy/v1/tool_call.proto\"\xed\x05\n" +
 	"\x14CheckToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -2277,7 +2342,8 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"jail_level\x18\r \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x03(\x00R\tjailLevel\x12G\n" +
 	"\n" +
 	"real_names\x18\x0e \x03(\v2\x1d.interlock.policy.v1.RealNameB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\trealNames\x12\x18\n" +
-	"\aobserve\x18\x0f \x01(\bR\aobserve\x120\n" +
+	"\aobserve\x18\x0f \x01(\bR\aobserve\x126\n" +
+	"\x06if_run\x18\x10 \x01(\v2\x1f.interlock.policy.v1.RunVersionR\x05ifRun\x120\n" +
 	"\x05human\x18P \x01(\v2\x1a.interlock.policy.v1.HumanR\x05human\x12+\n" +
 	"\x02as\x18Q \x01(\v2\x1b.interlock.policy.v1.CallAsR\x02as\"\x82\x01\n" +
 	"\x06CallAs\x12&\n" +
@@ -2337,7 +2403,12 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"iterations\x12%\n" +
 	"\x0emax_iterations\x18\x0e \x01(\x03R\rmaxIterations\x12B\n" +
 	"\vexplanation\x18\x0f \x01(\v2 .interlock.policy.v1.ExplanationR\vexplanation\x12-\n" +
-	"\x04jail\x18\x10 \x01(\v2\x19.interlock.policy.v1.JailR\x04jail\"\xd0\x04\n" +
+	"\x04jail\x18\x10 \x01(\v2\x19.interlock.policy.v1.JailR\x04jail\"R\n" +
+	"\n" +
+	"RunVersion\x12!\n" +
+	"\x06run_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12!\n" +
+	"\aversion\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02 \x00R\aversion\"\xd0\x04\n" +
 	"\x15ReportToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -2472,7 +2543,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP() []byte
 	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescData
 }
 
-var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_interlock_policy_v1_policy_enforcer_service_proto_goTypes = []any{
 	(*CheckToolCallRequest)(nil),   // 0: interlock.policy.v1.CheckToolCallRequest
 	(*CallAs)(nil),                 // 1: interlock.policy.v1.CallAs
@@ -2481,88 +2552,90 @@ var file_interlock_policy_v1_policy_enforcer_service_proto_goTypes = []any{
 	(*RealName)(nil),               // 4: interlock.policy.v1.RealName
 	(*Jail)(nil),                   // 5: interlock.policy.v1.Jail
 	(*CheckToolCallResponse)(nil),  // 6: interlock.policy.v1.CheckToolCallResponse
-	(*ReportToolCallRequest)(nil),  // 7: interlock.policy.v1.ReportToolCallRequest
-	(*ReportToolCallResponse)(nil), // 8: interlock.policy.v1.ReportToolCallResponse
-	(*StartCommandRequest)(nil),    // 9: interlock.policy.v1.StartCommandRequest
-	(*StartCommandResponse)(nil),   // 10: interlock.policy.v1.StartCommandResponse
-	(*FinishCommandRequest)(nil),   // 11: interlock.policy.v1.FinishCommandRequest
-	(*FinishCommandResponse)(nil),  // 12: interlock.policy.v1.FinishCommandResponse
-	(*ReportCostRequest)(nil),      // 13: interlock.policy.v1.ReportCostRequest
-	(*Cost)(nil),                   // 14: interlock.policy.v1.Cost
-	(*ToolUse)(nil),                // 15: interlock.policy.v1.ToolUse
-	(*ReportCostResponse)(nil),     // 16: interlock.policy.v1.ReportCostResponse
-	(*CheckToolCallsRequest)(nil),  // 17: interlock.policy.v1.CheckToolCallsRequest
-	(*CheckToolCallsResponse)(nil), // 18: interlock.policy.v1.CheckToolCallsResponse
-	(*CheckToolCallsResult)(nil),   // 19: interlock.policy.v1.CheckToolCallsResult
-	(*OpenCall)(nil),               // 20: interlock.policy.v1.OpenCall
-	(*ListOpenCallsRequest)(nil),   // 21: interlock.policy.v1.ListOpenCallsRequest
-	(*ListOpenCallsResponse)(nil),  // 22: interlock.policy.v1.ListOpenCallsResponse
-	(*SettleToolCallRequest)(nil),  // 23: interlock.policy.v1.SettleToolCallRequest
-	(*SettleToolCallResponse)(nil), // 24: interlock.policy.v1.SettleToolCallResponse
-	(*ReportRefusalRequest)(nil),   // 25: interlock.policy.v1.ReportRefusalRequest
-	(*ReportRefusalResponse)(nil),  // 26: interlock.policy.v1.ReportRefusalResponse
-	(*Human)(nil),                  // 27: interlock.policy.v1.Human
-	(*timestamppb.Timestamp)(nil),  // 28: google.protobuf.Timestamp
-	(Decision)(0),                  // 29: interlock.policy.v1.Decision
-	(DecisionCode)(0),              // 30: interlock.policy.v1.DecisionCode
-	(*v1.LegalEvent)(nil),          // 31: interlock.engine.v1.LegalEvent
-	(*Explanation)(nil),            // 32: interlock.policy.v1.Explanation
-	(*v1.Run)(nil),                 // 33: interlock.engine.v1.Run
-	(*Interrupted)(nil),            // 34: interlock.policy.v1.Interrupted
-	(*status.Status)(nil),          // 35: google.rpc.Status
-	(*v11.CallRefused)(nil),        // 36: interlock.event.v1.CallRefused
+	(*RunVersion)(nil),             // 7: interlock.policy.v1.RunVersion
+	(*ReportToolCallRequest)(nil),  // 8: interlock.policy.v1.ReportToolCallRequest
+	(*ReportToolCallResponse)(nil), // 9: interlock.policy.v1.ReportToolCallResponse
+	(*StartCommandRequest)(nil),    // 10: interlock.policy.v1.StartCommandRequest
+	(*StartCommandResponse)(nil),   // 11: interlock.policy.v1.StartCommandResponse
+	(*FinishCommandRequest)(nil),   // 12: interlock.policy.v1.FinishCommandRequest
+	(*FinishCommandResponse)(nil),  // 13: interlock.policy.v1.FinishCommandResponse
+	(*ReportCostRequest)(nil),      // 14: interlock.policy.v1.ReportCostRequest
+	(*Cost)(nil),                   // 15: interlock.policy.v1.Cost
+	(*ToolUse)(nil),                // 16: interlock.policy.v1.ToolUse
+	(*ReportCostResponse)(nil),     // 17: interlock.policy.v1.ReportCostResponse
+	(*CheckToolCallsRequest)(nil),  // 18: interlock.policy.v1.CheckToolCallsRequest
+	(*CheckToolCallsResponse)(nil), // 19: interlock.policy.v1.CheckToolCallsResponse
+	(*CheckToolCallsResult)(nil),   // 20: interlock.policy.v1.CheckToolCallsResult
+	(*OpenCall)(nil),               // 21: interlock.policy.v1.OpenCall
+	(*ListOpenCallsRequest)(nil),   // 22: interlock.policy.v1.ListOpenCallsRequest
+	(*ListOpenCallsResponse)(nil),  // 23: interlock.policy.v1.ListOpenCallsResponse
+	(*SettleToolCallRequest)(nil),  // 24: interlock.policy.v1.SettleToolCallRequest
+	(*SettleToolCallResponse)(nil), // 25: interlock.policy.v1.SettleToolCallResponse
+	(*ReportRefusalRequest)(nil),   // 26: interlock.policy.v1.ReportRefusalRequest
+	(*ReportRefusalResponse)(nil),  // 27: interlock.policy.v1.ReportRefusalResponse
+	(*Human)(nil),                  // 28: interlock.policy.v1.Human
+	(*timestamppb.Timestamp)(nil),  // 29: google.protobuf.Timestamp
+	(Decision)(0),                  // 30: interlock.policy.v1.Decision
+	(DecisionCode)(0),              // 31: interlock.policy.v1.DecisionCode
+	(*v1.LegalEvent)(nil),          // 32: interlock.engine.v1.LegalEvent
+	(*Explanation)(nil),            // 33: interlock.policy.v1.Explanation
+	(*v1.Run)(nil),                 // 34: interlock.engine.v1.Run
+	(*Interrupted)(nil),            // 35: interlock.policy.v1.Interrupted
+	(*status.Status)(nil),          // 36: google.rpc.Status
+	(*v11.CallRefused)(nil),        // 37: interlock.event.v1.CallRefused
 }
 var file_interlock_policy_v1_policy_enforcer_service_proto_depIdxs = []int32{
 	4,  // 0: interlock.policy.v1.CheckToolCallRequest.real_names:type_name -> interlock.policy.v1.RealName
-	27, // 1: interlock.policy.v1.CheckToolCallRequest.human:type_name -> interlock.policy.v1.Human
-	1,  // 2: interlock.policy.v1.CheckToolCallRequest.as:type_name -> interlock.policy.v1.CallAs
-	27, // 3: interlock.policy.v1.CallAs.human:type_name -> interlock.policy.v1.Human
-	28, // 4: interlock.policy.v1.WhoAmIResponse.expires:type_name -> google.protobuf.Timestamp
-	27, // 5: interlock.policy.v1.WhoAmIResponse.human:type_name -> interlock.policy.v1.Human
-	29, // 6: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
-	30, // 7: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
-	31, // 8: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	32, // 9: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
-	5,  // 10: interlock.policy.v1.CheckToolCallResponse.jail:type_name -> interlock.policy.v1.Jail
-	33, // 11: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
-	34, // 12: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
-	5,  // 13: interlock.policy.v1.StartCommandResponse.jail:type_name -> interlock.policy.v1.Jail
-	14, // 14: interlock.policy.v1.ReportCostRequest.costs:type_name -> interlock.policy.v1.Cost
-	15, // 15: interlock.policy.v1.Cost.tools:type_name -> interlock.policy.v1.ToolUse
-	0,  // 16: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
-	19, // 17: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
-	6,  // 18: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
-	35, // 19: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
-	28, // 20: interlock.policy.v1.OpenCall.allowed_at:type_name -> google.protobuf.Timestamp
-	28, // 21: interlock.policy.v1.OpenCall.due_at:type_name -> google.protobuf.Timestamp
-	20, // 22: interlock.policy.v1.ListOpenCallsResponse.calls:type_name -> interlock.policy.v1.OpenCall
-	20, // 23: interlock.policy.v1.SettleToolCallResponse.call:type_name -> interlock.policy.v1.OpenCall
-	36, // 24: interlock.policy.v1.ReportRefusalRequest.refused:type_name -> interlock.event.v1.CallRefused
-	0,  // 25: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
-	7,  // 26: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
-	9,  // 27: interlock.policy.v1.PolicyEnforcerService.StartCommand:input_type -> interlock.policy.v1.StartCommandRequest
-	11, // 28: interlock.policy.v1.PolicyEnforcerService.FinishCommand:input_type -> interlock.policy.v1.FinishCommandRequest
-	13, // 29: interlock.policy.v1.PolicyEnforcerService.ReportCost:input_type -> interlock.policy.v1.ReportCostRequest
-	21, // 30: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:input_type -> interlock.policy.v1.ListOpenCallsRequest
-	23, // 31: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:input_type -> interlock.policy.v1.SettleToolCallRequest
-	25, // 32: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:input_type -> interlock.policy.v1.ReportRefusalRequest
-	2,  // 33: interlock.policy.v1.PolicyEnforcerService.WhoAmI:input_type -> interlock.policy.v1.WhoAmIRequest
-	17, // 34: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
-	6,  // 35: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
-	8,  // 36: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
-	10, // 37: interlock.policy.v1.PolicyEnforcerService.StartCommand:output_type -> interlock.policy.v1.StartCommandResponse
-	12, // 38: interlock.policy.v1.PolicyEnforcerService.FinishCommand:output_type -> interlock.policy.v1.FinishCommandResponse
-	16, // 39: interlock.policy.v1.PolicyEnforcerService.ReportCost:output_type -> interlock.policy.v1.ReportCostResponse
-	22, // 40: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:output_type -> interlock.policy.v1.ListOpenCallsResponse
-	24, // 41: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:output_type -> interlock.policy.v1.SettleToolCallResponse
-	26, // 42: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:output_type -> interlock.policy.v1.ReportRefusalResponse
-	3,  // 43: interlock.policy.v1.PolicyEnforcerService.WhoAmI:output_type -> interlock.policy.v1.WhoAmIResponse
-	18, // 44: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
-	35, // [35:45] is the sub-list for method output_type
-	25, // [25:35] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	7,  // 1: interlock.policy.v1.CheckToolCallRequest.if_run:type_name -> interlock.policy.v1.RunVersion
+	28, // 2: interlock.policy.v1.CheckToolCallRequest.human:type_name -> interlock.policy.v1.Human
+	1,  // 3: interlock.policy.v1.CheckToolCallRequest.as:type_name -> interlock.policy.v1.CallAs
+	28, // 4: interlock.policy.v1.CallAs.human:type_name -> interlock.policy.v1.Human
+	29, // 5: interlock.policy.v1.WhoAmIResponse.expires:type_name -> google.protobuf.Timestamp
+	28, // 6: interlock.policy.v1.WhoAmIResponse.human:type_name -> interlock.policy.v1.Human
+	30, // 7: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
+	31, // 8: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
+	32, // 9: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	33, // 10: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
+	5,  // 11: interlock.policy.v1.CheckToolCallResponse.jail:type_name -> interlock.policy.v1.Jail
+	34, // 12: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
+	35, // 13: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
+	5,  // 14: interlock.policy.v1.StartCommandResponse.jail:type_name -> interlock.policy.v1.Jail
+	15, // 15: interlock.policy.v1.ReportCostRequest.costs:type_name -> interlock.policy.v1.Cost
+	16, // 16: interlock.policy.v1.Cost.tools:type_name -> interlock.policy.v1.ToolUse
+	0,  // 17: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
+	20, // 18: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
+	6,  // 19: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
+	36, // 20: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
+	29, // 21: interlock.policy.v1.OpenCall.allowed_at:type_name -> google.protobuf.Timestamp
+	29, // 22: interlock.policy.v1.OpenCall.due_at:type_name -> google.protobuf.Timestamp
+	21, // 23: interlock.policy.v1.ListOpenCallsResponse.calls:type_name -> interlock.policy.v1.OpenCall
+	21, // 24: interlock.policy.v1.SettleToolCallResponse.call:type_name -> interlock.policy.v1.OpenCall
+	37, // 25: interlock.policy.v1.ReportRefusalRequest.refused:type_name -> interlock.event.v1.CallRefused
+	0,  // 26: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
+	8,  // 27: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
+	10, // 28: interlock.policy.v1.PolicyEnforcerService.StartCommand:input_type -> interlock.policy.v1.StartCommandRequest
+	12, // 29: interlock.policy.v1.PolicyEnforcerService.FinishCommand:input_type -> interlock.policy.v1.FinishCommandRequest
+	14, // 30: interlock.policy.v1.PolicyEnforcerService.ReportCost:input_type -> interlock.policy.v1.ReportCostRequest
+	22, // 31: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:input_type -> interlock.policy.v1.ListOpenCallsRequest
+	24, // 32: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:input_type -> interlock.policy.v1.SettleToolCallRequest
+	26, // 33: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:input_type -> interlock.policy.v1.ReportRefusalRequest
+	2,  // 34: interlock.policy.v1.PolicyEnforcerService.WhoAmI:input_type -> interlock.policy.v1.WhoAmIRequest
+	18, // 35: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
+	6,  // 36: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
+	9,  // 37: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
+	11, // 38: interlock.policy.v1.PolicyEnforcerService.StartCommand:output_type -> interlock.policy.v1.StartCommandResponse
+	13, // 39: interlock.policy.v1.PolicyEnforcerService.FinishCommand:output_type -> interlock.policy.v1.FinishCommandResponse
+	17, // 40: interlock.policy.v1.PolicyEnforcerService.ReportCost:output_type -> interlock.policy.v1.ReportCostResponse
+	23, // 41: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:output_type -> interlock.policy.v1.ListOpenCallsResponse
+	25, // 42: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:output_type -> interlock.policy.v1.SettleToolCallResponse
+	27, // 43: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:output_type -> interlock.policy.v1.ReportRefusalResponse
+	3,  // 44: interlock.policy.v1.PolicyEnforcerService.WhoAmI:output_type -> interlock.policy.v1.WhoAmIResponse
+	19, // 45: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
+	36, // [36:46] is the sub-list for method output_type
+	26, // [26:36] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_policy_enforcer_service_proto_init() }
@@ -2573,7 +2646,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 	file_interlock_policy_v1_decision_proto_init()
 	file_interlock_policy_v1_explanation_proto_init()
 	file_interlock_policy_v1_tool_call_proto_init()
-	file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19].OneofWrappers = []any{
+	file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20].OneofWrappers = []any{
 		(*CheckToolCallsResult_Decision)(nil),
 		(*CheckToolCallsResult_Error)(nil),
 	}
@@ -2583,7 +2656,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc), len(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/policy_enforcer_service.proto.
  */
 export const file_interlock_policy_v1_policy_enforcer_service: GenFile = /*@__PURE__*/
-  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIqIDChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJEhYKDmRlbmllZF9iZWNhdXNlGAwgASgJEhIKCmphaWxfbGV2ZWwYDSABKAUSMQoKcmVhbF9uYW1lcxgOIAMoCzIdLmludGVybG9jay5wb2xpY3kudjEuUmVhbE5hbWUSDwoHb2JzZXJ2ZRgPIAEoCBIpCgVodW1hbhhQIAEoCzIaLmludGVybG9jay5wb2xpY3kudjEuSHVtYW4SJwoCYXMYUSABKAsyGy5pbnRlcmxvY2sucG9saWN5LnYxLkNhbGxBcyJVCgZDYWxsQXMSEQoJcHJpbmNpcGFsGAEgASgJEikKBWh1bWFuGAIgASgLMhouaW50ZXJsb2NrLnBvbGljeS52MS5IdW1hbhINCgVhZ2VudBgDIAEoCSIjCg1XaG9BbUlSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAki4AIKDldob0FtSVJlc3BvbnNlEhEKCXByaW5jaXBhbBgBIAEoCRIMCgRyb2xlGAIgASgJEg0KBXRva2VuGAMgASgJEhAKCHRva2VuX2lkGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRISCgpuYW1lc3BhY2VzGAYgAygJEhIKCnNlc3Npb25faWQYByABKAkSDgoGYnJhbmNoGAggASgJEg4KBnBlcnNvbhgJIAEoCRIQCghwcmVzZW5jZRgKIAEoCRINCgVyZWxheRgLIAEoCRILCgN2aWEYDCABKAkSKwoHZXhwaXJlcxgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFaHVtYW4YDiABKAsyGi5pbnRlcmxvY2sucG9saWN5LnYxLkh1bWFuEg0KBWFnZW50GA8gASgJEg8KB2xpbmVhZ2UYECADKAkSCwoDbWF5GBEgASgJIiYKCFJlYWxOYW1lEgwKBG5hbWUYASABKAkSDAoEcmVhbBgCIAEoCSI2CgRKYWlsEg0KBWxldmVsGAEgASgFEg4KBmRpZ2VzdBgCIAEoCRIPCgdwcm9maWxlGAMgASgMIugDChVDaGVja1Rvb2xDYWxsUmVzcG9uc2USLwoIZGVjaXNpb24YASABKA4yHS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uEi8KBGNvZGUYAiABKA4yIS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uQ29kZRIPCgdtZXNzYWdlGAMgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYBCABKAgSFQoNYWxsb3dlZF90b29scxgFIAMoCRI1CgxsZWdhbF9ldmVudHMYBiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSEwoLYXBwcm92YWxfaWQYByABKAkSDwoHY2FsbF9pZBgIIAEoCRIOCgZydW5faWQYCSABKAkSEwoLcnVuX3ZlcnNpb24YCiABKAMSDQoFc3RhdGUYCyABKAkSDgoGYnJhbmNoGAwgASgJEhIKCml0ZXJhdGlvbnMYDSABKAMSFgoObWF4X2l0ZXJhdGlvbnMYDiABKAMSNQoLZXhwbGFuYXRpb24YDyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkV4cGxhbmF0aW9uEicKBGphaWwYECABKAsyGS5pbnRlcmxvY2sucG9saWN5LnYxLkphaWwivQIKFVJlcG9ydFRvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDwoHY2FsbF9pZBgEIAEoCRIMCgR0b29sGAUgASgJEgoKAm9rGAYgASgIEhUKDWZpbGVzX2NoYW5nZWQYByADKAkSFAoMcmVzdWx0X2J5dGVzGAggASgDEhAKCGNvc3RfdXNkGAkgASgJEg4KBm91dHB1dBgKIAEoDBIXCg9vdXRjb21lX3Vua25vd24YCyABKAgSEgoKYmFja2dyb3VuZBgMIAEoCRIYChBiYWNrZ3JvdW5kX2VuZGVkGA0gASgJEhQKDG5vdF9leGVjdXRlZBgOIAEoCBIZChFrbm93bl9ydW5fdmVyc2lvbhgPIAEoAyKqAQoWUmVwb3J0VG9vbENhbGxSZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIRCglhY2NvdW50ZWQYAiABKAgSMwoJaW50ZXJydXB0GAMgASgLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5JbnRlcnJ1cHRlZBIPCgd3YXJuaW5nGAQgASgJEhAKCGV2aWRlbmNlGAUgAygJImoKE1N0YXJ0Q29tbWFuZFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDwoHY2FsbF9pZBgDIAEoCRIPCgdjb21tYW5kGAQgASgMEg0KBWxldmVsGAUgASgFIlwKFFN0YXJ0Q29tbWFuZFJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRInCgRqYWlsGAIgASgLMhkuaW50ZXJsb2NrLnBvbGljeS52MS5KYWlsEgsKA2tleRgDIAEoDCJbChRGaW5pc2hDb21tYW5kUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHY2FsbF9pZBgCIAEoCRIPCgd3aXRuZXNzGAMgASgMEhEKCXNpZ25hdHVyZRgEIAEoDCI5ChVGaW5pc2hDb21tYW5kUmVzcG9uc2USEAoIZXZpZGVuY2UYASADKAkSDgoGbm90aWNlGAIgASgJImEKEVJlcG9ydENvc3RSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDgoGc291cmNlGAIgASgJEigKBWNvc3RzGAMgAygLMhkuaW50ZXJsb2NrLnBvbGljeS52MS5Db3N0ImAKBENvc3QSCgoCaWQYASABKAkSEAoIY29zdF91c2QYAiABKAkSDQoFdG90YWwYAyABKAgSKwoFdG9vbHMYBCADKAsyHC5pbnRlcmxvY2sucG9saWN5LnYxLlRvb2xVc2UiJgoHVG9vbFVzZRIMCgR0b29sGAEgASgJEg0KBWlucHV0GAIgASgMIjgKElJlcG9ydENvc3RSZXNwb25zZRIPCgdjb3VudGVkGAEgASgFEhEKCXRvdGFsX3VzZBgCIAEoCSJpChVDaGVja1Rvb2xDYWxsc1JlcXVlc3QSFgoOY29ycmVsYXRpb25faWQYASABKAQSOAoFY2FsbHMYAiADKAsyKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXF1ZXN0ImwKFkNoZWNrVG9vbENhbGxzUmVzcG9uc2USFgoOY29ycmVsYXRpb25faWQYASABKAQSOgoHcmVzdWx0cxgCIAMoCzIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXN1bHQihQEKFENoZWNrVG9vbENhbGxzUmVzdWx0Ej4KCGRlY2lzaW9uGAEgASgLMiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVzcG9uc2VIABIjCgVlcnJvchgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSABCCAoGcmVzdWx0IsUBCghPcGVuQ2FsbBIPCgdjYWxsX2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0b29sGAMgASgJEgwKBHdoYXQYBCABKAkSDwoHbWFkZV9ieRgFIAEoCRIuCgphbGxvd2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZkdWVfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Vua25vd24YCCABKAgiJgoUTGlzdE9wZW5DYWxsc1JlcXVlc3QSDgoGcnVuX2lkGAEgASgJIkUKFUxpc3RPcGVuQ2FsbHNSZXNwb25zZRIsCgVjYWxscxgBIAMoCzIdLmludGVybG9jay5wb2xpY3kudjEuT3BlbkNhbGwiVwoVU2V0dGxlVG9vbENhbGxSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIPCgdjYWxsX2lkGAIgASgJEg8KB291dGNvbWUYAyABKAkSDAoEbm90ZRgEIAEoCSJWChZTZXR0bGVUb29sQ2FsbFJlc3BvbnNlEisKBGNhbGwYASABKAsyHS5pbnRlcmxvY2sucG9saWN5LnYxLk9wZW5DYWxsEg8KB291dGNvbWUYAiABKAkibgoUUmVwb3J0UmVmdXNhbFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRIwCgdyZWZ1c2VkGAMgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLkNhbGxSZWZ1c2VkIhcKFVJlcG9ydFJlZnVzYWxSZXNwb25zZTKTCAoVUG9saWN5RW5mb3JjZXJTZXJ2aWNlEmYKDUNoZWNrVG9vbENhbGwSKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVzcG9uc2USaQoOUmVwb3J0VG9vbENhbGwSKi5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0VG9vbENhbGxSZXNwb25zZRJjCgxTdGFydENvbW1hbmQSKC5pbnRlcmxvY2sucG9saWN5LnYxLlN0YXJ0Q29tbWFuZFJlcXVlc3QaKS5pbnRlcmxvY2sucG9saWN5LnYxLlN0YXJ0Q29tbWFuZFJlc3BvbnNlEmYKDUZpbmlzaENvbW1hbmQSKS5pbnRlcmxvY2sucG9saWN5LnYxLkZpbmlzaENvbW1hbmRSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5GaW5pc2hDb21tYW5kUmVzcG9uc2USXQoKUmVwb3J0Q29zdBImLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0Q29zdFJlcXVlc3QaJy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydENvc3RSZXNwb25zZRJmCg1MaXN0T3BlbkNhbGxzEikuaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0T3BlbkNhbGxzUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuTGlzdE9wZW5DYWxsc1Jlc3BvbnNlEmkKDlNldHRsZVRvb2xDYWxsEiouaW50ZXJsb2NrLnBvbGljeS52MS5TZXR0bGVUb29sQ2FsbFJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlNldHRsZVRvb2xDYWxsUmVzcG9uc2USZgoNUmVwb3J0UmVmdXNhbBIpLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0UmVmdXNhbFJlcXVlc3QaKi5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFJlZnVzYWxSZXNwb25zZRJRCgZXaG9BbUkSIi5pbnRlcmxvY2sucG9saWN5LnYxLldob0FtSVJlcXVlc3QaIy5pbnRlcmxvY2sucG9saWN5LnYxLldob0FtSVJlc3BvbnNlEm0KDkNoZWNrVG9vbENhbGxzEiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1JlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVzcG9uc2UoATABQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_google_protobuf_timestamp, file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_event_v1_event, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
+  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxItMDChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJEhYKDmRlbmllZF9iZWNhdXNlGAwgASgJEhIKCmphaWxfbGV2ZWwYDSABKAUSMQoKcmVhbF9uYW1lcxgOIAMoCzIdLmludGVybG9jay5wb2xpY3kudjEuUmVhbE5hbWUSDwoHb2JzZXJ2ZRgPIAEoCBIvCgZpZl9ydW4YECABKAsyHy5pbnRlcmxvY2sucG9saWN5LnYxLlJ1blZlcnNpb24SKQoFaHVtYW4YUCABKAsyGi5pbnRlcmxvY2sucG9saWN5LnYxLkh1bWFuEicKAmFzGFEgASgLMhsuaW50ZXJsb2NrLnBvbGljeS52MS5DYWxsQXMiVQoGQ2FsbEFzEhEKCXByaW5jaXBhbBgBIAEoCRIpCgVodW1hbhgCIAEoCzIaLmludGVybG9jay5wb2xpY3kudjEuSHVtYW4SDQoFYWdlbnQYAyABKAkiIwoNV2hvQW1JUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIuACCg5XaG9BbUlSZXNwb25zZRIRCglwcmluY2lwYWwYASABKAkSDAoEcm9sZRgCIAEoCRINCgV0b2tlbhgDIAEoCRIQCgh0b2tlbl9pZBgEIAEoCRIRCgluYW1lc3BhY2UYBSABKAkSEgoKbmFtZXNwYWNlcxgGIAMoCRISCgpzZXNzaW9uX2lkGAcgASgJEg4KBmJyYW5jaBgIIAEoCRIOCgZwZXJzb24YCSABKAkSEAoIcHJlc2VuY2UYCiABKAkSDQoFcmVsYXkYCyABKAkSCwoDdmlhGAwgASgJEisKB2V4cGlyZXMYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBWh1bWFuGA4gASgLMhouaW50ZXJsb2NrLnBvbGljeS52MS5IdW1hbhINCgVhZ2VudBgPIAEoCRIPCgdsaW5lYWdlGBAgAygJEgsKA21heRgRIAEoCSImCghSZWFsTmFtZRIMCgRuYW1lGAEgASgJEgwKBHJlYWwYAiABKAkiNgoESmFpbBINCgVsZXZlbBgBIAEoBRIOCgZkaWdlc3QYAiABKAkSDwoHcHJvZmlsZRgDIAEoDCLoAwoVQ2hlY2tUb29sQ2FsbFJlc3BvbnNlEi8KCGRlY2lzaW9uGAEgASgOMh0uaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbhIvCgRjb2RlGAIgASgOMiEuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbkNvZGUSDwoHbWVzc2FnZRgDIAEoCRIYChB0b29sc19yZXN0cmljdGVkGAQgASgIEhUKDWFsbG93ZWRfdG9vbHMYBSADKAkSNQoMbGVnYWxfZXZlbnRzGAYgAygLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5MZWdhbEV2ZW50EhMKC2FwcHJvdmFsX2lkGAcgASgJEg8KB2NhbGxfaWQYCCABKAkSDgoGcnVuX2lkGAkgASgJEhMKC3J1bl92ZXJzaW9uGAogASgDEg0KBXN0YXRlGAsgASgJEg4KBmJyYW5jaBgMIAEoCRISCgppdGVyYXRpb25zGA0gASgDEhYKDm1heF9pdGVyYXRpb25zGA4gASgDEjUKC2V4cGxhbmF0aW9uGA8gASgLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5FeHBsYW5hdGlvbhInCgRqYWlsGBAgASgLMhkuaW50ZXJsb2NrLnBvbGljeS52MS5KYWlsIi0KClJ1blZlcnNpb24SDgoGcnVuX2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAMivQIKFVJlcG9ydFRvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDwoHY2FsbF9pZBgEIAEoCRIMCgR0b29sGAUgASgJEgoKAm9rGAYgASgIEhUKDWZpbGVzX2NoYW5nZWQYByADKAkSFAoMcmVzdWx0X2J5dGVzGAggASgDEhAKCGNvc3RfdXNkGAkgASgJEg4KBm91dHB1dBgKIAEoDBIXCg9vdXRjb21lX3Vua25vd24YCyABKAgSEgoKYmFja2dyb3VuZBgMIAEoCRIYChBiYWNrZ3JvdW5kX2VuZGVkGA0gASgJEhQKDG5vdF9leGVjdXRlZBgOIAEoCBIZChFrbm93bl9ydW5fdmVyc2lvbhgPIAEoAyKqAQoWUmVwb3J0VG9vbENhbGxSZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIRCglhY2NvdW50ZWQYAiABKAgSMwoJaW50ZXJydXB0GAMgASgLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5JbnRlcnJ1cHRlZBIPCgd3YXJuaW5nGAQgASgJEhAKCGV2aWRlbmNlGAUgAygJImoKE1N0YXJ0Q29tbWFuZFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDwoHY2FsbF9pZBgDIAEoCRIPCgdjb21tYW5kGAQgASgMEg0KBWxldmVsGAUgASgFIlwKFFN0YXJ0Q29tbWFuZFJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRInCgRqYWlsGAIgASgLMhkuaW50ZXJsb2NrLnBvbGljeS52MS5KYWlsEgsKA2tleRgDIAEoDCJbChRGaW5pc2hDb21tYW5kUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHY2FsbF9pZBgCIAEoCRIPCgd3aXRuZXNzGAMgASgMEhEKCXNpZ25hdHVyZRgEIAEoDCI5ChVGaW5pc2hDb21tYW5kUmVzcG9uc2USEAoIZXZpZGVuY2UYASADKAkSDgoGbm90aWNlGAIgASgJImEKEVJlcG9ydENvc3RSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDgoGc291cmNlGAIgASgJEigKBWNvc3RzGAMgAygLMhkuaW50ZXJsb2NrLnBvbGljeS52MS5Db3N0ImAKBENvc3QSCgoCaWQYASABKAkSEAoIY29zdF91c2QYAiABKAkSDQoFdG90YWwYAyABKAgSKwoFdG9vbHMYBCADKAsyHC5pbnRlcmxvY2sucG9saWN5LnYxLlRvb2xVc2UiJgoHVG9vbFVzZRIMCgR0b29sGAEgASgJEg0KBWlucHV0GAIgASgMIjgKElJlcG9ydENvc3RSZXNwb25zZRIPCgdjb3VudGVkGAEgASgFEhEKCXRvdGFsX3VzZBgCIAEoCSJpChVDaGVja1Rvb2xDYWxsc1JlcXVlc3QSFgoOY29ycmVsYXRpb25faWQYASABKAQSOAoFY2FsbHMYAiADKAsyKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXF1ZXN0ImwKFkNoZWNrVG9vbENhbGxzUmVzcG9uc2USFgoOY29ycmVsYXRpb25faWQYASABKAQSOgoHcmVzdWx0cxgCIAMoCzIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXN1bHQihQEKFENoZWNrVG9vbENhbGxzUmVzdWx0Ej4KCGRlY2lzaW9uGAEgASgLMiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVzcG9uc2VIABIjCgVlcnJvchgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSABCCAoGcmVzdWx0IsUBCghPcGVuQ2FsbBIPCgdjYWxsX2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0b29sGAMgASgJEgwKBHdoYXQYBCABKAkSDwoHbWFkZV9ieRgFIAEoCRIuCgphbGxvd2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZkdWVfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Vua25vd24YCCABKAgiJgoUTGlzdE9wZW5DYWxsc1JlcXVlc3QSDgoGcnVuX2lkGAEgASgJIkUKFUxpc3RPcGVuQ2FsbHNSZXNwb25zZRIsCgVjYWxscxgBIAMoCzIdLmludGVybG9jay5wb2xpY3kudjEuT3BlbkNhbGwiVwoVU2V0dGxlVG9vbENhbGxSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIPCgdjYWxsX2lkGAIgASgJEg8KB291dGNvbWUYAyABKAkSDAoEbm90ZRgEIAEoCSJWChZTZXR0bGVUb29sQ2FsbFJlc3BvbnNlEisKBGNhbGwYASABKAsyHS5pbnRlcmxvY2sucG9saWN5LnYxLk9wZW5DYWxsEg8KB291dGNvbWUYAiABKAkibgoUUmVwb3J0UmVmdXNhbFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRIwCgdyZWZ1c2VkGAMgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLkNhbGxSZWZ1c2VkIhcKFVJlcG9ydFJlZnVzYWxSZXNwb25zZTKTCAoVUG9saWN5RW5mb3JjZXJTZXJ2aWNlEmYKDUNoZWNrVG9vbENhbGwSKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVzcG9uc2USaQoOUmVwb3J0VG9vbENhbGwSKi5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0VG9vbENhbGxSZXNwb25zZRJjCgxTdGFydENvbW1hbmQSKC5pbnRlcmxvY2sucG9saWN5LnYxLlN0YXJ0Q29tbWFuZFJlcXVlc3QaKS5pbnRlcmxvY2sucG9saWN5LnYxLlN0YXJ0Q29tbWFuZFJlc3BvbnNlEmYKDUZpbmlzaENvbW1hbmQSKS5pbnRlcmxvY2sucG9saWN5LnYxLkZpbmlzaENvbW1hbmRSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5GaW5pc2hDb21tYW5kUmVzcG9uc2USXQoKUmVwb3J0Q29zdBImLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0Q29zdFJlcXVlc3QaJy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydENvc3RSZXNwb25zZRJmCg1MaXN0T3BlbkNhbGxzEikuaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0T3BlbkNhbGxzUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuTGlzdE9wZW5DYWxsc1Jlc3BvbnNlEmkKDlNldHRsZVRvb2xDYWxsEiouaW50ZXJsb2NrLnBvbGljeS52MS5TZXR0bGVUb29sQ2FsbFJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlNldHRsZVRvb2xDYWxsUmVzcG9uc2USZgoNUmVwb3J0UmVmdXNhbBIpLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0UmVmdXNhbFJlcXVlc3QaKi5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFJlZnVzYWxSZXNwb25zZRJRCgZXaG9BbUkSIi5pbnRlcmxvY2sucG9saWN5LnYxLldob0FtSVJlcXVlc3QaIy5pbnRlcmxvY2sucG9saWN5LnYxLldob0FtSVJlc3BvbnNlEm0KDkNoZWNrVG9vbENhbGxzEiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1JlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVzcG9uc2UoATABQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_google_protobuf_timestamp, file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_event_v1_event, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
 
 /**
  * CheckToolCallRequest is a tool call that is to be made.
@@ -150,6 +150,14 @@ export type CheckToolCallRequest = Message<"interlock.policy.v1.CheckToolCallReq
    * @generated from field: bool observe = 15;
    */
   observe: boolean;
+
+  /**
+   * Decide only in this run, at this version of it; absent for any. Otherwise the answer is VERSION_CONFLICT, and the call is
+   * neither decided nor counted.
+   *
+   * @generated from field: interlock.policy.v1.RunVersion if_run = 16;
+   */
+  ifRun?: RunVersion | undefined;
 
   /**
    * The person on whose behalf the call is made, as the caller says. Its source is gateway if the
@@ -555,6 +563,34 @@ export const CheckToolCallResponseSchema: GenMessage<CheckToolCallResponse> = /*
   messageDesc(file_interlock_policy_v1_policy_enforcer_service, 6);
 
 /**
+ * RunVersion names a run at one of its versions.
+ *
+ * @generated from message interlock.policy.v1.RunVersion
+ */
+export type RunVersion = Message<"interlock.policy.v1.RunVersion"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Its version, as the check and the run have it.
+   *
+   * @generated from field: int64 version = 2;
+   */
+  version: bigint;
+};
+
+/**
+ * Describes the message interlock.policy.v1.RunVersion.
+ * Use `create(RunVersionSchema)` to create a new message.
+ */
+export const RunVersionSchema: GenMessage<RunVersion> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 7);
+
+/**
  * ReportToolCallRequest is the result of a tool call.
  *
  * @generated from message interlock.policy.v1.ReportToolCallRequest
@@ -680,7 +716,7 @@ export type ReportToolCallRequest = Message<"interlock.policy.v1.ReportToolCallR
  * Use `create(ReportToolCallRequestSchema)` to create a new message.
  */
 export const ReportToolCallRequestSchema: GenMessage<ReportToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 7);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 8);
 
 /**
  * ReportToolCallResponse is what follows from the result of a tool call.
@@ -731,7 +767,7 @@ export type ReportToolCallResponse = Message<"interlock.policy.v1.ReportToolCall
  * Use `create(ReportToolCallResponseSchema)` to create a new message.
  */
 export const ReportToolCallResponseSchema: GenMessage<ReportToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 8);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 9);
 
 /**
  * StartCommandRequest claims an allowed call.
@@ -780,7 +816,7 @@ export type StartCommandRequest = Message<"interlock.policy.v1.StartCommandReque
  * Use `create(StartCommandRequestSchema)` to create a new message.
  */
 export const StartCommandRequestSchema: GenMessage<StartCommandRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 9);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 10);
 
 /**
  * StartCommandResponse is what the jail enforces.
@@ -815,7 +851,7 @@ export type StartCommandResponse = Message<"interlock.policy.v1.StartCommandResp
  * Use `create(StartCommandResponseSchema)` to create a new message.
  */
 export const StartCommandResponseSchema: GenMessage<StartCommandResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 10);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 11);
 
 /**
  * FinishCommandRequest is what a jail has witnessed.
@@ -857,7 +893,7 @@ export type FinishCommandRequest = Message<"interlock.policy.v1.FinishCommandReq
  * Use `create(FinishCommandRequestSchema)` to create a new message.
  */
 export const FinishCommandRequestSchema: GenMessage<FinishCommandRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 11);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 12);
 
 /**
  * FinishCommandResponse is what follows from it.
@@ -885,7 +921,7 @@ export type FinishCommandResponse = Message<"interlock.policy.v1.FinishCommandRe
  * Use `create(FinishCommandResponseSchema)` to create a new message.
  */
 export const FinishCommandResponseSchema: GenMessage<FinishCommandResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 12);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 13);
 
 /**
  * ReportCostRequest is what a session has cost, as one source knows it.
@@ -921,7 +957,7 @@ export type ReportCostRequest = Message<"interlock.policy.v1.ReportCostRequest">
  * Use `create(ReportCostRequestSchema)` to create a new message.
  */
 export const ReportCostRequestSchema: GenMessage<ReportCostRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 13);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 14);
 
 /**
  * Cost is one amount.
@@ -966,7 +1002,7 @@ export type Cost = Message<"interlock.policy.v1.Cost"> & {
  * Use `create(CostSchema)` to create a new message.
  */
 export const CostSchema: GenMessage<Cost> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 14);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 15);
 
 /**
  * ToolUse is a call of a tool, as CheckToolCall is asked about it.
@@ -994,7 +1030,7 @@ export type ToolUse = Message<"interlock.policy.v1.ToolUse"> & {
  * Use `create(ToolUseSchema)` to create a new message.
  */
 export const ToolUseSchema: GenMessage<ToolUse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 15);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 16);
 
 /**
  * ReportCostResponse is what follows from costs.
@@ -1023,7 +1059,7 @@ export type ReportCostResponse = Message<"interlock.policy.v1.ReportCostResponse
  * Use `create(ReportCostResponseSchema)` to create a new message.
  */
 export const ReportCostResponseSchema: GenMessage<ReportCostResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 16);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 17);
 
 /**
  * CheckToolCallsRequest is one message of tool calls.
@@ -1051,7 +1087,7 @@ export type CheckToolCallsRequest = Message<"interlock.policy.v1.CheckToolCallsR
  * Use `create(CheckToolCallsRequestSchema)` to create a new message.
  */
 export const CheckToolCallsRequestSchema: GenMessage<CheckToolCallsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 17);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 18);
 
 /**
  * CheckToolCallsResponse is the outcome of one message of tool calls.
@@ -1079,7 +1115,7 @@ export type CheckToolCallsResponse = Message<"interlock.policy.v1.CheckToolCalls
  * Use `create(CheckToolCallsResponseSchema)` to create a new message.
  */
 export const CheckToolCallsResponseSchema: GenMessage<CheckToolCallsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 18);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 19);
 
 /**
  * CheckToolCallsResult is the outcome of one call of a message.
@@ -1116,7 +1152,7 @@ export type CheckToolCallsResult = Message<"interlock.policy.v1.CheckToolCallsRe
  * Use `create(CheckToolCallsResultSchema)` to create a new message.
  */
 export const CheckToolCallsResultSchema: GenMessage<CheckToolCallsResult> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 19);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 20);
 
 /**
  * OpenCall is an allowed call with an effect, whose outcome nobody has reported.
@@ -1186,7 +1222,7 @@ export type OpenCall = Message<"interlock.policy.v1.OpenCall"> & {
  * Use `create(OpenCallSchema)` to create a new message.
  */
 export const OpenCallSchema: GenMessage<OpenCall> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 20);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 21);
 
 /**
  * ListOpenCallsRequest names a run.
@@ -1207,7 +1243,7 @@ export type ListOpenCallsRequest = Message<"interlock.policy.v1.ListOpenCallsReq
  * Use `create(ListOpenCallsRequestSchema)` to create a new message.
  */
 export const ListOpenCallsRequestSchema: GenMessage<ListOpenCallsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 21);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 22);
 
 /**
  * ListOpenCallsResponse has the open calls of the run and of those that it has invoked or
@@ -1229,7 +1265,7 @@ export type ListOpenCallsResponse = Message<"interlock.policy.v1.ListOpenCallsRe
  * Use `create(ListOpenCallsResponseSchema)` to create a new message.
  */
 export const ListOpenCallsResponseSchema: GenMessage<ListOpenCallsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 22);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 23);
 
 /**
  * SettleToolCallRequest says how a call has ended.
@@ -1271,7 +1307,7 @@ export type SettleToolCallRequest = Message<"interlock.policy.v1.SettleToolCallR
  * Use `create(SettleToolCallRequestSchema)` to create a new message.
  */
 export const SettleToolCallRequestSchema: GenMessage<SettleToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 23);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 24);
 
 /**
  * SettleToolCallResponse is the call that is settled.
@@ -1299,7 +1335,7 @@ export type SettleToolCallResponse = Message<"interlock.policy.v1.SettleToolCall
  * Use `create(SettleToolCallResponseSchema)` to create a new message.
  */
 export const SettleToolCallResponseSchema: GenMessage<SettleToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 24);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 25);
 
 /**
  * ReportRefusalRequest is a refused caller, as the event call.refused has it.
@@ -1334,7 +1370,7 @@ export type ReportRefusalRequest = Message<"interlock.policy.v1.ReportRefusalReq
  * Use `create(ReportRefusalRequestSchema)` to create a new message.
  */
 export const ReportRefusalRequestSchema: GenMessage<ReportRefusalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 25);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 26);
 
 /**
  * ReportRefusalResponse is empty.
@@ -1349,7 +1385,7 @@ export type ReportRefusalResponse = Message<"interlock.policy.v1.ReportRefusalRe
  * Use `create(ReportRefusalResponseSchema)` to create a new message.
  */
 export const ReportRefusalResponseSchema: GenMessage<ReportRefusalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 26);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 27);
 
 /**
  * PolicyEnforcerService decides which tool calls may be made (S3).

@@ -89,8 +89,9 @@ func (g *Gate) checkOnce(ctx context.Context, call Identified) checked {
 		return g.checkUnbound(ctx, call)
 	}
 	if at, ok := g.lastSeen(call); ok {
-		if c, left := g.checkAt(ctx, call, at); !left {
-			return g.refreshDenial(ctx, call, at, c)
+		only := &policyv1.RunVersion{RunId: at.Run.GetRunId(), Version: at.Run.GetVersion()}
+		if c, decided := g.checkAt(ctx, call, at, only); decided {
+			return g.refreshDenial(ctx, call, c)
 		}
 	}
 	at, err := g.locate(ctx, call.caller)
@@ -100,47 +101,44 @@ func (g *Gate) checkOnce(ctx context.Context, call Identified) checked {
 	case err != nil:
 		return checked{denied: g.refuseUndecided(err)}
 	}
-	c, left := g.checkAt(ctx, call, at)
-	if left { // just now, and no other rules hold for it: the call passes unchecked, or is denied
+	c, decided := g.checkAt(ctx, call, at, nil)
+	if !decided { // its session has left the run just now, and no other rules hold for it: the call passes unchecked, or is denied
 		return checked{Allowed{Identified: call, at: at}, g.refuseWithoutRules(call)}
 	}
 	return c
 }
 
-// checkAt checks a call whose caller was seen at a position. left reports that there is no decision, because its session has
-// left the run.
-func (g *Gate) checkAt(ctx context.Context, call Identified, at caller.Position) (_ checked, left bool) {
+// checkAt checks a call whose caller was seen at a position: only in one version of a run, or, without one, in any. decided is
+// false where there is no decision, and nothing on record: the session has left the run, or that is at another version.
+func (g *Gate) checkAt(ctx context.Context, call Identified, at caller.Position, only *policyv1.RunVersion) (_ checked, decided bool) {
 	name := call.nameToCheck(at.Run)
-	res, err := g.checkAs(ctx, call, name, call.id)
+	res, err := g.checkAs(ctx, call, name, call.id, only)
 	switch {
-	case err != nil && reply.IsNotFound(err) && call.caller.RunID == "":
-		return checked{}, true
+	case err != nil && reply.IsNotFound(err) && call.caller.RunID == "", only != nil && fault.ReasonOf(err) == fault.VersionConflict:
+		return checked{}, false
 	case err != nil:
-		return checked{denied: g.refuseUndecided(err)}, false
+		return checked{denied: g.refuseUndecided(err)}, true
 	}
 	if denied := g.refusalUnlessAllowed(call, at.Run, res); denied != nil {
 		g.noteDenial(call.caller, res)
-		return checked{Allowed{at: at, decision: res}, denied}, false
+		return checked{Allowed{at: at, decision: res}, denied}, true
 	}
 	allowed := Allowed{Identified: call, at: at, reportAs: name, decision: res}
-	if sameVersion(at, res) {
-		return checked{Allowed: allowed}, false
+	if sameVersion(at, res) && (only == nil || at.Run.GetState() == res.GetState()) { // an older store has other states at its versions
+		return checked{Allowed: allowed}, true
 	}
-	return g.confirm(ctx, allowed, name), false
+	return g.confirm(ctx, allowed, name), true
 }
 
 // refreshDenial reads the position of a denied call that was checked by one from memory: the texts of a denial, and how long
-// the call may wait for people, depend on it. A call that would be checked by another name now must be made again.
-func (g *Gate) refreshDenial(ctx context.Context, call Identified, seen caller.Position, c checked) checked {
+// the call may wait for people, depend on it.
+func (g *Gate) refreshDenial(ctx context.Context, call Identified, c checked) checked {
 	if c.denied == nil || c.decision == nil {
 		return c
 	}
 	now, err := g.locate(ctx, call.caller)
-	switch {
-	case err != nil:
+	if err != nil {
 		return c
-	case call.nameToCheck(now.Run) != call.nameToCheck(seen.Run):
-		return checked{Allowed{at: now}, refuseMoved()}
 	}
 	return checked{Allowed{at: now}, g.refusalUnlessAllowed(call, now.Run, c.decision)}
 }
@@ -258,11 +256,11 @@ func refuseSelfProtected(call Identified) *reply.Refusal {
 	}
 }
 
-// checkAs asks the policy service for a decision on a call by one of its names. Without a call ID the
-// decision lets no call through.
-func (g *Gate) checkAs(ctx context.Context, call Identified, name, callID string) (*policyv1.CheckToolCallResponse, error) {
+// checkAs asks the policy service for a decision on a call by one of its names, only in one version of a run if there is one.
+// Without a call ID the decision lets no call through.
+func (g *Gate) checkAs(ctx context.Context, call Identified, name, callID string, only *policyv1.RunVersion) (*policyv1.CheckToolCallResponse, error) {
 	return g.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		RunId: call.caller.RunID, SessionId: call.caller.NamedSession(), Tool: name, QualifiedTool: call.target.Qualified, Input: call.inputToCheck(), CallId: callID,
+		RunId: call.caller.RunID, SessionId: call.caller.NamedSession(), Tool: name, QualifiedTool: call.target.Qualified, Input: call.inputToCheck(), CallId: callID, IfRun: only,
 		JailLevel: int32(call.jail), Folder: call.folder, RealNames: g.realNames(call), //nolint:gosec // 0 to 3
 	})
 }
@@ -356,7 +354,7 @@ func (g *Gate) confirm(ctx context.Context, allowed Allowed, checkedAs string) c
 	}
 	if name := allowed.nameToCheck(now.Run); name != allowed.name {
 		// The other name is disallowed now: have that recorded and explained.
-		if res, err := g.checkAs(ctx, allowed.Identified, name, ""); err == nil && res.GetDecision() != policyv1.Decision_DECISION_ALLOW {
+		if res, err := g.checkAs(ctx, allowed.Identified, name, "", nil); err == nil && res.GetDecision() != policyv1.Decision_DECISION_ALLOW {
 			return checked{Allowed{at: now}, g.refusalOf(res)}
 		}
 	}
