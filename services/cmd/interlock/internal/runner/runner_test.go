@@ -335,7 +335,7 @@ func TestStopLetsAgentsFinish(t *testing.T) {
 	b.give <- task("child")
 	b.line("child: here")
 	b.stop()
-	b.tells("stopping: 1 at work may continue for 30s")
+	b.tells("stopping: 1 at work may continue for " + patience.String())
 	write(t, filepath.Join(b.dir, "go"), "\n")
 	b.settlement(settled{ack: true, task: "task_child", token: 7})
 	b.finish()
