@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 )
 
-// A call for one version of a run is decided at that version only: from a cache that is old, after the run has moved, and in no
-// other run. Otherwise nothing of it is on record.
+// A call for one version of a run is decided at that version only: with an old cache, and after the run has moved. Other calls
+// leave no record.
 func TestOnlyAtAVersion(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngine(t)
