@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
+	"github.com/interlock-run/interlock/services/engine/internal/ports"
 )
 
 // S11.1: no key that an agent uses keeps the end of its session from holding its run.
